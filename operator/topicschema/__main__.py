@@ -8,17 +8,17 @@ from typing import Final
 from topicschema.cli import main as cli_main
 
 COLLECTOR: Final = (20_000, 10, 10)
-"""After how many objects Python looks for circles among them (`gc.set_threshold`).
+"""Thresholds of Python's garbage collector (`gc.set_threshold`).
 
-With its own figures a schema of 3 MB makes it look through everything there is up to nine times while one question is
-answered, which takes longer than the answer.
+With the default ones a schema of 3 MB causes up to nine full collections for one answer, which takes longer than the
+answer itself.
 """
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    """Run what the arguments name; the exit code of the program."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit code of the program."""
     gc.set_threshold(*COLLECTOR)
-    return cli_main.main(given)
+    return cli_main.main(argv)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Finds the checkers that are plugged in: entry points of the group `topicschema.checkers`, each named by its type.
+"""Loader of plugged-in checkers: entry points of the group `topicschema.checkers`, each named by its schema type.
 
-They are loaded once, where a process starts, and passed on as values; what they are is `core.checkers`' matter.
+They are loaded once, when a process starts, and passed on as values. See `core.checkers` for the protocol.
 """
 
 import os
@@ -22,37 +22,39 @@ _LISTS: Final = (".dist-info", ".egg-info")
 
 
 class UnusableCheckerError(Exception):
-    """A checker is plugged in that cannot be asked; nothing may be judged without it."""
+    """A plugged-in checker that cannot be used. No schema may be judged without it."""
 
 
 def load() -> Checkers:
-    """The checkers by type; UnusableCheckerError for one that cannot be used, and for two of one type."""
+    """Return the checkers by type. Raises UnusableCheckerError if one cannot be used, or if a type has two."""
     if not _may_be_any(sys.path):
         return BUILT_IN
     # Importing it takes as long as a check does.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
-    found: dict[SchemaType, CustomChecker] = {}
+    checkers: dict[SchemaType, CustomChecker] = {}
     for entry in entry_points(group=GROUP):
         kind = _type(entry)
-        if kind in found:
-            raise UnusableCheckerError(f"two checkers of {kind} are plugged in, {found[kind].name} and {_name(entry)}")
-        found[kind] = CustomChecker(_name(entry), _checker(entry))
-    return MappingProxyType(found)
+        if kind in checkers:
+            raise UnusableCheckerError(
+                f"two checkers of {kind} are plugged in, {checkers[kind].name} and {_name(entry)}"
+            )
+        checkers[kind] = CustomChecker(_name(entry), _checker(entry))
+    return MappingProxyType(checkers)
 
 
 def _type(entry: "EntryPoint") -> SchemaType:
-    known = sorted(formats.FORMATS)
-    if entry.name not in known:
-        raise _unusable(entry, f"{entry.name!r} is no type that schemas have; there are {', '.join(known)}")
+    type_names = sorted(formats.FORMATS)
+    if entry.name not in type_names:
+        raise _unusable(entry, f"{entry.name!r} is no type that schemas have; there are {', '.join(type_names)}")
     return SchemaType(entry.name)
 
 
 def _checker(entry: "EntryPoint") -> Any:
     try:
-        found = entry.load()
-        checker = found() if isinstance(found, type) else found
-    except Exception as error:  # not our code: whatever it raises, the checker cannot be had
+        loaded = entry.load()
+        checker = loaded() if isinstance(loaded, type) else loaded
+    except Exception as error:  # any error of foreign code means that the checker cannot be used
         raise _unusable(entry, f"{type(error).__name__}: {error}") from error
     if not callable(getattr(checker, "incompatibilities", None)):
         raise _unusable(entry, f"{entry.value} has no method `incompatibilities`")
@@ -70,7 +72,7 @@ def _name(entry: "EntryPoint") -> str:
 
 
 def _may_be_any(path: Iterable[str]) -> bool:
-    """Whether any distribution may name the group: False where all can be looked into, and none does."""
+    """Return False only if all distributions can be read and none names the group."""
     return any(_may_name_group(place or ".") for place in path)
 
 
@@ -81,18 +83,18 @@ def _may_name_group(place: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # an archive, or something stranger
+        return True  # an archive, or a loader of its own
     return any(GROUP in text for text in _entry_points(place, names))
 
 
 def _entry_points(place: str, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if name.lower().endswith(".egg"):
-            yield GROUP  # it has its list deeper inside
+            yield GROUP  # its list is deeper inside
         elif name.lower().endswith(_LISTS):
             try:
                 yield Path(place, name, "entry_points.txt").read_text("utf-8", "replace")
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError:
-                yield GROUP  # what it says cannot be seen from here
+                yield GROUP  # a directory that cannot be read

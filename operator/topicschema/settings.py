@@ -1,4 +1,4 @@
-"""The environment, read once and frozen: what an installation may choose. Nothing else reads `os.environ`."""
+"""Settings of the processes, read once from the environment. No other module reads `os.environ`."""
 
 import os
 import socket
@@ -16,11 +16,11 @@ _MAX_PORT = 65_535
 
 
 class InvalidSettingError(Exception):
-    """An environment variable has a value that means nothing; the message names it."""
+    """An environment variable with an invalid value. The message names the variable."""
 
 
 class Claims(StrEnum):
-    """Who may claim a Pulsar namespace: namespaces that a cluster admin annotated, or any."""
+    """Namespaces that may claim a Pulsar namespace: those that a cluster administrator annotated, or any."""
 
     ANNOTATED = "Annotated"
     OPEN = "Open"
@@ -28,7 +28,7 @@ class Claims(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeaseSettings:
-    """The leader's lease: how long it lasts unrenewed, when a leader gives up, how often it tries; seconds."""
+    """Times of the leader's lease in seconds: its duration, the deadline for a renewal, and the retry period."""
 
     duration: float = 15.0
     renew_deadline: float = 10.0
@@ -37,7 +37,7 @@ class LeaseSettings:
 
 @dataclass(frozen=True, slots=True)
 class ValidationSettings:
-    """The image whose pods read retained messages (none: there is no validation), and how many Jobs run at once."""
+    """Image of the pods that read retained messages (None: no validation), and the limits on concurrent Jobs."""
 
     image: str = ""
     jobs: int = 10
@@ -46,12 +46,13 @@ class ValidationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The controller's settings. `checkers` are those that are plugged in, which no variable names.
+    """Settings of the controller. `checkers` are the plugged-in checkers, which no variable names.
 
-    `kubeconfig` None means: inside a pod. `resync_period` is when a settled object is looked at again by itself,
-    `watch_timeout` how long nothing may be heard from the API server before liveness fails; seconds both.
-    `broker_hosts` lists the hosts that brokers may be on, as globs with commas between; with none there is no broker.
-    `broker_requests` is how many each broker gets in a second.
+    * `kubeconfig`: None inside a pod.
+    * `resync_period`: seconds until a settled object is reconciled again.
+    * `watch_timeout`: seconds without a response of the API server after which liveness fails.
+    * `broker_hosts`: allowed hosts of brokers, as globs separated by commas. If it is empty, no broker is allowed.
+    * `broker_requests`: requests a second to each broker.
     """
 
     kubeconfig: str | None = None
@@ -71,7 +72,7 @@ class Settings:
 
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """The settings that the environment names; InvalidSettingError for a value that means nothing."""
+        """Read the settings from the environment. Raises InvalidSettingError for an invalid value."""
         lease = LeaseSettings(
             duration=_seconds(environment, "LEASE_DURATION", 15.0),
             renew_deadline=_seconds(environment, "LEASE_RENEW_DEADLINE", 10.0),
@@ -102,11 +103,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """The webhook's settings; `certificate`, `key` and `client_ca` are PEM files that may change while it runs.
+    """Settings of the webhook. `certificate`, `key` and `client_ca` are PEM files that may change while it runs.
 
-    With `client_ca`, only clients that show a certificate of that authority are answered.
-
-    `broker_hosts` is the controller's list, None where the webhook is not told: then it warns of no host.
+    If `client_ca` is set, clients need a certificate of that authority. `broker_hosts` is the controller's list, or
+    None: then the webhook warns of no host.
     """
 
     certificate: Path
@@ -123,7 +123,7 @@ class WebhookSettings:
 
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """The settings that the environment names; InvalidSettingError for a value that means nothing."""
+        """Read the settings from the environment. Raises InvalidSettingError for an invalid value."""
         client_ca = _text(environment, "WEBHOOK_CLIENT_CA", "")
         return cls(
             certificate=Path(_text(environment, "WEBHOOK_CERT", "/etc/topicschema/tls/tls.crt")),

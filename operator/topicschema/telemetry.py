@@ -123,7 +123,7 @@ def _answer(*, is_well: bool) -> web.Response:
     return web.Response(text="ok\n") if is_well else web.Response(text="not ok\n", status=503)
 
 
-# One more series for each counter and histogram, which nobody uses.
+# They would be one more unused series for each counter and histogram.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 """Every metric of the processes. docs/operations.md explains them."""
@@ -133,7 +133,7 @@ _seconds = partial(Histogram, registry=REGISTRY, buckets=_SECONDS)
 
 RECONCILES = _counter("topicschema_reconcile_total", "Reconciles, by kind and result.", ("kind", "result"))
 RECONCILE_DURATION = _seconds("topicschema_reconcile_duration_seconds", "Duration of a reconcile.", ("kind",))
-REGISTERED = _counter("topicschema_versions_registered_total", "Schema versions put on record.")
+REGISTERED = _counter("topicschema_versions_registered_total", "Schema versions recorded.")
 VALIDATIONS = _counter("topicschema_validations_total", "Verdicts on retained messages.", ("phase",))
 INTERNAL_ERRORS = _counter(
     "topicschema_internal_errors_total",

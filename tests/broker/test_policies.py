@@ -16,10 +16,9 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.core.history import Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.storage.claims import Claims
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
@@ -44,7 +43,7 @@ async def test_a_setting_is_set_alone_and_what_was_there_is_on_record(
     assert status["observed"][field] == value
     assert status["observed"]["broker"]["schemaCompatibilityStrategy"] == "FULL"
     claim = await shop.claim()
-    assert (claim.found, claim.managed) == (found, (Setting(field),))
+    assert (claim.original, claim.managed) == (found, (Setting(field),))
     assert len(shop.written) == 1
     assert await shop.looked_again() == []
 
@@ -83,7 +82,7 @@ async def test_undefined_resets_the_strategy_to_the_broker_s_own(shop: BrokeredS
     status = await shop.policy_ready("Active")
     assert "schemaCompatibilityStrategy" not in shop.there()
     assert "schemaCompatibilityStrategy" not in status["observed"]
-    assert (await shop.claim()).found == NamespaceSettings(Strategy.FORWARD)
+    assert (await shop.claim()).original == NamespaceSettings(Strategy.FORWARD)
     assert await shop.looked_again() == []
 
 
@@ -190,11 +189,11 @@ async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: B
     assert "schemaCompatibilityStrategy is FORWARD and not FULL" in conditions(status)["InSync"]["message"]
     assert shop.there()["schemaCompatibilityStrategy"] == "FORWARD"
     recorded = await shop.claim()
-    assert (recorded.found, recorded.managed) == (NamespaceSettings(Strategy.FORWARD), (Setting.STRATEGY,))
+    assert (recorded.original, recorded.managed) == (NamespaceSettings(Strategy.FORWARD), (Setting.STRATEGY,))
     shop.proxy.forget()
     await shop.policy_ready("Active")
     assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
-    assert (await shop.claim()).found == recorded.found
+    assert (await shop.claim()).original == recorded.original
 
 
 async def test_a_broker_that_says_yes_and_stores_nothing_is_not_believed(shop: BrokeredShop) -> None:
@@ -225,9 +224,9 @@ async def test_topics_are_judged_while_the_broker_of_their_policy_is_away(shop: 
     await shop.in_sync("BrokerUnavailable")
     shop.apply(schemaCompatibilityStrategy="FULL")
     await shop.policy_ready("BrokerUnavailable")
-    found = await Policies(
-        shop.watched.shop.client, Claims(shop.watched.shop.client, SYSTEM), believes_status=True
-    ).find(shop.watched.namespace, shop.pulsar_namespace)
+    found = await PolicyResolver(
+        shop.watched.shop.client, Claims(shop.watched.shop.client, SYSTEM), trust_status=True
+    ).resolve(shop.watched.namespace, shop.pulsar_namespace)
     assert found is not None
     assert found.policy.strategy is Strategy.FULL
 
@@ -245,7 +244,7 @@ async def test_a_policy_that_names_its_broker_no_more_leaves_all_as_it_is_and_ob
     shop.apply(schemaCompatibilityStrategy="FULL")
     await shop.policy_ready("Active")
     assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
-    assert (await shop.claim()).found == NamespaceSettings()
+    assert (await shop.claim()).original == NamespaceSettings()
 
 
 async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_told(

@@ -19,8 +19,7 @@ from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM
 from topicschema.cluster.errors import NotFoundError
-from topicschema.core.history import Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 
@@ -68,7 +67,7 @@ async def govern(running: Process) -> None:
 async def prove(shop: BrokeredShop) -> None:
     """What was written is on record; a new process settles the rest, and then nothing is left to do."""
     claim, there = await shop.claim(), shop.there()
-    found = claim.found or NamespaceSettings()
+    found = claim.original or NamespaceSettings()
     for setting, was in ((Setting.STRATEGY, found.strategy), (Setting.AUTO_UPDATE, found.allows_auto_update)):
         if there[setting] != _FOUND[setting]:
             assert setting in claim.managed
@@ -78,7 +77,7 @@ async def prove(shop: BrokeredShop) -> None:
         assert running.errors == []
     claim = await shop.claim()
     assert shop.there() == _WANTED
-    assert claim.found == NamespaceSettings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
+    assert claim.original == NamespaceSettings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     assert claim.managed == tuple(Setting)
     shop.proxy.forget()
     async with process(shop.watched) as running:

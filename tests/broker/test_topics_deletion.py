@@ -3,11 +3,9 @@
 Tests of a broker that was away take ten seconds: the operator probes it in pauses that grow.
 """
 
-from contextlib import suppress
-
 import pytest
 
-from support.kubernetes.watched_namespace import says
+from support.kubernetes.watched_namespace import conditions, says
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
@@ -30,6 +28,11 @@ async def topic(shop: BrokeredShop) -> BrokeredTopic:
 def delete(topic: BrokeredTopic) -> None:
     """Delete its resource, and wait for nothing."""
     topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false")
+
+
+def gives_up(topic: BrokeredTopic) -> None:
+    told = topic.shop.watched.shop.run("annotate", "tsc", topic.name, "topicschema.io/skip-broker-delete=true")
+    assert told.returncode == 0, told.stderr
 
 
 async def test_schemas_that_go_with_their_resource_get_one_tombstone(topic: BrokeredTopic) -> None:
@@ -66,14 +69,12 @@ async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic
     delete(topic)
     status = await topic.ready("BrokerUnavailable")
     assert says(status)["Ready"] == "False"
-    shop = topic.shop.watched.shop
-    told = shop.run("annotate", "tsc", topic.name, "topicschema.io/skip-broker-delete=true")
-    assert told.returncode == 0, told.stderr
+    gives_up(topic)
     await topic.shop.watched.gone(topic.name)
     assert topic.rest.versions() == [0, 1]
     assert len((await topic.history()).entries) == 2
     (event,) = topic.events("DeletionSkipped")
-    assert "gives up" in event["note"]
+    assert "skip-broker-delete is set" in event["note"]
 
 
 async def test_a_broker_that_comes_back_in_time_deletes_once(topic: BrokeredTopic) -> None:
@@ -85,15 +86,25 @@ async def test_a_broker_that_comes_back_in_time_deletes_once(topic: BrokeredTopi
     assert (topic.rest.versions(), topic.rest.index()) == ([], [0, 1, 2])
 
 
-async def test_a_policy_that_names_no_broker_any_more_releases_what_the_broker_has(topic: BrokeredTopic) -> None:
+@pytest.mark.parametrize("is_there", [True, False], ids=["names no broker", "is gone"])
+async def test_a_policy_that_names_no_broker_or_is_gone_is_waited_for_until_a_person_gives_up(
+    topic: BrokeredTopic, *, is_there: bool
+) -> None:
     shop = topic.shop.watched
-    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
-    await topic.shop.policy_ready("Active")
+    if is_there:
+        shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
+        await topic.shop.policy_ready("Active")
+    else:
+        shop.delete("nsp/orders")
     delete(topic)
+    status = await topic.ready("PolicyNotFound")
+    assert says(status)["Reconciling"] == "True"
+    assert "skip-broker-delete" in conditions(status)["Ready"]["message"]
+    gives_up(topic)
     await shop.gone(topic.name)
     assert (topic.rest.versions(), len((await topic.history()).entries)) == ([0, 1], 2)
     (event,) = topic.events("DeletionSkipped")
-    assert "names no broker" in event["note"]
+    assert "skip-broker-delete is set" in event["note"]
 
 
 async def test_a_namespace_that_ends_is_not_held_up(topic: BrokeredTopic) -> None:
@@ -136,17 +147,3 @@ async def test_versions_of_others_stay_though_the_resource_held_their_topic(shop
     await shop.watched.gone(topic.name)
     assert (topic.written, topic.rest.index()) == ([], [0])
     assert not (await topic.history()).entries
-
-
-@pytest.mark.full  # a policy may come back within a minute, which no setting shortens
-async def test_without_its_policy_a_resource_is_released_as_with_retain(topic: BrokeredTopic) -> None:
-    topic.shop.watched.delete("nsp/orders")
-    delete(topic)
-    status = await topic.ready("PolicyNotFound")
-    assert says(status)["Reconciling"] == "True"
-    with suppress(AssertionError):
-        await topic.shop.watched.gone(topic.name)
-    await topic.shop.watched.gone(topic.name)
-    assert topic.rest.versions() == [0, 1]
-    assert len((await topic.history()).entries) == 2
-    assert topic.events("DeletionSkipped")

@@ -1,4 +1,4 @@
-"""A topic's own settings at a real broker: before the schema, put back when it is refused, waiting for their topic.
+"""A topic's own settings at a real broker: before the schema, restored when no field names them, waiting for a topic.
 
 Tests that wait for a topic take ten seconds: the operator looks again in pauses that grow.
 """
@@ -45,7 +45,7 @@ async def test_an_override_stands_at_the_broker_before_the_schema_that_needs_it(
     ]
     recorded = (await topic.history()).topic_settings
     assert recorded is not None
-    assert (recorded.found.strategy, recorded.pending) == (None, None)
+    assert recorded.found.strategy is None
     assert recorded.written == TopicSettings(Strategy.ALWAYS_COMPATIBLE, enforces_validation=True)
     assert await topic.looked_again() == []
 
@@ -74,37 +74,50 @@ async def test_a_topic_is_judged_by_the_strategy_that_others_gave_it_before(
     assert await topic.looked_again() == []
 
 
-async def test_a_field_that_is_removed_leaves_the_topic_s_strategy_and_says_so(topic: BrokeredTopic) -> None:
+async def test_a_field_that_is_removed_restores_what_the_topic_had(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE, schemaCompatibilityStrategy="BACKWARD", schemaValidationEnforced=True)
+    await topic.ready()
+    assert (own(topic), own(topic, "schemaValidationEnforced")) == ("BACKWARD", True)
+    topic.put(ONE)
+    status = await topic.ready()
+    assert status["effectiveStrategy"] == {"value": "FULL", "source": "Namespace"}
+    assert "strategy of its own" not in conditions(status)["Ready"]["message"]
+    assert (own(topic), own(topic, "schemaValidationEnforced")) == (None, False)
+    assert await topic.looked_again() == []
+
+
+async def test_what_another_client_set_since_stays_when_the_field_is_removed_and_undefined_removes_it(
+    topic: BrokeredTopic,
+) -> None:
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
     await topic.ready()
+    topic.put(ONE, schemaCompatibilityStrategy="BACKWARD", suspend=True)
+    await topic.ready("Suspended")  # else a reconcile may write BACKWARD again
+    topic.shop.pulsar.tell("PUT", f"{topic.rest.itself}/schemaCompatibilityStrategy", "FORWARD")
+
+    async def is_there() -> bool:
+        return own(topic) == "FORWARD"
+
+    await until(is_there, bool)
     topic.put(ONE)
     status = await topic.ready()
-    assert "keeps a strategy of its own at the broker, BACKWARD" in conditions(status)["Ready"]["message"]
-    assert status["effectiveStrategy"] == {"value": "BACKWARD", "source": "Topic"}
-    assert own(topic) == "BACKWARD"
-    assert await topic.looked_again() == []
+    assert "keeps a strategy of its own at the broker, FORWARD" in conditions(status)["Ready"]["message"]
+    assert status["effectiveStrategy"] == {"value": "FORWARD", "source": "Topic"}
+    assert (own(topic), await topic.looked_again()) == ("FORWARD", [])
     topic.put(ONE, schemaCompatibilityStrategy="UNDEFINED")
     await topic.ready()
     assert own(topic) is None
     topic.put(ONE)
     status = await topic.ready()
-    assert "strategy of its own" not in conditions(status)["Ready"]["message"]
-    assert await topic.looked_again() == []
+    assert "strategy of its own" in conditions(status)["Ready"]["message"]
+    assert (own(topic), await topic.looked_again()) == ("FORWARD", [])
 
 
-async def test_enforcement_that_is_removed_stays_at_the_topic_and_is_told_of(topic: BrokeredTopic) -> None:
-    await topic.governed(schemaCompatibilityStrategy="FULL")
-    topic.put(ONE, schemaValidationEnforced=True)
-    await topic.ready()
-    topic.put(ONE)
-    status = await topic.ready()
-    assert "keeps schemaValidationEnforced: true at the broker" in conditions(status)["Ready"]["message"]
-    assert own(topic, "schemaValidationEnforced") is True
-    assert await topic.looked_again() == []
-
-
-async def test_an_override_is_put_back_when_the_broker_refuses_the_schema(topic: BrokeredTopic) -> None:
+async def test_an_override_is_what_the_spec_says_also_while_the_broker_refuses_the_schema(
+    topic: BrokeredTopic,
+) -> None:
     topic.rest.uploaded(ONE)
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.shop.proxy.fault = broker_faults.when(
@@ -113,12 +126,11 @@ async def test_an_override_is_put_back_when_the_broker_refuses_the_schema(topic:
     topic.put(TWO, schemaCompatibilityStrategy="BACKWARD")
     status = await topic.ready("RefusedByBroker")
     assert says(status)["Stalled"] == "True"
-    assert own(topic) is None
+    assert own(topic) == "BACKWARD"
     assert (topic.shop.there()["schemaCompatibilityStrategy"], topic.namespace_written) == ("FULL", [])
-    recorded = (await topic.history()).topic_settings
-    assert recorded is not None
-    assert recorded.pending is None
-    assert await topic.looked_again() == []
+    topic.put(ONE)
+    await topic.ready()
+    assert own(topic) is None
     topic.shop.proxy.fault = broker_faults.untouched
     topic.put(TWO, schemaCompatibilityStrategy="FORWARD")
     await topic.ready()

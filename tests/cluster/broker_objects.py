@@ -121,8 +121,8 @@ WRONG_BROKERS = [
     Row("a history that somebody else counts", COUNTED, "spec.countedBy", "Kafka", "spec.countedBy", _UNSUPPORTED),
     Row("settings before nothing", COUNTED, "spec.topicSettings.found", ABSENT,
         "spec.topicSettings.found", _REQUIRED),
-    Row("a change from nothing", COUNTED, "spec.topicSettings.pending.before", ABSENT,
-        "spec.topicSettings.pending.before", _REQUIRED),
+    Row("settings without their original values", COUNTED, "spec.topicSettings.found", ABSENT,
+        "spec.topicSettings.found", _REQUIRED),
     Row("an unknown strategy that was found", FOUND, "spec.found.schemaCompatibilityStrategy", "Full",
         "spec.found.schemaCompatibilityStrategy", _UNSUPPORTED),
     Row("an unknown setting", FOUND, "spec.managed", ["retention"], "spec.managed[0]", _UNSUPPORTED),
@@ -156,5 +156,5 @@ RIGHT_BROKER_EDITS = [
     Row("a broker, later", POLICY, "spec.pulsar", PLAIN["spec"]["pulsar"]),
     Row("a lock lifted", BROKER, "spec.isAllowAutoUpdateSchema", value=True),
     Row("a history that the operator counts again", COUNTED, "spec.countedBy", ABSENT),
-    Row("a change that is over", COUNTED, "spec.topicSettings.pending", ABSENT),
+    Row("settings that were restored", COUNTED, "spec.topicSettings.written", {}),
 ]

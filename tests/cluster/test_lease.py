@@ -103,7 +103,7 @@ async def renewals_seen_by(elector: Elector) -> None:
     seen = set()
     async with asyncio.timeout(PATIENCE):
         while len(seen) < 4:
-            seen.add(elector._seen.resource_version)
+            seen.add(elector._observed.resource_version)
             await asyncio.sleep(0.01)
 
 
@@ -147,7 +147,7 @@ async def test_a_leader_whose_lease_is_deleted_stops_before_it_takes_a_new_one(
     async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
 
         async def has_seen_it_held() -> bool:
-            return bool(made["b"].elector._seen.holder)
+            return bool(made["b"].elector._observed.holder)
 
         await until(has_seen_it_held, bool)  # who never saw the lease held takes it for free when it is missing
         await client.delete(LEASE, namespace, NAME)
@@ -189,7 +189,7 @@ async def test_after_a_leader_was_killed_the_next_one_waits_for_its_lease_to_end
     office = Office()
     follower = Candidate(office, "b", Elector(client, namespace, NAME, "b", TIMES))
     async with asyncio.timeout(PATIENCE):
-        while not follower.elector._seen.holder.startswith("killed"):  # noqa: ASYNC110 - nobody tells
+        while not follower.elector._observed.holder.startswith("killed"):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
     leader_process.send_signal(signal.SIGKILL)
     leader_process.wait()

@@ -20,12 +20,12 @@ from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Owner, Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import History, Owner
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.claims import Claims, StoredClaim
-from topicschema.storage.garbage_collection import Sweeper
+from topicschema.storage.garbage_collection import GarbageCollector
 from topicschema.storage.protocol import Stored
 from topicschema.storage.record import RecordStorage
 
@@ -183,7 +183,7 @@ async def test_what_was_found_before_the_first_write_stays_when_the_claim_passes
     with pytest.raises(ConflictError):
         await claims.put_settings(taken, NamespaceSettings(), (Setting.AUTO_UPDATE,))
     passed = await claims.put_claim(await claims.put_claim(noted, None), ANOTHER)
-    assert (passed.owner, passed.found, passed.managed) == (ANOTHER, found, (Setting.STRATEGY,))
+    assert (passed.owner, passed.original, passed.managed) == (ANOTHER, found, (Setting.STRATEGY,))
     assert await claims.get_claim(CLAIM) == passed
 
 
@@ -201,8 +201,8 @@ async def test_what_a_crash_left_behind_is_swept_after_an_hour_and_nothing_else(
     client: ApiClient, storage: RecordStorage, namespace: str
 ) -> None:
     stored = await abandoned(storage, text("two"))
-    assert await Sweeper(client, namespace).sweep(datetime.now(UTC)) == 0
-    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 1
+    assert await GarbageCollector(client, namespace).collect(datetime.now(UTC)) == 0
+    assert await GarbageCollector(client, namespace).collect(datetime.now(UTC) + LATER) == 1
     assert len(await payload_names(client, namespace)) == 1
     assert await newest(RecordStorage(client, namespace), stored) == text("one").info
 
@@ -212,7 +212,7 @@ async def test_payloads_of_a_history_that_was_deleted_are_swept(
 ) -> None:
     await append(storage, KEY, text("one"))
     await client.delete(SCHEMA_HISTORY, namespace, KEY.history_name)
-    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 1
+    assert await GarbageCollector(client, namespace).collect(datetime.now(UTC) + LATER) == 1
     assert await payload_names(client, namespace) == []
 
 
@@ -221,7 +221,7 @@ async def test_payloads_of_a_history_that_cannot_be_read_stay(
 ) -> None:
     await abandoned(storage, text("two"))
     await client.patch(SCHEMA_HISTORY, namespace, KEY.history_name, {"spec": {"format": 2}})
-    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 0
+    assert await GarbageCollector(client, namespace).collect(datetime.now(UTC) + LATER) == 0
     assert len(await payload_names(client, namespace)) == 2
 
 
@@ -230,7 +230,7 @@ async def test_payloads_of_an_earlier_incarnation_stay(
 ) -> None:
     stored = await append(storage, KEY, text("one"))
     await storage.put(stored, History(KEY, incarnation=1))
-    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 0
+    assert await GarbageCollector(client, namespace).collect(datetime.now(UTC) + LATER) == 0
     assert len(await payload_names(client, namespace)) == 1
 
 
@@ -259,7 +259,7 @@ async def test_a_payload_that_is_taken_up_while_it_is_being_swept_stays(
     stored = await abandoned(storage, text("two"))
     connection = Connection.load(str(api.kubeconfig))
     async with Interrupted(connection, RecordStorage(storage._client, namespace), stored) as sweeper:
-        assert await Sweeper(sweeper, namespace).sweep(datetime.now(UTC) + LATER) == 0
+        assert await GarbageCollector(sweeper, namespace).collect(datetime.now(UTC) + LATER) == 0
         assert sweeper.interruptions == 1
     current = await storage.get_history(KEY)
     assert current.history.next_version == 2

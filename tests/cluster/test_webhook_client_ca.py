@@ -18,7 +18,7 @@ from support.kubernetes.admission import V0
 from support.kubernetes.reviewed_namespace import opened
 from testbed.certificates import Authority
 from testbed.cluster import Cluster, client_kubeconfig
-from testbed.controlplane import Place, owned
+from testbed.controlplane import owned
 from testbed.product import Product
 
 pytestmark = pytest.mark.cluster  # of its own, which no fixture's name tells
@@ -39,8 +39,8 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
     folder = tmp_path_factory.mktemp("admission")
     client = Authority.at(folder / "clients").issue_client("kube-apiserver", "topicschema")
     kubeconfig = client_kubeconfig(folder / "kubeconfig", "https://webhooks.invalid", client)
-    place = Place(flags=(f"--admission-control-config-file={admission_configuration(folder, kubeconfig)}",))
-    with owned(place=place) as plane:
+    flags = (f"--admission-control-config-file={admission_configuration(folder, kubeconfig)}",)
+    with owned(flags=flags) as plane:
         product = Product.install(plane.instance, plane.cluster, {"TOPICSCHEMA_WEBHOOK_CLIENT_CA": str(client.ca)})
         product.start_webhook()
         product.admit()

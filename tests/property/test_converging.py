@@ -67,12 +67,12 @@ def test_every_edit_comes_to_rest_and_only_what_may_follow_is_registered(
     world.history = replace(world.history, claim=claim)
     first, before = world.verdict(), len(world.history.entries)
     for _ in range(3):
-        actions = plan(Observed(ME, world.history, is_on_record=True, verdict=world.verdict()))
+        actions = plan(Observed(ME, world.history, verdict=world.verdict()))
         if not actions:
             break
         world.act(actions[0])
     last = world.verdict()
-    assert plan(Observed(ME, world.history, is_on_record=True, verdict=last)) == ()
+    assert plan(Observed(ME, world.history, verdict=last)) == ()
     assert len(world.history.entries) == before + (first.outcome is Outcome.NEXT_VERSION)
     if first.is_compatible:
         assert (last.outcome, world.history.claim) == (Outcome.EQUAL_VERSION, ME)

@@ -46,13 +46,16 @@ class ControlPlane:
     _client: Issued
 
     @classmethod
-    def start(cls, instance: Instance, binaries: sources.Binaries) -> Self:
-        """Start what does not run yet, and wait until it answers; what an earlier start stored is kept."""
+    def start(cls, instance: Instance, binaries: sources.Binaries, flags: tuple[str, ...] = ()) -> Self:
+        """Start what does not run yet, and wait until it answers; an earlier start's objects are still there.
+
+        `flags` are more flags of the API server, which win over the testbed's.
+        """
         folder = instance.folder / "cluster"
         folder.mkdir(exist_ok=True)
         for _ in range(_ATTEMPTS):
             chosen = _choose_ports(instance, folder)
-            plane = cls._laid_out(instance, binaries, chosen)
+            plane = cls._laid_out(instance, binaries, flags, chosen)
             plane.etcd.start()
             with contextlib.suppress(PortTakenError):
                 plane.start_apiserver()
@@ -66,7 +69,9 @@ class ControlPlane:
         return plane
 
     @classmethod
-    def _laid_out(cls, instance: Instance, binaries: sources.Binaries, chosen: dict[str, int]) -> Self:
+    def _laid_out(
+        cls, instance: Instance, binaries: sources.Binaries, flags: tuple[str, ...], chosen: dict[str, int]
+    ) -> Self:
         """The control plane with certificates and kubeconfig written, and nothing started."""
         folder = instance.folder / "cluster"
         authority = Authority.at(folder / "pki")
@@ -78,11 +83,12 @@ class ControlPlane:
         kubeconfig = client_kubeconfig(folder / "kubeconfig", f"https://{ports.LOOPBACK}:{chosen['apiserver']}", client)
         write_atomically(folder / "audit-policy.json", json.dumps(AUDIT_POLICY))
         manager = binaries.folder / "kube-controller-manager"
+        server = [*_apiserver(binaries.folder / "kube-apiserver", folder, chosen), *flags]
         return cls(
             instance=instance,
             cluster=Cluster(kubeconfig, binaries.kubectl, ports.LOOPBACK, folder / "audit.log"),
             etcd=instance.program("etcd", _etcd(binaries.folder / "etcd", folder, chosen)),
-            apiserver=instance.program("apiserver", _apiserver(binaries.folder / "kube-apiserver", folder, chosen)),
+            apiserver=instance.program("apiserver", server),
             controller_manager=instance.program("controller-manager", _manager(manager, folder))
             if manager.is_file()
             else None,
@@ -127,12 +133,12 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def owned(progress: Progress | None = None) -> Iterator[ControlPlane]:
+def owned(progress: Progress | None = None, flags: tuple[str, ...] = ()) -> Iterator[ControlPlane]:
     """A fresh control plane that dies with this process, also when that is killed."""
     binaries = sources.binaries(progress or Progress())
     instance = Instance.owned()
     try:
-        yield ControlPlane.start(instance, binaries)
+        yield ControlPlane.start(instance, binaries, flags)
     finally:
         instance.end()
 

@@ -91,7 +91,7 @@ def test_it_is_asked_when_a_client_connects(acme: Path, files: Path) -> None:
 def test_explain_names_it(acme: Path, files: Path) -> None:
     assert "acme_checkers:RecordNames of acme-checkers 1.2.0" in run(acme, files, "explain").stdout
     done = run(acme, files, "explain", "ACME_RECORD_NAME")
-    assert (done.returncode, "ask acme_checkers:RecordNames of acme-checkers 1.2.0" in done.stderr) == (2, True)
+    assert (done.returncode, "see acme_checkers:RecordNames of acme-checkers 1.2.0" in done.stderr) == (2, True)
     assert "plugged" not in run(files, files, "explain", "TYPE_CHANGED").stdout
 
 

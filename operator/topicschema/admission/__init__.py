@@ -1,4 +1,4 @@
-"""What the API server asks before it stores an edit: one module per kind, and the AdmissionReview on the wire.
+"""Admission reviews: one module per kind, and the AdmissionReview's JSON.
 
-Reads, never writes. HTTP, TLS and probes are the door's matter (`webhook`).
+The package reads and never writes. See `webhook` for HTTP, TLS and probes.
 """

@@ -1,7 +1,7 @@
-"""What edits mean for brokers, as warnings: what will have no effect, and what cannot be taken back.
+"""Warnings about an edit's effects at a broker: what has no effect, and what cannot be reverted.
 
-Nothing here asks a broker. What it has is what the controller saw last, and may have changed since; what it refuses,
-the controller tells.
+No broker is called here. The data is the last state that the controller observed, which may have changed since. The
+controller reports what a broker then refuses.
 """
 
 import json
@@ -13,8 +13,9 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
 from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.core.history import History, Setting
+from topicschema.core.history import History
 from topicschema.core.policy import StrategySource, effective_strategy
+from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
 from topicschema.judging.policies import FoundPolicy
@@ -23,14 +24,15 @@ _NO_BROKER = "names no broker (spec.pulsar)"
 _PLAIN = "http:"
 _ASTRAY = "is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS, of the chart brokers.allowedHosts)"
 _ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName")
-"""The members of a PROTOBUF_NATIVE schema, in the order in which clients write them."""
+"""Members of a PROTOBUF_NATIVE schema, in the order in which clients write them."""
 
 
 def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> FoundPolicy:
-    """The policy as it is for one topic: with the topic's own strategy that its broker keeps though `spec` names none.
+    """Return the policy for one topic, with the topic's own strategy that remains at its broker.
 
-    The status tells what the controller saw of this very spec, and the record what stays there: it counts where the
-    resource is made anew, and where an earlier spec named a strategy, which need not have come to the broker.
+    This concerns a `spec` that names no strategy. The status has the strategy that the controller observed for this
+    spec. The record has the one that stays at the broker. It counts if the resource is recreated, or if an earlier spec
+    named a strategy, which may not have reached the broker.
     """
     if found.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
         return found
@@ -39,14 +41,14 @@ def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, h
         left = seen.value if seen.source is StrategySource.TOPIC else None
     else:
         recorded = history.topic_settings
-        left = None if recorded is None else recorded.left
+        left = None if recorded is None else recorded.found.strategy
     return replace(found, policy=replace(found.policy, left=None if left is Strategy.UNDEFINED else left))
 
 
 def _seen(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
-    """What the controller saw in force for a resource that names no strategy; None where it did not look since.
+    """Return the strategy that the controller observed for a resource that names none, or None if it has not since.
 
-    A pass that could not judge this spec tells its generation, too, and leaves the strategy as it was seen before.
+    A reconcile that could not judge this spec also reports its generation, with the strategy observed before.
     """
     if old is None or old.spec.schema_compatibility_strategy is not None:
         return None
@@ -58,7 +60,7 @@ def _seen(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
 def warnings_of_topic(
     spec: TopicSchemaSpec, info: SchemaInfo, old: TopicSchema | None, found: FoundPolicy, history: History
 ) -> Iterator[str]:
-    """What is to be told of a TopicSchema that may be stored; `info` is its schema as it would be registered."""
+    """Yield the warnings about an accepted TopicSchema. `info` is its schema as it would be registered."""
     policy, name = found.resource, found.resource.metadata.name
     if policy.spec.pulsar is None:
         for field in _for_brokers_alone(spec):
@@ -79,7 +81,7 @@ def warnings_of_topic(
 
 
 def _is_locked(policy: NamespaceSchemaPolicy) -> bool:
-    """Whether clients may not add schemas: by the policy, else as the Pulsar namespace or its broker was seen."""
+    """Return True if clients may not add schemas: by the policy, else by the last observed settings of the broker."""
     observed = policy.observed
     seen = None if observed is None else observed.is_allow_auto_update_schema
     settings = (policy.spec.is_allow_auto_update_schema, seen, _broker(policy).is_allow_auto_update_schema)
@@ -115,7 +117,10 @@ def _for_brokers_alone(spec: TopicSchemaSpec) -> Iterator[str]:
 
 
 def _shut_out(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iterator[str]:
-    """Which clients will not find their schema, where nobody but the operator adds schemas: they look for its bytes."""
+    """Yield the clients that cannot register their schema because only the operator adds schemas.
+
+    Clients compare bytes.
+    """
     for clients, text, advice in _as_sent(spec, info):
         if info.schema != text and history.equal_to(fingerprint_of_bytes(info.type, text)) is None:
             yield (
@@ -125,7 +130,7 @@ def _shut_out(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iter
 
 
 def _as_sent(spec: TopicSchemaSpec, info: SchemaInfo) -> Iterator[tuple[str, bytes, str]]:
-    """Clients, what they send for this schema, and how to have that registered; of types with two spellings."""
+    """Yield clients, their bytes for this schema, and the way to register them, for types with two spellings."""
     if info.type is SchemaType.STRING:
         with_text = "leave schema out once" if spec.schema else "let them connect once before the lock"
         yield "Java", b"", with_text
@@ -138,7 +143,7 @@ def _as_sent(spec: TopicSchemaSpec, info: SchemaInfo) -> Iterator[tuple[str, byt
 
 
 def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
-    """What is to be told of a policy that may be stored."""
+    """Yield the warnings about an accepted policy."""
     spec, before = resource.spec, None if old is None else old.spec
     if spec.pulsar is None:
         for field in _of_policy_for_brokers_alone(spec):
@@ -160,7 +165,7 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
 
 
 def warnings_of_hosts(resource: NamespaceSchemaPolicy, allowed: AllowedHosts) -> Iterator[str]:
-    """What is to be told of the hosts that a policy names, by the list alone: nobody asks for their addresses here."""
+    """Yield the warnings about hosts that a policy names, by the list alone: no address is resolved here."""
     pulsar = resource.spec.pulsar
     if pulsar is None:
         return

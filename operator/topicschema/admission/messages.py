@@ -1,7 +1,7 @@
-"""What a person reads when an edit is refused: each finding as one sentence that stands alone.
+"""Messages for the user of a refused edit: each finding as one sentence that stands alone.
 
-A sentence names the rule, the place, what is wrong, the strategy and who set it, the version, who reads what, and what
-to do. What the rules are is `core`'s matter.
+A sentence names the rule, the place, the fault, the strategy and its source, the version, the reader, and the remedy.
+See `core` for the rules.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """By what a spec was judged: the strategy in force, and the policy.
+    """Basis of a spec's judgement: the effective strategy, and the policy.
 
     `risks` are those findings that only a Strict policy refuses.
     """
@@ -54,7 +54,7 @@ class Judged:
 
 
 def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
-    """The cause for one incompatibility."""
+    """Return the cause for one incompatibility."""
     strategy, policy = judged.strategy, judged.policy.metadata.name
     if finding.path.startswith("spec."):
         field = placed(finding, judged.spec).path
@@ -71,25 +71,25 @@ def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
 
 
 def invalid_schema(error: InvalidSchemaError, spec: TopicSchemaSpec) -> Cause:
-    """The cause for a text that is no schema of its type."""
+    """Return the cause for a text that is no schema of its type."""
     if error.rule == "UNSUPPORTED_TYPE" and error.place.path == "$":
         return Cause(TYPE_FIELD, f"{error.rule}: {error.message}")
     return Cause(field_of(spec, error.place.path), error.sentence)
 
 
 def stalled(error: StalledError, field: str) -> Cause:
-    """The cause for anything else that a person must change."""
+    """Return the cause for any other error that the user must fix."""
     return Cause(field, f"{error.reason}: {error.message}")
 
 
 def invalid_resource(error: StalledError) -> Cause:
-    """The cause for an object that does not read as its kind; the message begins with the field."""
+    """Return the cause for an object that is invalid for its kind. The message begins with the field."""
     field, colon, why = error.message.partition(": ")
     return Cause(field, f"{error.reason}: {why}") if colon else Cause("spec", f"{error.reason}: {error.message}")
 
 
 def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
-    """A warning for each thing that the broker lets pass and consumers may suffer from."""
+    """Yield a warning for each change that the broker accepts and that harms consumers."""
     for risk in risks[:_RISKS]:
         after = "" if risk.schema_version is None else f" after version {risk.schema_version}"
         yield f"ConsumerRisk: {risk.rule} at {risk.path}{after}: {risk.message}"
@@ -98,7 +98,7 @@ def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
 
 
 def notice_of(judged: Judged) -> tuple[str, ...]:
-    """A warning where the strategy checks nothing, or will admit nothing more."""
+    """Return a warning if the strategy checks nothing, or accepts no further schema."""
     if judged.strategy.value is Strategy.ALWAYS_COMPATIBLE:
         return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(judged)})",)
     if judged.strategy.value is Strategy.ALWAYS_INCOMPATIBLE:

@@ -1,4 +1,4 @@
-"""The size of an object as the API server stores it, and its limit."""
+"""Size of an object as the API server stores it, and its limit."""
 
 import json
 import re
@@ -8,21 +8,21 @@ from typing import Any
 from topicschema.admission.review import Cause, Review
 
 MAX_OBJECT_BYTES = int(1.1 * 1024 * 1024)
-# Go writes these as \u003c and the like, six bytes each (three of them are there already for U+2028 and U+2029).
+# Go writes these as \u003c and the like, six bytes each. Three of them are already counted for U+2028 and U+2029.
 _ESCAPED = re.compile(b"[<>&]")
 _ESCAPE_BYTES = 5
 
 
 def refusal(review: Review) -> Cause | None:
-    """Return why the object may not be stored, or None where it is small enough."""
+    """Return the reason why the object cannot be stored, or None if it is small enough."""
     if review.wanted is None or review.size <= MAX_OBJECT_BYTES:
-        return None  # the API server has escaped what it sent: no object is larger than the review that it came in
+        return None  # the API server escapes the review that it sends, so no object in it is larger
     size = encoded_size(review.wanted)
     return _too_large(review.wanted.get("spec"), size) if size > MAX_OBJECT_BYTES else None
 
 
 def encoded_size(wanted: Mapping[str, Any]) -> int:
-    """Return the bytes that the object takes where the API server stores it: compact JSON, escaped as Go does."""
+    """Return the bytes of the object in the API server's storage: compact JSON, escaped as Go does."""
     encoded = json.dumps(wanted, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
     return len(encoded) + _ESCAPE_BYTES * len(_ESCAPED.findall(encoded))
 

@@ -1,6 +1,7 @@
-"""The edit that was accepted and is not on record yet (docs/decisions/0004-pending-edits.md).
+"""An accepted edit that is not recorded yet (docs/decisions/0004-pending-edits.md).
 
-The controller may still register it, or skip it because a newer edit came. So the newer edit must pass in both worlds.
+The controller may still register it, or skip it because a newer edit came. So the newer edit must be compatible in both
+cases.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ _REFUSALS = frozenset({"AdoptionRefused", "Incompatible", "InvalidSchema", "Refu
 
 
 def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
-    """The stored object, or None when there is none that can be read."""
+    """Return the stored object, or None if there is none that can be decoded."""
     try:
         return None if old is None else decode(TopicSchema, old)
     except StalledError:
@@ -29,10 +30,10 @@ def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
 
 
 async def pending(judge: Judge, old: TopicSchema | None, history: History, found: FoundPolicy) -> Schema | None:
-    """The schema of the stored spec if it is not on record and may still be registered, else None.
+    """Return the schema of the stored spec if it is not recorded and may still be registered, else None.
 
-    It may not when it is suspended or its broker is only observed, when the controller refused that generation, or when
-    judging refuses it now.
+    It may not be if it is suspended, if its broker is only observed, or if the controller refused that generation. The
+    same holds if judging refuses it now.
     """
     if old is None or old.spec.suspend or _is_only_observed(old, found) or _was_refused(old):
         return None
@@ -50,14 +51,14 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, found
 
 
 def _is_only_observed(old: TopicSchema, found: FoundPolicy) -> bool:
-    """Whether nothing is registered at its broker; without a broker that field has no effect."""
+    """Return True if nothing is registered at its broker. Without a broker that field has no effect."""
     policy = found.resource.spec
     wishes = (policy.management_policy, old.spec.management_policy)
     return policy.pulsar is not None and ManagementPolicy.OBSERVE in wishes
 
 
 def _was_refused(old: TopicSchema) -> bool:
-    """Whether that generation is Stalled for one of the refusals: what is only awaited may still be registered."""
+    """Return True if that generation is Stalled by a refusal. A generation that only waits may still be registered."""
     return any(
         condition.type is ConditionType.STALLED
         and condition.reason in _REFUSALS
@@ -67,7 +68,7 @@ def _was_refused(old: TopicSchema) -> bool:
 
 
 def _is_reported(old: TopicSchema, history: History) -> bool:
-    """Whether the status says which version this generation is, and the record has it: then nothing need be parsed."""
+    """Return True if the status names this generation's version and the record has it, so that no parsing is needed."""
     fingerprint = old.status.fingerprint
     is_current = old.status.observed_generation == old.metadata.generation
     return is_current and fingerprint is not None and history.equal_to(fingerprint) is not None

@@ -1,7 +1,7 @@
-"""The review of a NamespaceSchemaPolicy: may its namespace claim that Pulsar namespace, and whom does a change hurt?
+"""Review of a NamespaceSchemaPolicy: the right of its namespace to the claim, and the topics that a change affects.
 
-A change never needs the topics' consent: what it would refuse is told in warnings, as far as two seconds go. The
-controller tells the rest in the policy's status.
+A change never needs the topics' consent. The review warns of the schemas that it would refuse, as far as two seconds
+allow. The controller reports the rest in the policy's status.
 """
 
 import asyncio
@@ -53,16 +53,19 @@ _CANNOT_BE_JUDGED = frozenset(
         "WorkerUnavailable",
     }
 )
-"""What speaks of one topic; a version on record that a broker of another line cannot read is one of the first."""
+"""Reasons of errors about one topic.
+
+One of the first is a stored version that a broker of another Pulsar version cannot read.
+"""
 
 
 class Asked(Reader, validation_settings.Authorizer, Protocol):
-    """What the API server is asked."""
+    """Client of the API server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the review reads, and which hosts brokers may be on, where that is known."""
+    """Sources of the review, and the hosts that brokers may be on, if known."""
 
     client: Asked
     storage: SchemaStorage
@@ -71,7 +74,7 @@ class Places:
 
 
 class _Topic(NamedTuple):
-    """A topic that was examined, and why the changed policy would refuse it as it stands, if it would."""
+    """Examined topic, and the reason for which the changed policy would refuse it now, if any."""
 
     resource: str
     conflict: Incompatibility | None
@@ -79,7 +82,7 @@ class _Topic(NamedTuple):
 
 @dataclass(slots=True)
 class _Examined:
-    """The result: the names of all histories (None until they are known), how many were examined, the topics."""
+    """Result: the names of all histories (None until they are known), the number of examined ones, the topics."""
 
     names: tuple[str, ...] | None = None
     count: int = 0
@@ -87,7 +90,7 @@ class _Examined:
 
 
 class Policies:
-    """Reviews NamespaceSchemaPolicies; `anyone_may_claim` leaves the Namespace's annotation unasked."""
+    """Reviewer of NamespaceSchemaPolicies. With `anyone_may_claim` the Namespace's annotation is not checked."""
 
     def __init__(self, places: Places, judge: Judge, *, anyone_may_claim: bool = False) -> None:
         self._client = places.client
@@ -99,7 +102,7 @@ class Policies:
         self._anyone_may_claim = anyone_may_claim
 
     async def review(self, review: Review) -> Answer:
-        """The answer; WaitingError when the API server cannot be asked now."""
+        """Return the answer. Raises WaitingError if the API server is unreachable."""
         if not review.changes_spec:
             return allow()
         try:
@@ -124,7 +127,7 @@ class Policies:
         return allow(*warnings)
 
     async def _refusals(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> AsyncIterator[Cause]:
-        """Why this namespace may not have the Pulsar namespace; an update cannot change that, so it is only warned."""
+        """Yield the reasons against the claim. An update cannot change the claim, so it only gets warnings."""
         if not await self._may_claim(resource, key):
             yield _not_allowed(resource.metadata.namespace, key)
         holder = await self._other_holder(resource, key)
@@ -136,7 +139,7 @@ class Policies:
         return await may_govern(self._client, namespace, key, anyone_may=self._anyone_may_claim)
 
     async def _other_holder(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> str | None:
-        """Who else governs the Pulsar namespace, in words that name nothing of another Kubernetes namespace."""
+        """Describe another holder of the Pulsar namespace, without a name from another Kubernetes namespace."""
         own = owner_of(resource)
         for wire in await self._client.list(NAMESPACE_SCHEMA_POLICY, own.namespace):
             other = _readable(wire)
@@ -148,7 +151,7 @@ class Policies:
         return None
 
     async def _holders_there(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[Owner | None]:
-        """Who governs the Pulsar namespace at the policy's broker, under whatever name of its Pulsar cluster."""
+        """Return the holders of the Pulsar namespace at the policy's broker, under any name of its Pulsar cluster."""
         address = address_of(resource)
         return [held.owner for held in await self._claims.list_held(key.pulsar_namespace, address)] if address else []
 
@@ -156,9 +159,9 @@ class Policies:
         return await holds_namespace(self._client, holder, key, anyone_may=self._anyone_may_claim)
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
-        """Return warnings that name the topics which the policy as it shall be would refuse.
+        """Return warnings that name the topics which the changed policy would refuse.
 
-        One edit at a time is looked through, a few histories of it at once. Edits that wait spend their own seconds.
+        One edit at a time is examined, a few of its histories at once. The time of a waiting edit runs meanwhile.
         """
         found, look = FoundPolicy(resource, policy_of(resource)), _Examined()
         with suppress(TimeoutError):
@@ -172,7 +175,10 @@ class Policies:
         return list(_told(look, effective_strategy(found.policy, None).value))
 
     async def _examine(self, key: PulsarNamespaceKey, name: str, found: FoundPolicy) -> _Topic | None:
-        """Return the topic and what the policy would refuse; None if no resource of its namespace holds it."""
+        """Return the topic and its conflict with the policy.
+
+        Return None if no resource of the policy's namespace holds the topic.
+        """
         stored = await self._storage.read_history(key, name)
         claim = None if stored is None else stored.history.claim
         if stored is None or claim is None or claim.namespace != found.resource.metadata.namespace:
@@ -187,14 +193,14 @@ class Policies:
             schema = await self._judge.schema_of(resource.spec, policy.profile.line, history)
             findings = violations(schema.info, override, policy.constraints)
             findings += await Recheck(self._judge).newest(history, override, policy) or ()
-        except InvalidSchemaError as error:  # to a broker of that line
+        except InvalidSchemaError as error:  # to a broker of that Pulsar version
             findings = (Incompatibility(error.rule, str(error.place), error.message),)
         except NotFoundError:
             return None
         except TopicSchemaError as error:
             if error.reason not in _CANNOT_BE_JUDGED:
                 if isinstance(error, WaitingError):
-                    raise  # the API server cannot be asked now
+                    raise  # the API server is unreachable
                 return None
             findings = (Incompatibility(error.reason, "$", error.message),)
         return findings[0] if findings else None

@@ -1,7 +1,8 @@
-"""AdmissionReview (admission.k8s.io/v1) on the wire: what was asked, and the answer.
+"""JSON of an AdmissionReview (admission.k8s.io/v1): the request, and the response.
 
-A "no" is always HTTP status 422, reason Invalid, with a message and causes that each stand alone: kubectl shows the
-causes when one object was sent and the message when there were several. Any other reason makes kubectl hide our words.
+A refusal is always HTTP status 422, reason Invalid, with a message and causes that each stand alone. kubectl shows the
+causes if one object was sent, and the message if there were several. With any other reason kubectl would hide the
+message.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 _API_VERSION = "admission.k8s.io/v1"
 _UNPROCESSABLE = 422
-# From 4,096 bytes on the API server cuts each warning to 256 bytes, and it drops one with a line break or a tab whole.
+# The API server cuts each warning to 256 bytes if all have 4,096 or more, and drops one with a line break or a tab.
 _WARNING_BYTES = 240
 _WARNINGS = 16
 _CAUSES = 100
@@ -19,15 +20,15 @@ _MESSAGE_BYTES = 8_000
 
 
 class MalformedReviewError(Exception):
-    """What was sent is no AdmissionReview; no API server sends that."""
+    """A request body that is no AdmissionReview, so it is not from an API server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One question. `old` is None on CREATE, `wanted` on DELETE; both are as the API server has them, unread.
+    """One request. `old` is None on CREATE, `wanted` on DELETE. Both are the API server's JSON, not decoded.
 
-    `size` is that of the whole AdmissionReview in bytes: no object in it is larger. `seconds` is how long the API
-    server waits for the answer.
+    `size` is that of the whole AdmissionReview in bytes: no object in it is larger. `seconds` is the API server's
+    timeout.
     """
 
     uid: str
@@ -40,12 +41,12 @@ class Review:
     old: Mapping[str, Any] | None
     size: int
     user: Mapping[str, Any] = field(default_factory=dict)
-    """Who asks: username, uid, groups, extra."""
+    """User of the request: username, uid, groups, extra."""
     seconds: float = 10.0
 
     @property
     def changes_spec(self) -> bool:
-        """Whether there is a spec to judge: not on DELETE, nor while the object goes away, nor when spec stays."""
+        """True if there is a spec to judge: not on DELETE, during deletion, or for an unchanged spec."""
         if self.wanted is None or _member(self.wanted, "metadata").get("deletionTimestamp"):
             return False
         return self.old is None or self.wanted.get("spec") != self.old.get("spec")
@@ -53,7 +54,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One reason for a refusal: the field of the resource that is wrong, and a sentence that says all by itself."""
+    """One reason for a refusal: the invalid field of the resource, and a sentence that stands alone."""
 
     field: str
     message: str
@@ -62,7 +63,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Allowed unless there are causes. `reason` is ours (for metrics); the client always reads Invalid."""
+    """Response, allowed unless there are causes. `reason` is for the metrics; the client always gets Invalid."""
 
     reason: str
     warnings: tuple[str, ...] = ()
@@ -70,22 +71,22 @@ class Answer:
 
     @property
     def is_allowed(self) -> bool:
-        """Whether the edit may be stored."""
+        """True if the edit may be stored."""
         return not self.causes
 
 
 def allow(*warnings: str) -> Answer:
-    """Yes; the most important warning first."""
+    """Return an answer that allows the edit. The most important warning is first."""
     return Answer("Allowed", warnings)
 
 
 def deny(reason: str, causes: Iterable[Cause], warnings: Iterable[str] = ()) -> Answer:
-    """No, for these reasons, in order; at least one."""
+    """Return a refusal with these causes, in order. There must be at least one."""
     return Answer(reason, tuple(warnings), tuple(causes))
 
 
 def read(body: Any, size: int) -> Review:
-    """The question that an AdmissionReview of `size` bytes asks; MalformedReviewError when it is none."""
+    """Parse an AdmissionReview of `size` bytes. Raises MalformedReviewError if it is none."""
     request = _member(body, "request") if isinstance(body, Mapping) else {}
     kind = _member(request, "kind")
     uid = request.get("uid")
@@ -109,7 +110,7 @@ def read(body: Any, size: int) -> Review:
 
 
 def to_wire(review: Review, answer: Answer) -> dict[str, Any]:
-    """The AdmissionReview to send back."""
+    """Return the AdmissionReview for the response."""
     response: dict[str, Any] = {"uid": review.uid, "allowed": answer.is_allowed}
     if answer.warnings:
         response["warnings"] = [one_line(warning, _WARNING_BYTES) for warning in answer.warnings[:_WARNINGS]]
@@ -119,7 +120,7 @@ def to_wire(review: Review, answer: Answer) -> dict[str, Any]:
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` without control characters and within `limit` UTF-8 bytes; what is cut ends in an ellipsis."""
+    """Return `text` without control characters and within `limit` UTF-8 bytes. A cut text ends in an ellipsis."""
     line = "".join(char if char.isprintable() else " " for char in text)
     encoded = line.encode()
     if len(encoded) <= limit:
@@ -148,7 +149,7 @@ def _status(review: Review, answer: Answer) -> dict[str, Any]:
 
 
 def _sentences(answer: Answer) -> Iterator[str]:
-    """The parts of the overall message, numbered where there are several; what does not fit is counted."""
+    """Yield the parts of the overall message, numbered if there are several. Parts beyond the limit are counted."""
     room, total = _MESSAGE_BYTES, len(answer.causes)
     for number, cause in enumerate(answer.causes, 1):
         sentence = one_line(f"{cause.field}: {cause.message}", _CAUSE_BYTES)

@@ -1,14 +1,13 @@
-"""The review of a TopicSchema: may this spec be stored?
+"""Review of a TopicSchema.
 
-parse → the policy in force → judge against the history, and against an edit that is still on its way → yes, perhaps
-with warnings, or no, with one cause per incompatibility. Policy, claim and history are read anew for every review.
-Edits of one Kubernetes namespace are judged one after the other, so that they hold up no other's.
+The steps are: parse, find the policy, judge against the history and against a pending edit, allow with warnings or
+refuse with one cause per incompatibility. Every review reads policy, claim and history from the API server. Edits of
+one Kubernetes namespace are judged one after the other, so that they do not delay those of others.
 """
 
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from topicschema.admission import brokers, messages, object_size, pending
@@ -21,30 +20,23 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy, Strictness
-from topicschema.core.schemas import PulsarLine, Schema, SchemaType
+from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import full_history
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import FoundPolicy, Policies, Reader
-from topicschema.judging.schema_source import size_of, sources_of
-from topicschema.judging.versions import LARGE
+from topicschema.judging.policies import NOT_IN_FORCE, FoundPolicy, PolicyResolver, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
 
-T = TypeVar("T")
-
 _LOST = "HistoryLost"
-_NOT_IN_FORCE = frozenset({"PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"})
-# The share of the time in which the API server waits; the rest is for the answer.
+# Share of the API server's timeout; the rest is for the answer.
 _TO_JUDGE = 0.9
-# Turns of the event loop until the reads have sent their requests: the parsing then falls into the time of waiting.
-_TURNS_TO_SEND = 4
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is judged: the resource as it shall be and as it was, and its schema."""
+    """The resource as it shall be and as it was, and its schema."""
 
     resource: TopicSchema
     old: TopicSchema | None
@@ -61,7 +53,7 @@ class _Asked:
 
     @property
     def predecessor(self) -> TopicSchema | None:
-        """The stored resource, if it speaks of the same topic (as it always does unless it bypassed the CRD)."""
+        """The stored resource, if it has the same topic, as it always does unless it bypassed the CRD."""
         return self.old if self.old and self.old.spec.topic == self.resource.spec.topic else None
 
     @property
@@ -70,9 +62,9 @@ class _Asked:
 
 
 class TopicSchemas:
-    """Reviews TopicSchemas."""
+    """Reviewer of TopicSchemas."""
 
-    def __init__(self, client: Reader, storage: SchemaStorage, policies: Policies, judge: Judge) -> None:
+    def __init__(self, client: Reader, storage: SchemaStorage, policies: PolicyResolver, judge: Judge) -> None:
         self._client = client
         self._storage = storage
         self._policies = policies
@@ -80,7 +72,7 @@ class TopicSchemas:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def review(self, review: Review) -> Answer:
-        """The answer; WaitingError when the API server cannot be asked now."""
+        """Return the answer. Raises WaitingError if the API server is unreachable."""
         wanted = review.wanted
         if wanted is None or not review.changes_spec:
             return allow()
@@ -100,63 +92,44 @@ class TopicSchemas:
 
     async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic, deadline: float) -> Answer:
         namespace, spec = resource.metadata.namespace, resource.spec
-        line = self._policies.expected_line(namespace, topic)
-        read, early = await asyncio.gather(
-            self._read(namespace, topic), self._parse_meanwhile(spec, line), return_exceptions=True
-        )
         try:
-            if isinstance(read, BaseException):
-                await self._judge.demand_a_line(spec)  # whoever will govern the topic
-                raise read
-            governing, stored = read
+            governing, stored = await self._read(namespace, topic, spec)
             found = brokers.as_for(governing, spec, old, stored.history)
-            governs = found.policy.profile.line
+            line = found.policy.profile.line
             turn = self._turns.setdefault(namespace, asyncio.Lock())
             try:
                 async with asyncio.timeout_at(deadline), turn:
-                    history = await self._judge.under(stored.history, governs)
-                    schema = await self._schema(spec, governs, early if governs is line else None, history)
+                    history = await self._judge.for_version(stored.history, line)
+                    schema = await self._judge.schema_of(spec, line, history)
                     return await self._judged(_Asked(resource, old, schema), found, history)
             except TimeoutError:
                 return _not_in_time(found.policy, stored.history)
         except InvalidSchemaError as error:
             return deny(error.reason, [messages.invalid_schema(error, spec)])
         except ApiRefusedError:
-            raise  # what we asked was wrong, not what the user did
+            raise  # the request to the API server was wrong, not the user's edit
         except StalledError as error:
-            return _not_judged(error) if error.reason in _NOT_IN_FORCE else deny(error.reason, [_damaged(error)])
+            return _not_judged(error) if error.reason in NOT_IN_FORCE else deny(error.reason, [_damaged(error)])
         except WaitingError as error:
-            if error.reason not in _NOT_IN_FORCE:
+            if error.reason not in NOT_IN_FORCE:
                 raise
             return _not_judged(error)
 
-    async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema | None:
-        if sources_of(spec) is not None or spec.type is SchemaType.STRING or size_of(spec) >= LARGE:
-            # The history may have what the sources were compiled to, and which of its two texts a STRING has. A worker
-            # parses a large text, in the turn of its namespace.
-            return None
-        for _ in range(_TURNS_TO_SEND):
-            await asyncio.sleep(0)
-        return await self._judge.schema_of(spec, line, None)
-
-    async def _schema(
-        self, spec: TopicSchemaSpec, line: PulsarLine, early: Schema | BaseException | None, history: History
-    ) -> Schema:
-        """What was parsed meanwhile; without that, what is parsed now that line and history are known."""
-        return await self._judge.schema_of(spec, line, history) if early is None else _unless_raised(early)
-
-    async def _read(self, namespace: str, topic: Topic) -> tuple[FoundPolicy, Stored]:
-        """The policy in force and the history as they are now; both at once where the key can be foreseen."""
+    async def _read(self, namespace: str, topic: Topic, spec: TopicSchemaSpec) -> tuple[FoundPolicy, Stored]:
+        """Return the effective policy and the current history, read in parallel if the key can be predicted."""
         expected = self._policies.expected_key(namespace, topic)
-        finding = self._policies.find(namespace, topic.pulsar_namespace)
-        if expected is None:
-            found = _governing(await finding, topic)
-            return found, await self._storage.get_history(found.key(topic))
-        finds, early = await asyncio.gather(finding, self._storage.get_history(expected), return_exceptions=True)
-        found = _governing(_unless_raised(finds), topic)
-        if found.key(topic) == expected:
-            return found, _unless_raised(early)
-        return found, await self._storage.get_history(found.key(topic))
+        finding = self._policies.resolve(namespace, topic.pulsar_namespace)
+        try:
+            if expected is None:
+                found = await finding
+                return found, await self._storage.get_history(found.key(topic))
+            found, stored = await asyncio.gather(finding, self._storage.get_history(expected))
+        except TopicSchemaError:
+            await self._judge.require_supported_version(spec)  # whichever policy will govern the topic
+            raise
+        if found.key(topic) != expected:
+            stored = await self._storage.get_history(found.key(topic))
+        return found, stored
 
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
         holder = await other_holder(self._client, history.claim, asked.owner)
@@ -189,7 +162,7 @@ class TopicSchemas:
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
     ) -> frozenset[Incompatibility]:
-        """What a Strict policy refuses and the broker would not: the refusal says so."""
+        """Return the findings that only a Strict policy refuses. The refusal's message names it."""
         if policy.strictness is Strictness.BROKER:
             return frozenset()
         lenient = replace(policy, strictness=Strictness.BROKER)
@@ -198,26 +171,13 @@ class TopicSchemas:
         return frozenset((*verdict.risks, *too.risks))
 
 
-def _unless_raised(outcome: T | BaseException) -> T:
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
-
-
-def _governing(found: FoundPolicy | None, topic: Topic) -> FoundPolicy:
-    if found is None:
-        where = "no NamespaceSchemaPolicy in this Kubernetes namespace"
-        raise WaitingError("PolicyNotFound", f"{where} governs {topic.pulsar_namespace}")
-    return found
-
-
 def _judged(resource: TopicSchema) -> TopicSchemaSpec:
-    """What an edit that is let through unjudged leaves alone: all of spec but how the operator goes about it."""
+    """Return the parts of a spec that must not change in an edit that is allowed without a judgement."""
     return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
 def _refused(asked: _Asked, reason: str, causes: tuple[Cause, ...]) -> Answer:
-    """No; but an edit of what is not judged passes, so that a policy made stricter never blocks `suspend`."""
+    """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
     if asked.changes_what_is_judged:
         return deny(reason, causes)
     return allow(
@@ -230,7 +190,7 @@ def _not_judged(error: TopicSchemaError) -> Answer:
 
 
 def _not_in_time(policy: Policy, history: History) -> Answer:
-    """Admit the edit for the controller to judge; under Strict refuse it, because consumers may suffer from it."""
+    """Admit the edit for the controller to judge. Under Strict refuse it, because it may harm consumers."""
     what = f"NotJudgedInTime: comparing with {history.version_count} versions takes longer than the API server waits"
     if policy.strictness is Strictness.BROKER:
         return allow(f"{what}; admitted unjudged: the controller judges it, and the status says what comes of it")
@@ -251,7 +211,7 @@ def _claimed(holder: Owner) -> Cause:
 
 
 def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
-    """A status tells of this resource's versions only, and is written after the record: what it tells of was there."""
+    """Yield a warning if the status lists versions that the record lacks. A status is written after the record."""
     if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
         there = history.version_count
         yield (
@@ -262,7 +222,7 @@ def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
 
 
 def _reported_loss(old: TopicSchema | None) -> Iterator[str]:
-    """Yield what the controller reported of a lost history: what a broker lost is still on record here."""
+    """Yield the controller's report of a lost history. A history that a broker lost is still recorded."""
     for condition in () if old is None else old.status.conditions:
         if condition.type is ConditionType.STALLED and condition.reason == _LOST:
             yield f"{_LOST}: {condition.message}"

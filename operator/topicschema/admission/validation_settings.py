@@ -1,8 +1,8 @@
-"""What edits mean for validation: who may say what its pods are made of, and what a gate does not hold back.
+"""Checks of an edit's validation settings: the right to define pods, and the limits of a gate.
 
-A policy's template, its authentication and the trust of its broker decide what pods of this namespace run, which
-Secrets they carry and to whom they show them, though another makes them. So whoever sets these must be allowed to make
-such pods.
+A policy's template, its authentication and its broker's trust settings define the pods of this namespace: their
+program, their Secrets, and the server that receives these. The operator creates the pods, so the user who sets these
+fields must be allowed to create such pods.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,16 +17,19 @@ _PLAIN: Final = ("http:", "pulsar:")
 
 
 class Authorizer(Protocol):
-    """Who knows what users may do."""
+    """Client that checks users' permissions."""
 
     async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a question that is stored nowhere."""
+        """Return the response to a POST that stores nothing."""
 
 
 async def refusal(
     client: Authorizer, review: Review, wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None
 ) -> Cause | None:
-    """Why this user may not set what the policy's pods are made of; None where that stays, or the user may."""
+    """Return the reason why this user may not define the policy's pods.
+
+    Return None if the user may, or if the edit does not change them.
+    """
     parts = _parts(wanted.spec)
     before = {} if old is None else _parts(old.spec)
     set_now = [name for name, value in parts.items() if value is not None and before.get(name) != value]
@@ -40,10 +43,10 @@ async def refusal(
 
 
 def _parts(spec: NamespaceSchemaPolicySpec) -> dict[str, object]:
-    """What pods are made of, by its field below spec.
+    """Return the fields below spec that define pods, with their values.
 
-    With credentials goes whom they are shown to: the address, and whose certificate is taken for the broker's. Trust
-    counts by itself as soon as there is a serviceURL, which pods alone use: they mount its Secret.
+    Credentials count with the server that receives them: the address, and the trusted authority. Trust counts by itself
+    if there is a serviceURL, which only pods use, because they mount its Secret.
     """
     validation, pulsar = spec.validation or ValidationSpec(), spec.pulsar
     shown = None if pulsar is None else (pulsar.service_url, pulsar.admin_url, pulsar.tls)
@@ -72,7 +75,7 @@ async def _may_create_pods(client: Authorizer, review: Review, namespace: str) -
 
 
 def warnings(wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
-    """What a policy's validation will not do."""
+    """Yield the warnings about limits of a policy's validation."""
     spec, before = wanted.spec, None if old is None else old.spec
     validation = spec.validation
     if validation is None or validation.mode in (None, ValidationMode.OFF) or _same(spec, before):

@@ -34,8 +34,8 @@ from topicschema.api.record_settings import (
 )
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, Flaw, History, Origin, Owner, Setting, VersionEntry
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import Counter, Flaw, History, Origin, Owner, VersionEntry
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
@@ -148,13 +148,13 @@ def version_from_wire(wire: object) -> SchemaInfo:
 class Claim:
     """What a PulsarNamespaceClaim says.
 
-    `owner` is the policy that holds it, None when it is free. `found` is what each setting of the Pulsar namespace was
+    `owner` is the policy that holds it, None when it is free. `original` holds each setting of the Pulsar namespace
     before it was first written, None until then; `managed` are those that were. `address` is that of the broker at
     which the owner governs, "" without one.
     """
 
     owner: Owner | None = None
-    found: NamespaceSettings | None = None
+    original: NamespaceSettings | None = None
     managed: tuple[Setting, ...] = ()
     address: str = ""
 
@@ -169,7 +169,7 @@ def claim_to_wire(
         pulsar_namespace=key.pulsar_namespace,
         owner=_reference(claim.owner),
         address=claim.address or None,
-        found=namespace_settings_to_wire(claim.found),
+        found=namespace_settings_to_wire(claim.original),
         managed=claim.managed,
     )
     metadata = {"name": key.claim_name, "namespace": namespace, "resourceVersion": resource_version}

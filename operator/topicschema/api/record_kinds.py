@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import Metadata
 from topicschema.api.schema_fields import IMMUTABLE, Field, Rule
-from topicschema.core.history import MAX_VERSIONS, Counter, Setting
+from topicschema.core.history import MAX_VERSIONS, Counter
+from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -46,20 +47,13 @@ class TopicSettingsValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingTopicSettingsSpec:
-    """A pending change: the values to restore if its schema is rejected."""
-
-    before: Annotated[TopicSettingsValues, Field("Values at the broker before the change.")]
-    wanted: Annotated[TopicSettingsValues, Field("Values to write.")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettingsSpec:
     """The original and the written values of a topic's own settings at the broker."""
 
     found: Annotated[TopicSettingsValues, Field("Original values, before the first write.")]
-    written: Annotated[TopicSettingsValues, Field("Values written last.")] = field(default_factory=TopicSettingsValues)
-    pending: Annotated[PendingTopicSettingsSpec | None, Field("Pending change, if any.")] = None
+    written: Annotated[TopicSettingsValues, Field("Values written last, unless restored.")] = field(
+        default_factory=TopicSettingsValues
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,10 @@
 
 from topicschema.api.record_kinds import (
     NamespaceSettingsValues,
-    PendingTopicSettingsSpec,
     TopicSettingsSpec,
     TopicSettingsValues,
 )
-from topicschema.core.history import PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.history import TopicSettingsRecord
 from topicschema.core.remote import NamespaceSettings, TopicSettings
 
 
@@ -14,23 +13,14 @@ def topic_settings_to_wire(recorded: TopicSettingsRecord | None) -> TopicSetting
     """What is on record of a topic's own settings, as it is written."""
     if recorded is None:
         return None
-    found, written, pending = _values(recorded.found), _values(recorded.written), recorded.pending
-    if pending is None:
-        return TopicSettingsSpec(found=found, written=written)
-    change = PendingTopicSettingsSpec(before=_values(pending.before), wanted=_values(pending.wanted))
-    return TopicSettingsSpec(found=found, written=written, pending=change)
+    return TopicSettingsSpec(found=_values(recorded.found), written=_values(recorded.written))
 
 
 def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> TopicSettingsRecord | None:
     """The same, read."""
     if spec is None:
         return None
-    found, written, pending = _settings(spec.found), _settings(spec.written), spec.pending
-    if pending is None:
-        return TopicSettingsRecord(found, written)
-    return TopicSettingsRecord(
-        found, written, PendingTopicSettings(_settings(pending.before), _settings(pending.wanted))
-    )
+    return TopicSettingsRecord(_settings(spec.found), _settings(spec.written))
 
 
 def namespace_settings_to_wire(found: NamespaceSettings | None) -> NamespaceSettingsValues | None:

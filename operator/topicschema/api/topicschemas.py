@@ -139,8 +139,8 @@ class TopicSchemaSpec:
         Strategy | None,
         Field(
             "Schema compatibility strategy of the topic, by Pulsar's name, if the policy allows it. "
-            "UNDEFINED uses the policy's. If unset, the topic keeps its value at the broker, or uses "
-            "the policy's."
+            "UNDEFINED uses the policy's. If unset, the topic keeps a value that another client set at the "
+            "broker, or uses the policy's."
         ),
     ] = None
     schema_validation_enforced: Annotated[
@@ -185,6 +185,11 @@ class TopicSchemaSpec:
             "resource changes neither history nor broker, whatever deletionPolicy is."
         ),
     ] = False
+
+    @property
+    def domain(self) -> str:
+        """The topic's domain: `persistent` or `non-persistent`."""
+        return self.topic.partition("://")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

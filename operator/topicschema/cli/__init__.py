@@ -1,5 +1,5 @@
-"""The command `topicschema`: the operator's processes (run), and the same judgement for people and CI (ask).
+"""The command `topicschema`: the operator's processes, and the same judgement for people and CI.
 
-Each command's work stands in a module that is imported when it is asked for: `check` in a CI job starts without kopf,
-aiohttp or Kubernetes. What the commands and their options are is `arguments`' matter.
+Each command is a module that is imported only when it runs, so that `check` in a CI job starts without kopf, aiohttp or
+Kubernetes. See `arguments` for the commands and their options.
 """

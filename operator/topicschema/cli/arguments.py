@@ -1,4 +1,4 @@
-"""The commands and their options. Imports nothing that a command needs for its work."""
+"""Commands and options of the command line. Imports nothing that a command needs for its work."""
 
 import argparse
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _DESCRIPTION: Final = (
 )
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 AUTO_PRODUCE: Final = "AUTO_PRODUCE"
-"""What clients call AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
+"""Clients' name for AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "type": None,
     "pulsar_version": PulsarLine.V4_0.value,
@@ -40,7 +40,7 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "output": "text",
     "candidate": None,
 }
-"""What the lines of a batch say themselves, with what the options are when nobody gives them."""
+"""Options that the lines of a batch set themselves, with their defaults."""
 _CHECK: Final = """exit codes:
   0  compatible, or equal to an earlier version
   1  incompatible, or an invalid schema
@@ -71,7 +71,7 @@ _EXPORT = """Standard input is the output of kubectl for one SchemaHistory and i
 
 
 def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The whole command line. What is parsed has `module`, which is imported for its `run(options)`."""
+    """Return the parser of the whole command line. A parsed command has a `module`, imported for its `run(options)`."""
     top = kind(prog="topicschema", description=_DESCRIPTION)
     top.add_argument("--version", action="version", version=f"topicschema {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -123,7 +123,7 @@ def _check(command: argparse.ArgumentParser) -> None:
 
 
 def _can_connect(command: argparse.ArgumentParser) -> None:
-    # One parser for each: argparse takes no SCHEMA after options that come after another positional.
+    # One parser for each: argparse accepts no SCHEMA after options that follow another positional.
     clients = command.add_subparsers(dest="client", required=True, metavar="CLIENT")
     for name in ("producer", "consumer", "reader"):
         text = f"check whether a {name} may connect"
@@ -267,4 +267,4 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
 
 
 def _names(names: type[StrEnum]) -> tuple[str, ...]:
-    return tuple(each.value for each in names)  # the complaint about a wrong one lists them as they are written
+    return tuple(each.value for each in names)  # the error about a wrong one lists them as they are written

@@ -1,4 +1,4 @@
-"""The options of `decode`, `encode` and `validate`. Imports nothing that a command needs for its work."""
+"""Options of `decode`, `encode` and `validate`. Imports nothing that a command needs for its work."""
 
 import argparse
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def add(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
     proto_options: Callable[[argparse.ArgumentParser], None],
 ) -> None:
-    """Adds the three commands; `proto_options` adds what .proto files need."""
+    """Add the three commands. `proto_options` adds the options for .proto files."""
     for name, (text, epilog) in _TEXTS.items():
         command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
         proto_options(command)
@@ -53,7 +53,7 @@ def add(
 
 
 def schema_type(name: str) -> str:
-    """The name; an argument's error, with the reason, for one that Pulsar has and that is not taken here."""
+    """Return the name. Raises an argparse error, with the reason, for a type of Pulsar that is not supported."""
     if name == EXTERNAL:
         raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not supported")
     return name

@@ -1,4 +1,4 @@
-"""The checkers that are plugged in, for the commands: one that cannot be used is wrong input."""
+"""Plugged-in checkers for the commands. One that cannot be used is invalid input."""
 
 from topicschema import checkers
 from topicschema.cli.inputs.files import UsageError
@@ -6,7 +6,7 @@ from topicschema.core.checkers import Checkers
 
 
 def load() -> Checkers:
-    """The checkers by type; UsageError where one cannot be used."""
+    """Return the checkers by type. Raises UsageError if one cannot be used."""
     try:
         return checkers.load()
     except checkers.UnusableCheckerError as error:

@@ -1,4 +1,4 @@
-"""docs/rules.md, made of `rules`: `python -m topicschema.cli.rules_page docs/rules.md` (`make generate`)."""
+"""Generator of docs/rules.md from `rules`: `python -m topicschema.cli.rules_page docs/rules.md` (`make generate`)."""
 
 import sys
 import textwrap
@@ -28,12 +28,12 @@ have no examples."""
 
 
 def page() -> str:
-    """The whole document."""
+    """Return the whole document."""
     return "\n\n".join((_HEAD, *(part for each in rules.CHAPTERS for part in _chapter(each)))) + "\n"
 
 
 def example(shown: Example) -> str:
-    """The example's texts, each under its name, with what else belongs to the question."""
+    """Return the example's texts, each under its name, with the other terms of the question."""
     return "\n".join(_example(shown))
 
 

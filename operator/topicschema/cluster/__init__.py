@@ -1,4 +1,4 @@
-"""The API server, as the product talks to it: objects as plain JSON dicts, errors from our own tree, lease and events.
+"""Client of the Kubernetes API server: objects as plain JSON dicts, the errors, the lease and the Events.
 
-What the objects mean is read in `api`, what is kept in them in `storage`.
+`api` decodes the objects, `storage` stores schemas in them.
 """

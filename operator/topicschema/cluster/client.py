@@ -1,7 +1,7 @@
 """ApiClient: Kubernetes objects as plain dicts, over one aiohttp session. Every call ends within the timeout.
 
-On the hot path of every admission and every reconcile, so there are no models and no copies: an object comes as
-`json.loads` makes it. Reads are consistent (no resourceVersion is sent): what was acknowledged before is seen.
+It is on the hot path of every admission and every reconcile. So an object is returned as `json.loads` makes it, without
+models or copies. Reads send no resourceVersion, so they are consistent: they include every acknowledged write.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ _CONNECT_SECONDS = 5.0
 _MAX_ANSWER_BYTES = 64 << 20
 _LARGE_BYTES = 1 << 20
 _READ_TRIES = 3
-_PATIENCE_SECONDS = 2.0  # a longer Retry-After is the caller's to wait for
+_MAX_RETRY_AFTER_SECONDS = 2.0  # the caller waits for a longer Retry-After
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects of a kind to list, and how: `limit` is the size of a page, not of the answer."""
+    """Selection of the objects to list. `limit` is the size of a page, not of the result."""
 
     fields: str = ""
     labels: str = ""
@@ -60,7 +60,7 @@ class _Request:
 
 
 class ApiClient:
-    """Talks to one API server; an async context manager. Errors are those of `cluster.errors`, by `foreign`'s table."""
+    """Client of one API server, an async context manager. `cluster.error_mapping` chooses the errors it raises."""
 
     def __init__(self, connection: Connection, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._connection = connection
@@ -84,24 +84,29 @@ class ApiClient:
             await self._session.close()
 
     def fenced(self, fence: Callable[[], None]) -> Self:
-        """This open client, its connections shared, with `fence` called before each write: what it raises stops it."""
+        """Return this open client with `fence` called before each write.
+
+        An error that `fence` raises prevents the write.
+
+        Both clients share their connections.
+        """
         twin = copy.copy(self)
         twin.fence = fence
         return twin
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
-        """The object; NotFoundError only when the API server says that this object does not exist."""
+        """Return the object. Raises NotFoundError only if the API server reports that this object does not exist."""
         return await self._read(_Request("GET", _path(kind, namespace, name)))
 
     async def list(
         self, kind: Kind, namespace: str = "", *, field_selector: str = "", label_selector: str = "", limit: int = 500
     ) -> Objects:
-        """All objects that match, read in pages of `limit`; an empty namespace means all namespaces."""
+        """Return all objects that match, read in pages of `limit`. An empty namespace means all namespaces."""
         selection = Selection(field_selector, label_selector, limit)
         return [item async for page in self.pages(kind, namespace, selection) for item in page]
 
     async def pages(self, kind: Kind, namespace: str, selection: Selection) -> AsyncIterator[Objects]:
-        """The objects that match, one page in memory at a time, all as of one moment."""
+        """Yield the objects that match, one page in memory at a time, all from one consistent snapshot."""
         token = ""
         while True:
             answer = await self._read(_list_request(kind, namespace, selection, token))
@@ -111,28 +116,29 @@ class ApiClient:
                 return
 
     async def log(self, namespace: str, pod: str, container: str, *, lines: int, limit: int) -> str:
-        """The last `lines` of what a container wrote, `limit` bytes of them at most; NotFoundError.
+        """Return the last `lines` of a container's log, at most `limit` bytes of them. Raises NotFoundError.
 
-        What is no UTF-8 is replaced. A pod that no node has begun yet has written nothing.
+        Invalid UTF-8 is replaced. The log of a pod that has not started on a node is empty.
         """
-        wanted = urlencode({"container": container, "tailLines": lines, "limitBytes": limit})
-        path = f"{_path(POD, namespace, pod, 'log')}?{wanted}"
+        query = urlencode({"container": container, "tailLines": lines, "limitBytes": limit})
+        path = f"{_path(POD, namespace, pod, 'log')}?{query}"
         return bytes(await self._send(_Request("GET", path, accept="*/*"))).decode(errors="replace")
 
     async def create(self, kind: Kind, namespace: str, body: Object) -> Object:
-        """The object as created; ConflictError when one of that name exists."""
+        """Create the object and return it. Raises ConflictError if the name exists."""
         return await self._write(_Request("POST", _path(kind, namespace), body))
 
     async def replace(self, kind: Kind, namespace: str, name: str, body: Object, *, subresource: str = "") -> Object:
-        """The object as replaced; ConflictError when the body's resourceVersion is not the newest."""
+        """Replace the object and return it. Raises ConflictError if the body's resourceVersion is not the newest."""
         return await self._write(_Request("PUT", _path(kind, namespace, name, subresource), body))
 
     async def apply(  # noqa: PLR0913 - an object's address is three of them
         self, kind: Kind, namespace: str, name: str, body: Object, *, field_manager: str, subresource: str = ""
     ) -> Object:
-        """The object after a forced server-side apply; a resourceVersion in the body is a precondition (ConflictError).
+        """Apply the object server-side with force and return it. A resourceVersion in the body is a precondition.
 
-        Creates the object when it is missing, except with a subresource (NotFoundError).
+        Creates a missing object, but raises NotFoundError with a subresource. Raises ConflictError if the precondition
+        fails.
         """
         query = urlencode({"fieldManager": field_manager, "force": "true"})
         path = _path(kind, namespace, name, subresource)
@@ -141,36 +147,39 @@ class ApiClient:
     async def patch(
         self, kind: Kind, namespace: str, name: str, body: object, *, content_type: str = _MERGE_PATCH
     ) -> Object:
-        """The object after a merge patch, or a JSON patch (`application/json-patch+json`, `body` a list)."""
+        """Apply a merge patch and return the object. For a JSON patch, `content_type` is `application/json-patch+json`.
+
+        The `body` of a JSON patch is a list.
+        """
         return await self._write(_Request("PATCH", _path(kind, namespace, name), body, content_type))
 
     async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str = "", resource_version: str = "") -> None:
-        """Delete the object; NotFoundError when it is gone, ConflictError when it is not the one that was named."""
-        wanted = {"uid": uid, "resourceVersion": resource_version}
+        """Delete the object. Raises NotFoundError if it is gone, ConflictError if a precondition fails."""
+        preconditions = {"uid": uid, "resourceVersion": resource_version}
         options: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
-        options["preconditions"] = {key: value for key, value in wanted.items() if value}
+        options["preconditions"] = {key: value for key, value in preconditions.items() if value}
         await self._write(_Request("DELETE", _path(kind, namespace, name), options))
 
     async def post(self, path: str, body: Object) -> Object:
-        """The answer to a question that is asked by POST and stored nowhere, for instance a SubjectAccessReview."""
-        return await self._ask(_Request("POST", path, body))
+        """Return the response to a POST that stores nothing, for instance a SubjectAccessReview."""
+        return await self._send_json(_Request("POST", path, body))
 
     async def _write(self, request: _Request) -> Object:
         self.fence()
-        return await self._ask(request)
+        return await self._send_json(request)
 
     async def _read(self, request: _Request) -> Object:
-        """The answer, asked again while the API server only wants a little patience."""
+        """Send the request again as long as the API server throttles it and reports a short wait."""
         for _ in range(_READ_TRIES - 1):
             try:
-                return await self._ask(request)
+                return await self._send_json(request)
             except ThrottledError as error:
-                if error.after > _PATIENCE_SECONDS:
+                if error.after > _MAX_RETRY_AFTER_SECONDS:
                     raise
                 await asyncio.sleep(error.after)
-        return await self._ask(request)
+        return await self._send_json(request)
 
-    async def _ask(self, request: _Request) -> Object:
+    async def _send_json(self, request: _Request) -> Object:
         return _decode(await self._send(request), request)
 
     async def _send(self, request: _Request) -> bytearray:
@@ -195,7 +204,7 @@ class ApiClient:
 
 
 def _no_fence() -> None:
-    """A client of nobody in particular may always write."""
+    """Allow every write: the default fence."""
 
 
 def _path(kind: Kind, namespace: str, name: str = "", subresource: str = "") -> str:
@@ -206,21 +215,21 @@ def _path(kind: Kind, namespace: str, name: str = "", subresource: str = "") -> 
 
 
 def _list_request(kind: Kind, namespace: str, selection: Selection, token: str) -> _Request:
-    wanted = {
+    parameters = {
         "limit": str(selection.limit),
         "continue": token,
         "fieldSelector": selection.fields,
         "labelSelector": selection.labels,
     }
-    query = urlencode({name: value for name, value in wanted.items() if value})
+    query = urlencode({name: value for name, value in parameters.items() if value})
     accept = _METADATA_LIST if selection.metadata_only else _JSON
     return _Request("GET", f"{_path(kind, namespace)}?{query}", accept=accept)
 
 
 def _encode(body: object) -> bytes | io.BytesIO:
-    # Escaped to ASCII: a lone surrogate, which a schema's \ud800 may have put into a message, has no UTF-8.
+    # Escaped to ASCII: a message may quote a lone surrogate from a schema's \ud800, which UTF-8 cannot encode.
     encoded = json.dumps(body, separators=(",", ":")).encode("ascii")
-    return encoded if len(encoded) < _LARGE_BYTES else io.BytesIO(encoded)  # which aiohttp sends piece by piece
+    return encoded if len(encoded) < _LARGE_BYTES else io.BytesIO(encoded)  # aiohttp sends it in chunks
 
 
 def _decode(body: bytes | bytearray, request: _Request) -> Object:

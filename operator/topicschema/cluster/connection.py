@@ -1,6 +1,6 @@
-"""Where the API server is and who we are: from a kubeconfig that was named, or from the pod we run in.
+"""Address and credentials of the API server: from a named kubeconfig, or from the pod's service account.
 
-Never from an ambient file such as ~/.kube/config: an operator that guesses its cluster writes into the wrong one.
+An ambient file such as ~/.kube/config is never read: an operator that guesses its cluster writes into the wrong one.
 """
 
 import ssl
@@ -14,13 +14,13 @@ from kubernetes.client import Configuration
 
 from topicschema.core.errors import StalledError
 
-# What the library lets through when a kubeconfig is missing, no YAML, or YAML of another shape.
+# Errors of the library for a kubeconfig that is missing, no YAML, or YAML of another shape.
 _UNUSABLE = (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, LookupError)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """An API server's address and our credentials; `tls_server_name` is set when the certificate bears another name."""
+    """Address of an API server with credentials. `tls_server_name` is set if the certificate has another name."""
 
     server: str
     ssl: ssl.SSLContext
@@ -29,11 +29,11 @@ class Connection:
 
     @classmethod
     def load(cls, kubeconfig: str | None) -> Self:
-        """The connection that `kubeconfig` names (paths as in KUBECONFIG); None: that of the pod's service account.
+        """Return the connection that `kubeconfig` names (paths as in KUBECONFIG). None means the pod's service account.
 
-        StalledError(NoCluster) when it is not there or cannot be used.
+        Raises StalledError(NoCluster) if it is missing or cannot be used.
         """
-        configuration = Configuration(proxy="", no_proxy="")  # not the environment's either: it is not for our cluster
+        configuration = Configuration(proxy="", no_proxy="")  # nor the environment's proxy: it is for others
         try:
             if kubeconfig is None:
                 config.load_incluster_config(configuration)  # type: ignore[no-untyped-call] # the library has no types here
@@ -41,14 +41,17 @@ class Connection:
                 config.load_kube_config(kubeconfig, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
             tls = _tls(configuration)
         except _UNUSABLE as error:
-            told = "set KUBECONFIG, or run in a pod" if kubeconfig is None else f"kubeconfig {kubeconfig[:500]}"
-            raise StalledError("NoCluster", f"no cluster to talk to ({told}): {type(error).__name__}") from error
+            source = "set KUBECONFIG, or run in a pod" if kubeconfig is None else f"kubeconfig {kubeconfig[:500]}"
+            raise StalledError("NoCluster", f"no cluster to talk to ({source}): {type(error).__name__}") from error
         if configuration.proxy:
             raise StalledError("NoCluster", "a kubeconfig with proxy-url is not supported")
         return cls(configuration.host.rstrip("/"), tls, configuration.tls_server_name, configuration)
 
     def headers(self) -> dict[str, str]:
-        """The headers that say who we are; a pod's token is read again every minute, as the kubelet renews it."""
+        """Return the authentication headers.
+
+        A pod's token is read again every minute, because the kubelet renews it.
+        """
         token = self._configuration.get_api_key_with_prefix("BearerToken")
         return {"Authorization": token} if token else {}
 

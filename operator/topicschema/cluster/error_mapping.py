@@ -1,7 +1,7 @@
-"""What the API server or the network answers instead of an object, in our errors: the one table foreign to ours.
+"""Mapping of the API server's and the network's errors to `cluster.errors`.
 
-Messages are for people: they say what was asked and what the API server called it, in few characters, and never repeat
-an object. A validation message quotes the value it refuses, so of those only the field paths are kept.
+A message names the request and the API server's reason, in few characters, and never repeats an object. A validation
+message quotes the refused value, so only its field paths are used.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from topicschema.cluster.errors import (
 from topicschema.core.errors import TopicSchemaError
 
 FOREIGN = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
-"""What aiohttp raises when no answer came: refused, cut, reset, timed out (`TimeoutError` is one of these)."""
+"""Errors of aiohttp for a request without a response: refused, cut, reset, timed out (`TimeoutError` is included)."""
 
 _MAX_TEXT = 300
 _MAX_CAUSES = 5
 _MAX_AFTER = 60.0
-# A 500 that the same request gets for ever: etcd's and gRPC's limits, and an apply that does not fit the CRD.
+# Texts of a 500 that the same request always gets: limits of etcd and gRPC, and an apply that does not fit the CRD.
 _REFUSED_FOR_EVER = (
     "request is too large",
     "ResourceExhausted",
@@ -37,20 +37,23 @@ _REFUSED_FOR_EVER = (
 )
 
 
-def from_silence(error: BaseException, asked: str) -> ApiUnavailableError:
-    """The error for a request that got no answer; `asked` names the request, for instance `GET leases ns/name`."""
+def from_silence(error: BaseException, request: str) -> ApiUnavailableError:
+    """Return the error for a request without a response.
+
+    `request` names the request, for instance `GET leases ns/name`.
+    """
     what = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
-    return ApiUnavailableError(f"{asked}: {what}")
+    return ApiUnavailableError(f"{request}: {what}")
 
 
-def from_answer(status: int, headers: Mapping[str, str], body: bytes | bytearray, asked: str) -> TopicSchemaError:
-    """The error for an answer that is not 2xx. `body` is a Status, or plain text where something before it answered."""
-    told = _status(body)
-    text = f"{asked}: {status} {_words(told, body)}"
+def from_answer(status: int, headers: Mapping[str, str], body: bytes | bytearray, request: str) -> TopicSchemaError:
+    """Return the error for a response that is not 2xx. `body` is a Status, or plain text from a proxy."""
+    status_body = _status(body)
+    text = f"{request}: {status} {_words(status_body, body)}"
     if status == 404:  # noqa: PLR2004 - this function is the table of HTTP's numbers
-        return _not_found(told, text)
+        return _not_found(status_body, text)
     if status == 409:  # noqa: PLR2004
-        return ConflictError(f"{asked}: {told.get('reason') or 'Conflict'}"[:_MAX_TEXT])
+        return ConflictError(f"{request}: {status_body.get('reason') or 'Conflict'}"[:_MAX_TEXT])
     if status in {401, 403}:
         return ForbiddenError(text)
     if status == 429:  # noqa: PLR2004
@@ -60,42 +63,42 @@ def from_answer(status: int, headers: Mapping[str, str], body: bytes | bytearray
     return ApiRefusedError(text, status)
 
 
-def _not_found(told: Mapping[str, Any], text: str) -> TopicSchemaError:
-    """An absent object is only believed when the API server names it.
+def _not_found(status_body: Mapping[str, Any], text: str) -> TopicSchemaError:
+    """Return NotFoundError only if the API server names the absent object.
 
-    A path that is not served (no CRD, still starting, something else behind the address) is 404 as well, and a history
-    taken for absent would let any schema pass.
+    A path that is not served (no CRD, still starting, another server behind the address) is 404 as well. A history
+    wrongly considered absent would let any schema through.
     """
-    details = told.get("details")
-    if told.get("reason") == "NotFound" and isinstance(details, dict) and details.get("name"):
+    details = status_body.get("details")
+    if status_body.get("reason") == "NotFound" and isinstance(details, dict) and details.get("name"):
         return NotFoundError(text)
     return ApiUnavailableError(f"{text} (is the CRD installed?)")
 
 
 def _status(body: bytes | bytearray) -> Mapping[str, Any]:
     try:
-        told = json.loads(body)
+        status_body = json.loads(body)
     except ValueError:
         return {}
-    return told if isinstance(told, dict) and told.get("kind") == "Status" else {}
+    return status_body if isinstance(status_body, dict) and status_body.get("kind") == "Status" else {}
 
 
-def _words(told: Mapping[str, Any], body: bytes | bytearray) -> str:
-    """The answer in few words: a refusal of values by its fields, anything else by its message."""
-    if not told:
+def _words(status_body: Mapping[str, Any], body: bytes | bytearray) -> str:
+    """Describe the response briefly: a refusal of values by its fields, any other response by its message."""
+    if not status_body:
         return bytes(body[:_MAX_TEXT]).decode(errors="replace").strip()
-    details = told.get("details")
+    details = status_body.get("details")
     causes = details.get("causes") if isinstance(details, dict) else None
-    if told.get("reason") == "Invalid":
+    if status_body.get("reason") == "Invalid":
         fields = [str(cause.get("field", ""))[:80] for cause in causes or () if isinstance(cause, dict)]
         return f"Invalid: {', '.join(fields[:_MAX_CAUSES]) or 'the object'}"
-    return f"{told.get('reason', '')}: {told.get('message', '')}"[:_MAX_TEXT]
+    return f"{status_body.get('reason', '')}: {status_body.get('message', '')}"[:_MAX_TEXT]
 
 
 def _after(headers: Mapping[str, str], default: float) -> float:
     try:
-        wanted = float(headers.get("Retry-After", ""))
+        seconds = float(headers.get("Retry-After", ""))
     except ValueError:
         return default
-    # No number is neither more nor less than another, and no clock ever comes to it.
-    return default if math.isnan(wanted) else min(max(wanted, 0.0), _MAX_AFTER)
+    # NaN compares as neither more nor less, and no timer ever reaches it.
+    return default if math.isnan(seconds) else min(max(seconds, 0.0), _MAX_AFTER)

@@ -1,6 +1,6 @@
-"""Events (events.k8s.io/v1) that tell people what happened to an object. Losing one never fails the work it tells of.
+"""Recorder of Events (events.k8s.io/v1). A failure to write one never fails the work that it reports.
 
-The same thing said of the same object again is the same Event, counted: its name is a hash of what it says.
+A repeated message about the same object is one Event with a count: its name is a hash of the message.
 """
 
 import hashlib
@@ -22,23 +22,23 @@ _DIGITS = 40
 
 
 class EventRecorder:
-    """Writes Events in the namespace of the object that each is about; `reporting_instance` is this process's name."""
+    """Writer of Events in the namespace of the object concerned. `reporting_instance` is the name of this process."""
 
     def __init__(self, client: ApiClient, reporting_instance: str) -> None:
         self._client = client
         self._instance = reporting_instance[:_MAX_REASON]
 
     async def record(self, regarding: Mapping[str, str], type: str, reason: str, note: str, action: str) -> None:  # noqa: A002 - the API's word
-        """Tell of the object that `regarding` names (apiVersion, kind, namespace, name, uid).
+        """Write an Event about the object that `regarding` names (apiVersion, kind, namespace, name, uid).
 
-        `type` is Normal or Warning, `note` is cut to what the API takes. An Event that cannot be written is counted and
-        logged, never raised.
+        `type` is Normal or Warning, `note` is cut to the API's limit. A failed write is counted and logged, never
+        raised.
         """
-        told = hashlib.sha256("\n".join((regarding["uid"], reason, note)).encode(errors="replace")).hexdigest()
+        digest = hashlib.sha256("\n".join((regarding["uid"], reason, note)).encode(errors="replace")).hexdigest()
         event: Object = {
             "apiVersion": EVENT.api_version,
             "kind": EVENT.name,
-            "metadata": {"name": f"topicschema-{told[:_DIGITS]}", "namespace": regarding["namespace"]},
+            "metadata": {"name": f"topicschema-{digest[:_DIGITS]}", "namespace": regarding["namespace"]},
             "eventTime": micro_time(),
             "type": type,
             "reason": reason[:_MAX_REASON],
@@ -59,14 +59,14 @@ class EventRecorder:
         try:
             await self._client.create(EVENT, namespace, event)
         except ConflictError:
-            there = await self._client.get(EVENT, namespace, name)
-            count = (there.get("series") or {}).get("count", 1) + 1
+            existing = await self._client.get(EVENT, namespace, name)
+            count = (existing.get("series") or {}).get("count", 1) + 1
             series = {"series": {"count": count, "lastObservedTime": event["eventTime"]}}
             await self._client.patch(EVENT, namespace, name, series)
 
 
 def shortened(note: str) -> str:
-    """The note within 1,024 bytes of UTF-8, ending in … where it was cut."""
+    """Return the note cut to 1,024 bytes of UTF-8, ending in … if it was cut."""
     encoded = note.encode(errors="replace")
     if len(encoded) <= _MAX_NOTE:
         return note

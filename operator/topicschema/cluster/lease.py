@@ -1,15 +1,15 @@
-"""Elector: which of several processes works. A Lease of coordination.k8s.io/v1, taken and kept by compare-and-swap.
+"""Leader election with a Lease of coordination.k8s.io/v1, acquired and renewed by compare-and-swap.
 
-Why two never work at once, whatever the API server or the network does:
+Two processes never work at once, whatever the API server or the network does:
 
-* A leader's time runs from just *before* it sent its last successful renewal, and ends `renew_deadline` later: then the
-  fence is shut, and the work is cancelled and awaited. `duration - renew_deadline` is what is left for that.
-* Another one waits for `duration` from just *after* it read the last change of the lease. That is later than the
-  renewal was sent, on anybody's clock: only lengths of time are compared, never the times of two machines.
-* Both write with the resourceVersion they read, so of two who think it is their turn one loses.
+* A leader's time runs from just *before* it sent its last successful renewal, and ends `renew_deadline` later.
+  Then the fence closes, and the work is cancelled and awaited. It has `duration - renew_deadline` for that.
+* A candidate waits for `duration` from just *after* it read the last change of the lease. That is later than the
+  renewal was sent, on any clock: only durations are compared, never the clocks of two machines.
+* Both write with the resourceVersion that they read, so one of two simultaneous candidates loses.
 
-A write that is on its way when the fence shuts is cut off, but may still reach an API server that was silent; what it
-could then overwrite is the matter of its own resourceVersion.
+A write in flight when the fence closes is cut off, but may still reach an API server that was silent. Its own
+resourceVersion decides what it can overwrite.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ _JITTER = 1.2
 
 @dataclass(frozen=True, slots=True)
 class LeaseTimes:
-    """Seconds: how long a lease lasts unrenewed, when a leader that cannot renew gives up, how often either tries.
+    """Times in seconds: a lease's duration, the deadline for its renewal, and the interval between attempts.
 
-    ValueError unless retry < renew_deadline < duration.
+    Raises ValueError unless retry < renew_deadline < duration.
     """
 
     duration: float = 15.0
@@ -50,8 +50,8 @@ class LeaseTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """The lease as it last changed before our eyes: its holder, for how long, and when we knew, on our own clock."""
+class _Observed:
+    """The last observed change of the lease: its holder, its duration, and the time of the read by the local clock."""
 
     resource_version: str
     holder: str
@@ -60,36 +60,39 @@ class _Seen:
 
 
 class _LostError(Exception):
-    """The lease is another's, or gone."""
+    """Another process holds the lease, or it is gone."""
 
 
 class Elector:
-    """Runs work in one process at a time. `identity` is made unique: a process that comes back is another one."""
+    """Runner of work in one process at a time.
+
+    `identity` is made unique, so that a restarted process is a new candidate.
+    """
 
     def __init__(self, client: ApiClient, namespace: str, name: str, identity: str, times: LeaseTimes) -> None:
         self._client = client
         self._namespace = namespace
         self._name = name
         self._times = times
-        self._seen = _Seen("", "", 0.0, -math.inf)
+        self._observed = _Observed("", "", 0.0, -math.inf)
         self._leads_until = -math.inf
         self.identity = f"{identity[:200]}_{uuid.uuid4().hex[:8]}"
 
     @property
     def is_leading(self) -> bool:
-        """Whether the lease is surely ours now."""
+        """True if the lease is certainly held now."""
         return time.monotonic() < self._leads_until
 
     def assert_leading(self) -> None:
-        """The fence before each write: NotLeadingError when the lease is not ours, or may be over."""
+        """Raise NotLeadingError if the lease is not held or may have expired. This is the fence before each write."""
         if not self.is_leading:
             raise NotLeadingError
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work` whenever the lease is ours, until it ends by itself; what it raises is raised.
+        """Run `work` while the lease is held, until it ends by itself. Its error is raised.
 
-        When the lease is lost, `work` is cancelled and awaited, and run anew when it is ours again. At the end, also
-        when this is cancelled, `work` has ended and the lease is free for the next one.
+        If the lease is lost, `work` is cancelled and awaited, and restarted once the lease is held again. At the end,
+        also on a cancellation, `work` has ended and the lease is free.
         """
         while True:
             await self._acquire()
@@ -109,7 +112,7 @@ class Elector:
             await asyncio.sleep(self._times.retry * random.uniform(1, _JITTER))  # noqa: S311 - no secret
 
     async def _lead(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Whether `work` ended by itself; it has ended in any case."""
+        """Run `work` under the lease until either ends. Return True if `work` ended by itself."""
         keeping = asyncio.create_task(self._keep())
         working = asyncio.ensure_future(work())
         try:
@@ -117,17 +120,17 @@ class Elector:
             if working.done():
                 await working
                 return True
-            await keeping  # raises if it ended for another reason than a lost lease
+            await keeping  # raises unless the lease was lost
             return False
         finally:
             try:
-                await _end(working)  # the lease is kept while the work winds up
+                await _end(working)  # the lease is renewed while the work ends
             finally:
                 await _end(keeping)
                 await self._release()
 
     async def _keep(self) -> None:
-        """Renew until that has failed for `renew_deadline`, or the lease is not ours any more."""
+        """Renew until that has failed for `renew_deadline`, or until the lease is lost."""
         with contextlib.suppress(TimeoutError, _LostError):
             while True:
                 async with asyncio.timeout(self._leads_until - time.monotonic()):
@@ -136,7 +139,10 @@ class Elector:
         self._leads_until = -math.inf
 
     async def _tried(self, step: Callable[[], Awaitable[bool]]) -> bool:
-        """What `step` says, or False when the API server failed it; silence costs half of the renew deadline."""
+        """Return the result of `step`, or False if the API server fails.
+
+        Its silence costs half of the renew deadline.
+        """
         try:
             async with asyncio.timeout(self._times.renew_deadline / 2):
                 return await step()
@@ -145,7 +151,7 @@ class Elector:
             return False
 
     async def _take(self) -> bool:
-        """Take the lease if it is free; whether it is ours now."""
+        """Acquire the lease if it is free. Return True if it is held now."""
         lease = await self._read()
         if not self._is_free(lease):
             return False
@@ -160,7 +166,7 @@ class Elector:
         return True
 
     async def _release(self) -> None:
-        """Free the lease, if it is still ours, for whoever waits; best effort, for it also ends by itself."""
+        """Free the lease if it is still held. A failure is ignored, because the lease also expires by itself."""
         if self.is_leading:
             self._leads_until = -math.inf
             await self._tried(self._free)
@@ -173,7 +179,7 @@ class Elector:
         return True
 
     async def _read(self) -> Object | None:
-        """The lease as it is, None when it is missing; a change is noted with the time at which we knew of it."""
+        """Return the current lease, or None if it is missing. A change is recorded with the time of the read."""
         try:
             lease = await self._client.get(LEASE, self._namespace, self._name)
         except NotFoundError:
@@ -183,17 +189,22 @@ class Elector:
 
     def _note(self, lease: Object) -> None:
         resource_version = lease["metadata"]["resourceVersion"]
-        if resource_version != self._seen.resource_version:
-            told = (lease.get("spec") or {}).get("leaseDurationSeconds") or 0
-            self._seen = _Seen(resource_version, _holder(lease), max(told, self._times.duration), time.monotonic())
+        if resource_version != self._observed.resource_version:
+            duration = (lease.get("spec") or {}).get("leaseDurationSeconds") or 0
+            self._observed = _Observed(
+                resource_version, _holder(lease), max(duration, self._times.duration), time.monotonic()
+            )
 
     def _is_free(self, lease: Object | None) -> bool:
-        """Whether nobody else can be leading: also when a lease that we saw held has been deleted since."""
-        holder = self._seen.holder if lease is None else _holder(lease)
-        return holder in {"", self.identity} or time.monotonic() > self._seen.at + self._seen.duration
+        """Return True if no other process can be leading.
+
+        A deleted lease counts until its last observed duration has passed.
+        """
+        holder = self._observed.holder if lease is None else _holder(lease)
+        return holder in {"", self.identity} or time.monotonic() > self._observed.at + self._observed.duration
 
     async def _write(self, lease: Object | None) -> None:
-        """Make the lease ours from now on; ConflictError when it moved since it was read."""
+        """Hold the lease from now on. Raises ConflictError if it changed since it was read."""
         sent = time.monotonic()
         if lease is None:
             metadata = {"name": self._name, "namespace": self._namespace}
@@ -224,7 +235,7 @@ def _holder(lease: Object) -> str:
 
 
 async def _end(task: "asyncio.Future[None]") -> None:
-    """Cancel the task and wait until it has ended, however often we are cancelled ourselves meanwhile."""
+    """Cancel the task and wait until it has ended, even if this coroutine is cancelled meanwhile."""
     if task.done():
         return
     cancelled = False

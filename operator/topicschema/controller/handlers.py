@@ -1,6 +1,6 @@
 """kopf's handlers: settings, login and one event handler for each watched kind. An event only enqueues keys.
 
-Decision 21 says what the controller does without kopf, and why.
+See decision 21 for the work that the controller does without kopf.
 """
 
 import logging

@@ -22,7 +22,7 @@ _LEASE = "topicschema-controller"
 
 
 async def run(settings: Settings, shutdown: ShutdownSignal) -> None:
-    """Work whenever this replica holds the lease, until shutdown is requested; raise what makes work impossible."""
+    """Work whenever this replica holds the lease, until shutdown is requested. Raises errors that prevent any work."""
     connection = Connection.load(settings.kubeconfig)
     times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
     async with ApiClient(connection) as client:
@@ -56,7 +56,7 @@ async def _main(settings: Settings) -> int:
     shutdown.listen()
     try:
         await run(settings, shutdown)
-    except Exception as error:  # noqa: BLE001 - the last place where it can be logged
+    except Exception as error:  # noqa: BLE001 - the last place that can log it
         for cause in _leaves(error):
             message = (
                 cause.message
@@ -75,7 +75,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def main() -> int:
-    """Run the controller until SIGTERM; return the exit code."""
+    """Run the controller until SIGTERM and return the exit code."""
     try:
         settings = replace(Settings.load(), checkers=checkers.load())
     except (InvalidSettingError, UnusableCheckerError) as error:

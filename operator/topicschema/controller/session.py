@@ -1,4 +1,4 @@
-"""Everything that lasts while this replica leads: queue, reconcilers, watch and garbage collection."""
+"""Session of a leader: queue, reconcilers, watch and garbage collection."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from topicschema.cluster.events import EventRecorder
 from topicschema.controller.watch import Watch
 from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
@@ -27,16 +27,16 @@ from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Val
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import Settings
 from topicschema.storage.claims import Claims
-from topicschema.storage.garbage_collection import Sweeper
+from topicschema.storage.garbage_collection import GarbageCollector
 from topicschema.storage.record import RecordStorage
 
 _LOG = logging.getLogger(__name__)
 _GC_INTERVAL = 3600.0
-_FIRST_GC_SECONDS = 60.0  # soon: a process that is often replaced would never collect garbage
+_FIRST_GC_SECONDS = 60.0  # early: a process that is often replaced would otherwise never collect
 
 
 class LeaderSession:
-    """The work of a leader. A new session remembers nothing of an earlier one."""
+    """Work of a leader. A new session has no state of an earlier one."""
 
     def __init__(
         self, settings: Settings, connection: Connection, client: ApiClient, health: telemetry.Health, watch: Watch
@@ -56,7 +56,7 @@ class LeaderSession:
             client=client,
             storage=storage,
             claims=claims,
-            policies=Policies(client, claims),
+            policies=PolicyResolver(client, claims),
             judge=self._judge,
             events=EventRecorder(client, settings.identity),
             brokers=self._brokers,
@@ -73,7 +73,7 @@ class LeaderSession:
         self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
 
     async def run(self) -> None:
-        """Work until cancelled; raise what stopped it."""
+        """Work until cancelled. Raises the error that stopped it."""
         self._health.last_activity.clear()
         router = EventRouter(self._index, self._own_writes, self.queue.add)
         with contextlib.closing(self._judge):
@@ -92,11 +92,11 @@ class LeaderSession:
         return self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
 
     async def _collect_garbage(self) -> None:
-        sweeper = Sweeper(self._client, self._settings.namespace)
+        collector = GarbageCollector(self._client, self._settings.namespace)
         await asyncio.sleep(_FIRST_GC_SECONDS)
         while True:
             try:
-                removed = await sweeper.sweep(datetime.now(UTC))
+                removed = await collector.collect(datetime.now(UTC))
             except TopicSchemaError as error:
                 _LOG.warning("garbage collection failed", extra={"fields": {"reason": error.reason}})
             else:

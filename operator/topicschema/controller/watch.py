@@ -1,4 +1,4 @@
-"""Watches with kopf until cancelled: starts it, restarts it after a failure, and stops it."""
+"""Watch with kopf: start, restart after a failure, and stop."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
 def watched_kinds(settings: Settings) -> dict[Kind, Scope]:
-    """Return what is watched. Jobs and pods only with validation: without it the account needs no right to them."""
+    """Return the watched kinds. Jobs and pods are watched only with validation, or the account would need access."""
     kinds = dict.fromkeys((TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, NAMESPACE), Scope())
     runs = {JOB: Scope(labels=TOPIC_LABEL), POD: Scope(labels=DRIVERS)} if settings.validation.image else {}
     return kinds | {SCHEMA_HISTORY: Scope(namespace=settings.namespace)} | runs
@@ -38,7 +38,7 @@ class ShutdownSignal:
         self.requested = asyncio.Event()
 
     def listen(self) -> None:
-        """Handle the signals here, whoever handled them before."""
+        """Handle the signals, and replace any other handler."""
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, self.requested.set)
 
@@ -64,7 +64,7 @@ class Watch:
         """Watch until cancelled. After a failure, or when a kind is refused, start again with new lists."""
         while True:
             await self._watch_once(router)
-            await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not know our kinds for a moment
+            await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not serve the CRDs for a moment
             await wait_until_served(self._client, watched_kinds(self._settings), self._health.last_activity.clear)
 
     async def _watch_once(self, router: EventRouter) -> None:
@@ -73,7 +73,7 @@ class Watch:
             self._connection, kinds=kinds, on_response=self._on_response, on_list=router.on_list
         )
 
-        def session() -> kopf.AiohttpSession:  # a new one each time: kopf closes those that it has done with
+        def session() -> kopf.AiohttpSession:  # a new one each time, because kopf closes them after use
             client = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(ssl=self._connection.ssl),
                 middlewares=(middleware,),
@@ -93,7 +93,7 @@ class Watch:
             self._shutdown.listen()
         failure = None if operator.cancelled() or not operator.done() else operator.exception()
         if failure is None and not middleware.refused.done():
-            # kopf takes the process's signals for itself, and ends like this only when one came.
+            # kopf handles the process's signals itself, and ends like this only after one.
             self._shutdown.requested.set()
             await asyncio.Event().wait()
         level = logging.ERROR if failure else logging.WARNING
@@ -102,14 +102,14 @@ class Watch:
             telemetry.INTERNAL_ERRORS.labels("watch").inc()
 
     def _on_response(self, plural: str) -> None:
-        # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed
-        # its cancellation; stopped by us it is cancelled again.
+        # kopf has replaced the signal handlers by now. If it stops by itself, it may wait for ever for a watch that
+        # swallowed its cancellation. `_cancel` repeats the cancellation.
         self._shutdown.listen()
         self._health.record_activity(plural)
 
 
 async def _cancel(operator: asyncio.Task[None]) -> None:
-    # kopf swallows a cancellation now and then, when a watch fails while it stops; it never swallowed the next one.
+    # kopf sometimes swallows a cancellation if a watch fails while it stops. It never swallowed the next one.
     for _ in range(_CANCELLATIONS):
         operator.cancel()
         await asyncio.wait({operator}, timeout=_CANCELLATION_SECONDS)

@@ -1,4 +1,4 @@
-"""A middleware of the client session with which kopf watches: metadata only, our credentials, notice of responses."""
+"""Middleware for the requests of kopf's watches: metadata only, credentials, and callbacks for responses."""
 
 import asyncio
 import logging
@@ -43,9 +43,9 @@ class Scope:
 
 
 async def wait_until_served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
-    """Wait until the API server lists each kind; log what is not installed or not allowed.
+    """Wait until the API server lists each kind. Log kinds that are not installed or not allowed.
 
-    Call `is_missing` at each attempt that fails.
+    `is_missing` is called after each failed attempt.
     """
     logged = ""
     while True:
@@ -67,10 +67,10 @@ class WatchMiddleware:
     """A middleware for aiohttp's ClientSession, whose response class must be `MetadataResponse`.
 
     It narrows `kinds` to their scopes, because kopf watches all namespaces or none. It calls `on_response` with the
-    plural of each kind whose list or watch began, and `on_list` with the plural and the metadata of a whole list: kopf
-    does not report what was deleted while no watch was open. `refused` is done once a list or watch got a response that
-    a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops watching that
-    kind, and logs nothing.
+    plural of each kind whose list or watch began. It calls `on_list` with the plural and the metadata of a whole list,
+    because kopf does not report deletions while no watch was open. `refused` is done once a list or watch got a
+    response that a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops
+    watching that kind, and logs nothing.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class WatchMiddleware:
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        """Send the request; return the API server's response."""
+        """Send the request and return the API server's response."""
         request.headers.update(self._connection.headers())
         kind = self._kinds.get(request.url.path)
         if kind is None:

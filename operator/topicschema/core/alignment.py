@@ -1,6 +1,6 @@
 """Where a topic's record and its broker differ, and what follows: the broker counts, the record copies.
 
-Pure comparison of values. `reconcile.topicschema.broker_state` reads the broker, `plan` decides the next action. The
+Pure comparison of values. `reconcile.topicschema.broker_fetch` reads the broker, `plan` decides the next action. The
 rules of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
 """
 
@@ -14,7 +14,7 @@ _NOTHING = fingerprint_of_bytes(SchemaType.NONE, b"")
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class BrokerVersions:
     """What a broker shows of a topic: all numbers it ever gave, and the versions that it still serves, oldest first.
 
     It serves what came after the newest tombstone, and nothing of what came before. Versions below `floor` were not
@@ -42,12 +42,12 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class InSync:
     """The record tells what the broker has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class HistoryBehind:
     """The broker has what the record lacks: `history` is the record as it should be, but for its claim.
 
     `arrived` are the versions among it that are new on record. `is_recount` tells a new incarnation: nothing is part of
@@ -60,20 +60,20 @@ class Behind:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class HistoryAhead:
     """The broker lacks the newest versions on record, which were registered while there was no broker: oldest first."""
 
     missing: tuple[VersionEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class HistoryLost:
     """The broker no longer has what it once counted; `why` continues "the broker ..."."""
 
     why: str
 
 
-Alignment = Aligned | Behind | Ahead | Lost
+Alignment = InSync | HistoryBehind | HistoryAhead | HistoryLost
 
 
 def agrees(history: History, latest: VersionEntry) -> bool:
@@ -88,46 +88,46 @@ def agrees(history: History, latest: VersionEntry) -> bool:
     return is_same and not newest.is_tombstone
 
 
-def align(history: History, sight: Sight, now: str) -> Alignment:
+def align(history: History, broker: BrokerVersions, now: str) -> Alignment:
     """What the record lacks, or the broker; `now` is the time of a tombstone found, for the broker tells none."""
     counted, tail = history.counted, history.entries[len(history.counted) :]
-    why = _lost(counted, sight)
+    why = _lost(counted, broker)
     if why is not None:
-        return Lost(why)
-    buried, arrived = _beyond(counted, sight, now)
+        return HistoryLost(why)
+    buried, arrived = _beyond(counted, broker, now)
     if tail and (buried or not _begin_alike(tail, arrived)):
-        return _recounted(history, (*_timed(counted, sight.served), *buried, *arrived))
+        return _recounted(history, (*_timed(counted, broker.served), *buried, *arrived))
     if len(arrived) < len(tail):
-        return Ahead(tail[len(arrived) :])
+        return HistoryAhead(tail[len(arrived) :])
     fresh = arrived[len(tail) :]
-    kept = _timed((*counted, *tail), sight.served)
+    kept = _timed((*counted, *tail), broker.served)
     entries = (*kept, *buried, *fresh)
     if entries == history.entries and not tail:
-        return Aligned()
-    return Behind(_counted(history, entries), fresh)
+        return InSync()
+    return HistoryBehind(_counted(history, entries), fresh)
 
 
-def grown(history: History, version: VersionEntry) -> Behind:
+def grown(history: History, version: VersionEntry) -> HistoryBehind:
     """The record with the version that the broker has just added to it."""
-    return Behind(_counted(history, (*history.entries, version)), (version,))
+    return HistoryBehind(_counted(history, (*history.entries, version)), (version,))
 
 
 def _beyond(
-    counted: Sequence[VersionEntry], sight: Sight, now: str
+    counted: Sequence[VersionEntry], broker: BrokerVersions, now: str
 ) -> tuple[tuple[VersionEntry, ...], tuple[VersionEntry, ...]]:
     """What the broker has after the versions that it counted for the record: its newest tombstone, what it serves."""
-    start, tombstone = counted[-1].schema_version if counted else -1, sight.tombstone
+    start, tombstone = counted[-1].schema_version if counted else -1, broker.tombstone
     buried = (_tombstone(tombstone, now),) if tombstone is not None and tombstone > start else ()
-    return buried, tuple(each for each in sight.served if each.schema_version > start)
+    return buried, tuple(each for each in broker.served if each.schema_version > start)
 
 
-def _lost(counted: Sequence[VersionEntry], sight: Sight) -> str | None:
+def _lost(counted: Sequence[VersionEntry], broker: BrokerVersions) -> str | None:
     if not counted:
         return None
-    if not sight.index:
+    if not broker.index:
         return "has no schema of it any more"
-    served = {each.schema_version: each for each in sight.served}
-    numbers, tombstone = served.keys() | set(sight.index), sight.tombstone
+    served = {each.schema_version: each for each in broker.served}
+    numbers, tombstone = served.keys() | set(broker.index), broker.tombstone
     for entry in counted:
         number = entry.schema_version
         if number not in numbers:
@@ -160,11 +160,11 @@ def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> t
     )
 
 
-def _recounted(history: History, entries: tuple[VersionEntry, ...]) -> Behind:
+def _recounted(history: History, entries: tuple[VersionEntry, ...]) -> HistoryBehind:
     """A new incarnation of all that a broker counted, hidden or not: its versions need payloads of their own."""
     fresh = replace(history, incarnation=history.incarnation + 1)
     arrived = tuple(each for each in entries if not each.is_tombstone)
-    return Behind(_counted(fresh, entries), arrived, is_recount=True)
+    return HistoryBehind(_counted(fresh, entries), arrived, is_recount=True)
 
 
 def _counted(history: History, entries: tuple[VersionEntry, ...]) -> History:

@@ -36,14 +36,6 @@ class Counter(StrEnum):
     BROKER = "Broker"
 
 
-class Setting(StrEnum):
-    """The settings of schemas that a Pulsar namespace or a topic may have, by the names of the resources' fields."""
-
-    STRATEGY = "schemaCompatibilityStrategy"
-    AUTO_UPDATE = "isAllowAutoUpdateSchema"
-    ENFORCEMENT = "schemaValidationEnforced"
-
-
 class Flaw(StrEnum):
     """What keeps a broker from reading a version that it holds; it may have taken it as the first, or by force."""
 
@@ -88,31 +80,15 @@ class VersionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingTopicSettings:
-    """A change of a topic's own settings that is under way: what to put back when the schema is refused after it."""
-
-    before: TopicSettings
-    wanted: TopicSettings
-
-
-@dataclass(frozen=True, slots=True)
 class TopicSettingsRecord:
-    """What is on record of a topic's own settings at the broker, from before the first write of any.
+    """The record of a topic's own settings at the broker, from before the first write.
 
-    `found` is what each setting was before it was first written, None where it was not set. `written` is what it was
-    last written to, None where it never was: the broker keeps it when the resource says nothing any more.
+    `found` are their values before the operator first wrote them, None if not set. `written` are the values that it
+    last wrote, None if it never did, or restored what was found.
     """
 
     found: TopicSettings
     written: TopicSettings = field(default_factory=TopicSettings)
-    pending: PendingTopicSettings | None = None
-
-    @property
-    def left(self) -> Strategy | None:
-        """The strategy that the topic keeps where no field names one (any more): what is under way is put back then."""
-        if self.pending is not None:
-            return self.pending.before.strategy
-        return self.written.strategy or self.found.strategy
 
     @property
     def stays_written(self) -> TopicSettings:

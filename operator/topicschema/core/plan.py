@@ -3,12 +3,13 @@
 One action at a time: what comes after it is decided anew, from the world that it made. `reconcile` carries it out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from topicschema.core import overrides
-from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind
+from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History, Owner, VersionEntry
-from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
+from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 
@@ -68,12 +69,12 @@ class DeleteRecord:
 
 @dataclass(frozen=True, slots=True)
 class StartValidation:
-    """Create the Job that reads the topic's retained messages with the candidate."""
+    """Start a Job that validates the topic's retained messages with the candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopValidation:
-    """Delete the Jobs of requests that are obsolete."""
+    """Delete the Jobs of obsolete requests."""
 
 
 Action = (
@@ -84,30 +85,12 @@ Action = (
     | Import
     | Upload
     | UploadRecorded
-    | NoteSettings
+    | RecordSettings
     | WriteSettings
-    | SoftDelete
-    | DeleteRecord
     | StartValidation
     | StopValidation
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Remote:
-    """What was seen at the broker, where there is one.
-
-    `may_write` is False where it is only observed. `overrides` is None where neither resource nor record says anything
-    of the topic's own settings, or where the broker has switched them off. `is_refused`: the broker has refused the
-    candidate, and what was done for it is to be undone. `is_serving` counts at a deletion: versions of the resource's
-    are served, which a soft delete is to hide.
-    """
-
-    alignment: Alignment
-    may_write: bool = True
-    overrides: Overrides | None = None
-    is_refused: bool = False
-    is_serving: bool = False
+DeletionAction = RemoveFinalizer | WriteSettings | SoftDelete | DeleteRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,47 +108,47 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one pass saw.
+    """The state of a topic as one reconcile gathered it.
 
-    `owner` is the resource itself. `verdict` is None where nothing was judged: a resource that is suspended or being
-    deleted, or a record that does not tell yet what the broker has. `is_on_record` tells a history that is stored from
-    one that nobody wrote yet. `deletes_record` is deletionPolicy Delete, `is_released` that it no longer holds.
-    `is_source_on_record` is False where the record does not tell yet that the version which the verdict found is what
-    these sources are compiled to. `fingerprint` is the candidate's; `remote` is None where there is no broker,
-    `validation` where no messages are validated.
+    `owner` is the resource itself. `verdict` is None if nothing was judged, because the history lacks what the
+    broker has. `is_source_on_record` is False if the history does not have yet that these sources are
+    compiled to the version that the verdict found. `fingerprint` is the candidate's. `broker` is None if there is none,
+    `validation` if no messages are validated.
     """
 
     owner: Owner
     history: History
-    is_on_record: bool
     verdict: Verdict | None = None
-    is_being_deleted: bool = False
-    is_suspended: bool = False
     deletes_record: bool = False
     has_finalizer: bool = False
     is_source_on_record: bool = True
     fingerprint: str = ""
-    remote: Remote | None = None
-    is_released: bool = False
+    broker: BrokerState | None = None
     validation: Validation | None = None
 
 
 def plan(observed: Observed) -> tuple[Action, ...]:
-    """The next action, or () when there is nothing to do.
+    """Return the next action, or () if there is nothing to do.
 
-    A topic that somebody else holds never comes here: whether the holder still exists is asked before judging.
+    A topic that another resource holds never comes here: whether the holder still exists is checked before judging.
     """
-    if observed.is_being_deleted:
-        return _plan_deletion(observed)
-    if observed.is_suspended:
-        return ()
-    if observed.remote is not None and not isinstance(observed.remote.alignment, Aligned):
-        return _align(observed, observed.remote)
+    if observed.broker is not None and not isinstance(observed.broker.alignment, InSync):
+        return _align(observed, observed.broker)
     return () if observed.verdict is None else _settle(observed, observed.verdict) or _validate(observed)
 
 
+def plan_deletion(history: History | None, broker: BrokerState | None) -> DeletionAction:
+    """Return the next action of a deletion; `history` is what the resource takes along, None if nothing (any more)."""
+    if history is None:
+        return RemoveFinalizer()
+    step = None if broker is None or broker.overrides is None else overrides.restore(broker.overrides)
+    if isinstance(step, WriteSettings):  # a record of it would be deleted next
+        return step
+    return SoftDelete() if broker is not None and broker.is_serving else DeleteRecord()
+
+
 def _validate(observed: Observed) -> tuple[Action, ...]:
-    """Return the action after all others, because a Job may take hours."""
+    """Return the next action of the validation: after all others, because it may take hours."""
     if observed.validation is None:
         return ()
     if observed.validation.has_obsolete_jobs:
@@ -173,49 +156,37 @@ def _validate(observed: Observed) -> tuple[Action, ...]:
     return (StartValidation(),) if observed.validation.needs_job else ()
 
 
-def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
+def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
     """The broker counts, the record copies: before anything else both tell the same."""
-    match remote.alignment:
-        case Behind(history) if history.room < 0:
+    match broker.alignment:
+        case HistoryBehind(history) if history.room < 0:
             return _hold_deletion(observed, may_claim=False)
-        case Behind(history, arrived):
-            return (Import(_with_candidate(observed, history, arrived), arrived),)
-        case Ahead(missing) if remote.may_write:
-            if remote.is_refused:
-                return _undo(observed)
-            step = None if remote.overrides is None else overrides.toward(remote.overrides, is_before_schema=True)
-            return (UploadRecorded(missing) if step is None else step,)
-        case Ahead() if observed.verdict is not None:
+        case HistoryBehind(history, arrived):
+            return (Import(_with_candidate(observed, history), arrived),)
+        case HistoryAhead(missing) if broker.may_write:
+            if broker.refused is not None:
+                return _restore(broker)
+            return _write_settings(broker, is_before_schema=True) or (UploadRecorded(missing),)
+        case HistoryAhead() if observed.verdict is not None:
             return _settle(observed, observed.verdict)
         case _:
             return ()
 
 
-def _with_candidate(observed: Observed, history: History, arrived: tuple[VersionEntry, ...]) -> History:
-    """The record to be; where the candidate is in it, it is the resource's.
-
-    Once the candidate has come, no change of settings is under way for it. One that is withdrawn was for another
-    candidate, whoever brought this one, and so was any where the broker has switched settings off.
-    """
-    if history.equal_to(observed.fingerprint) is None:
-        return history
-    settings, has_come = history.topic_settings, any(each.fingerprint == observed.fingerprint for each in arrived)
-    changed = None if observed.remote is None else observed.remote.overrides
-    is_for_it = changed is not None and not changed.is_withdrawn
-    if has_come and is_for_it and settings is not None and settings.pending is not None:
-        history = replace(history, topic_settings=replace(settings, pending=None))
+def _with_candidate(observed: Observed, history: History) -> History:
+    """Return the history to be; if the candidate is in it, the resource claims it."""
     is_held = observed.deletes_record and not observed.has_finalizer
-    return history if is_held else history.claimed_by(observed.owner)
+    if is_held or history.equal_to(observed.fingerprint) is None:
+        return history
+    return history.claimed_by(observed.owner)
 
 
 def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
-    step = _hold_deletion(observed, may_claim=verdict.is_compatible)
-    if step:
+    step = _hold_deletion(observed, may_claim=verdict.is_compatible) or _restore(observed.broker)
+    if step or not verdict.is_compatible or _is_held_back(observed, verdict):
         return step
-    if not verdict.is_compatible or _is_held_back(observed, verdict):
-        return _undo(observed)
-    if observed.remote is not None:
-        return _advance_at_broker(observed, observed.remote, verdict)
+    if observed.broker is not None:
+        return _advance_at_broker(observed, observed.broker, verdict)
     return (Register(observed.owner),) if verdict.outcome is Outcome.NEXT_VERSION else _claim(observed)
 
 
@@ -242,22 +213,18 @@ def _claim(observed: Observed) -> tuple[Action, ...]:
     return () if is_ours and observed.is_source_on_record else (Claim(observed.owner),)
 
 
-def _advance_at_broker(observed: Observed, remote: Remote, verdict: Verdict) -> tuple[Action, ...]:
+def _advance_at_broker(observed: Observed, broker: BrokerState, verdict: Verdict) -> tuple[Action, ...]:
     is_next = verdict.outcome is Outcome.NEXT_VERSION
-    if remote.is_refused and is_next:
-        return _undo(observed)
+    if broker.refused is not None and is_next:
+        return ()
     # Before the upload, or without one: of two that want one topic, the record's compare-and-swap lets one be.
     claim = () if is_next and observed.history.claim == observed.owner else _claim(observed)
-    if claim or not remote.may_write:
+    if claim or not broker.may_write:
         return claim
-    settings = remote.overrides
-    if settings is not None:
-        if settings.waits_for_topic and (not is_next or has_to_wait(observed.history, settings)):
-            return ()
-        step = overrides.toward(settings, is_before_schema=is_next)
-        if step is not None:
-            return (step,)
-    return (Upload(),) if is_next else ()
+    settings = broker.overrides
+    if settings is not None and settings.waits_for_topic and (not is_next or has_to_wait(observed.history, settings)):
+        return ()
+    return _write_settings(broker, is_before_schema=is_next) or ((Upload(),) if is_next else ())
 
 
 def has_to_wait(history: History, settings: Overrides | None) -> bool:
@@ -268,21 +235,16 @@ def has_to_wait(history: History, settings: Overrides | None) -> bool:
     return settings is not None and settings.waits_for_topic and bool(history.trimmed)
 
 
-def _undo(observed: Observed) -> tuple[Action, ...]:
-    remote = observed.remote
-    if remote is None or remote.overrides is None or not remote.may_write:
+def _restore(broker: BrokerState | None) -> tuple[Action, ...]:
+    """Return the step that restores what no field names any more: before all else, for the broker judges by it."""
+    if broker is None or broker.overrides is None or not broker.may_write:
         return ()
-    step = overrides.back(remote.overrides)
+    step = overrides.restore(broker.overrides)
     return () if step is None else (step,)
 
 
-def _plan_deletion(observed: Observed) -> tuple[Action, ...]:
-    if not observed.has_finalizer:
+def _write_settings(broker: BrokerState, *, is_before_schema: bool) -> tuple[Action, ...]:
+    if broker.overrides is None:
         return ()
-    is_ours = observed.is_on_record and observed.history.claim == observed.owner
-    # Suspended means that nothing outside is written: the record stays, and the resource is not held back.
-    if is_ours and observed.deletes_record and not observed.is_suspended and not observed.is_released:
-        remote = observed.remote
-        last = SoftDelete() if remote is not None and remote.is_serving else DeleteRecord()
-        return _undo(observed) or (last,)
-    return (RemoveFinalizer(),)
+    step = overrides.restore(broker.overrides) or overrides.apply(broker.overrides, is_before_schema=is_before_schema)
+    return () if step is None else (step,)

@@ -11,7 +11,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.parts import Found
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.judging.lru_cache import LruCache
+from topicschema.storage.lru_cache import LruCache
 
 _CACHE_BYTES: Final = 32 * 1024 * 1024
 _BYTES_PER_BYTE: Final = 10

@@ -3,7 +3,7 @@
 Webhook and controller give the same reason; `core.plan` writes nothing then.
 """
 
-from topicschema.core.alignment import Alignment, Behind
+from topicschema.core.alignment import Alignment, HistoryBehind
 from topicschema.core.errors import StalledAtBrokerError, StalledError
 from topicschema.core.history import WARNED_FROM, History
 from topicschema.core.verdict import Outcome, Verdict
@@ -23,7 +23,7 @@ def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
 
 def refusal_of_broker(history: History, found: Alignment) -> StalledError | None:
     """Return why what the broker has cannot come on record, or None where it can."""
-    if not isinstance(found, Behind) or found.history.room >= 0:
+    if not isinstance(found, HistoryBehind) or found.history.room >= 0:
         return None
     message = (
         f"with what the broker has, the record of topic {history.key.topic} would have {len(found.history.entries):,} "

@@ -25,11 +25,11 @@ from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.comparing import Answer, Comparer, Question, Version
-from topicschema.judging.lru_cache import LruCache
 from topicschema.judging.rereading import Rereading
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, Versions
 from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class Judge:
         envelope = (await self.versions.version(history, known, line)).info.schema
         return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
 
-    async def demand_a_line(self, spec: TopicSchemaSpec) -> None:
+    async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
         """Nothing, where some line's broker takes the schema; else InvalidSchemaError, that of the first line."""
         info, refusals = await self._written(spec), []
         for line in PulsarLine:
@@ -127,9 +127,9 @@ class Judge:
         size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
         return await self.versions.read(size, info_of, spec)
 
-    async def under(self, history: History, line: PulsarLine) -> History:
+    async def for_version(self, history: History, line: PulsarLine) -> History:
         """The history on record as a broker of that line reads it: what is judged by, and what follows, starts here."""
-        return await self._rereading.under(history, line)
+        return await self._rereading.for_version(history, line)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable.

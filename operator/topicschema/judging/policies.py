@@ -18,7 +18,6 @@ from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
-from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.single_flight import SingleFlight
@@ -29,6 +28,8 @@ _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namesp
 _REMEMBERED = 10_000
 _NOTHING_SEEN = ObservedSettings()
 _BLOCKING_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
+NOT_IN_FORCE = frozenset({"PolicyNotFound", *_BLOCKING_REASONS})
+"""Reasons for which no policy governs a topic."""
 
 
 class Reader(Protocol):
@@ -52,11 +53,10 @@ class ClaimReader(Protocol):
 
 
 class _Known(NamedTuple):
-    """What the last policy found said."""
+    """The names of the last policy that was found."""
 
     name: str
     pulsar_cluster: str
-    line: PulsarLine
     address: str
 
 
@@ -72,27 +72,28 @@ class FoundPolicy:
         return TopicKey(self.resource.spec.pulsar_cluster, topic)
 
 
-class Policies:
+class PolicyResolver:
     """Finds the policy that is in force.
 
     The name of each policy found is remembered, so that the next question is two GETs at once and no LIST. What the
     policy says and who holds the claim is read after each question; questions asked at the same time share a read.
 
-    With `believes_status` a policy whose own status calls it in force is not asked for its claim: enough to answer by,
+    With `trust_status` a policy whose own status calls it in force is not asked for its claim: enough to answer by,
     never to register by (docs/decisions/0009-two-reads-for-an-answer.md).
     """
 
-    def __init__(self, client: Reader, claims: ClaimReader, *, believes_status: bool = False) -> None:
+    def __init__(self, client: Reader, claims: ClaimReader, *, trust_status: bool = False) -> None:
         self._client = client
         self._claims = claims
-        self._believes_status = believes_status
+        self._trust_status = trust_status
         self._remembered: dict[_Names, _Known] = {}
         self._reads = SingleFlight(self._find)
 
-    async def find(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
-        """The policy in force for `tenant/namespace` in that Kubernetes namespace; None when no policy names it.
+    async def resolve(self, namespace: str, pulsar_namespace: str) -> FoundPolicy:
+        """Return the policy in force for `tenant/namespace` in that Kubernetes namespace.
 
-        StalledError(ClaimNotAllowed, TopicAlreadyClaimed) or WaitingError(PolicyNotFound) if one has no claim.
+        WaitingError(PolicyNotFound) if no policy names it; that or StalledError(ClaimNotAllowed, TopicAlreadyClaimed)
+        if one does and has no claim.
         """
         return await self._reads.get((namespace, pulsar_namespace))
 
@@ -101,17 +102,12 @@ class Policies:
         known = self._remembered.get((namespace, topic.pulsar_namespace))
         return TopicKey(known.pulsar_cluster, topic) if known else None
 
-    def expected_line(self, namespace: str, topic: Topic) -> PulsarLine:
-        """The line of the topic's broker at the last find, or Pulsar's default: to begin parsing, as above."""
-        known = self._remembered.get((namespace, topic.pulsar_namespace))
-        return known.line if known else BrokerProfile().line
-
     def expected_address(self, namespace: str, pulsar_namespace: str) -> str | None:
         """The address of the broker at the last find, "" for none, or None: it says whose limit applies, no more."""
         known = self._remembered.get((namespace, pulsar_namespace))
         return known.address if known else None
 
-    async def _find(self, names: _Names) -> FoundPolicy | None:
+    async def _find(self, names: _Names) -> FoundPolicy:
         known = self._remembered.get(names)
         if known is not None:
             found = await self._find_known(*names, known)
@@ -123,14 +119,14 @@ class Policies:
     async def _find_known(self, namespace: str, pulsar_namespace: str, known: _Known) -> FoundPolicy | None:
         key = PulsarNamespaceKey.parse(known.pulsar_cluster, pulsar_namespace)
         reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, known.name)
-        asked = () if self._believes_status else (self._claims.get_claim(key),)
+        asked = () if self._trust_status else (self._claims.get_claim(key),)
         wire, *claims = await asyncio.gather(reading, *asked, return_exceptions=True)
         if isinstance(wire, NotFoundError):
             return None
         resource = _readable(_unless_raised(wire))
         if resource is None or not _names(resource, key):
             return None
-        if self._believes_status and resource.metadata.deletion_timestamp is None and says_in_force(resource):
+        if self._trust_status and resource.metadata.deletion_timestamp is None and says_in_force(resource):
             return self._remember(namespace, resource)
         claim = _unless_raised(claims[0]) if claims else await self._claims.get_claim(key)
         return self._remember(namespace, resource) if self._holds(claim, resource) else None
@@ -139,10 +135,8 @@ class Policies:
         names = (namespace, resource.spec.pulsar_namespace)
         if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
             self._remembered.clear()
-        policy = policy_of(resource)
-        cluster, line, address = resource.spec.pulsar_cluster, policy.profile.line, address_of(resource)
-        self._remembered[names] = _Known(resource.metadata.name, cluster, line, address)
-        return FoundPolicy(resource, policy)
+        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, address_of(resource))
+        return FoundPolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
         """A policy in that Kubernetes namespace with a claim on `tenant/namespace`, for whatever Pulsar cluster."""
@@ -160,16 +154,17 @@ class Policies:
 
     def _holds(self, claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
         """Whether the policy governs; to register, at the broker that it names now, which may be another's by then."""
-        is_there = self._believes_status or claim.address == address_of(resource)
+        is_there = self._trust_status or claim.address == address_of(resource)
         return is_there and _owns(claim, resource)
 
-    async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
+    async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy:
         naming, claims = await self._naming(namespace, pulsar_namespace)
         holding = [r for r, claim in zip(naming, claims, strict=True) if self._holds(claim, r)]
         if not holding:
             if naming:
                 raise _not_in_force(naming[0], claims[0])
-            return None
+            message = f"no NamespaceSchemaPolicy in this Kubernetes namespace governs {pulsar_namespace}"
+            raise WaitingError("PolicyNotFound", message)
         if len(holding) > 1:
             names = ", ".join(r.metadata.name for r in holding)
             raise WaitingError("PolicyNotFound", f"a topic can have one policy, but {names} govern {pulsar_namespace}")

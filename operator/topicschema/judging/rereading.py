@@ -9,8 +9,8 @@ import asyncio
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.imports import read_again
 from topicschema.core.schemas import PulsarLine
-from topicschema.judging.lru_cache import LruCache
 from topicschema.judging.versions import Versions
+from topicschema.storage.lru_cache import LruCache
 
 _KEPT_BYTES = 4 * 1024 * 1024
 _BYTES_PER_ENTRY = 1_000
@@ -23,7 +23,7 @@ class Rereading:
         self._versions = versions
         self._cache: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_KEPT_BYTES)
 
-    async def under(self, history: History, line: PulsarLine) -> History:
+    async def for_version(self, history: History, line: PulsarLine) -> History:
         """The history as a broker of that line reads it; StalledError(RecordDamaged) when the record is unusable."""
         flawed = history.flawed_by_another(line)
         if not flawed:

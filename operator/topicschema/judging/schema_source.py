@@ -12,8 +12,8 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import KeyValue, Part, Side
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.judging.lru_cache import LruCache
 from topicschema.protoc import ProtobufSources, compile_envelope_async, file_of
+from topicschema.storage.lru_cache import LruCache
 
 SCHEMA_FIELD = "spec.schema"
 _KEPT_BYTES = 16 * 1024 * 1024

@@ -1,7 +1,7 @@
-"""PURE: bytes. What a message's payload holds by a topic's schema, what bytes a value has, whether bytes are valid.
+"""PURE: payloads of messages. Conversion of bytes to values and back by a topic's schema, and validation of bytes.
 
-`decode` returns what a Java consumer of Pulsar's client would get, `validate` tells all that is wrong, also what that
-consumer passes over. Schemas come parsed (core.formats.parse). No I/O.
+`decode` returns the value that a consumer of Pulsar's Java client gets. `validate` returns all findings, also those
+that such a consumer ignores. Schemas are parsed by `core.formats.parse`. No I/O.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,14 +40,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a schema speaks of in a message: the payload, None for null, and the key's bytes if they are SEPARATED."""
+    """Parts of a message that its schema describes: the payload, None for null, and the key's bytes if SEPARATED."""
 
     payload: bytes | None
     key: bytes | None = None
 
 
 def codec(schema: Schema) -> Codec:
-    """The codec of a parsed schema, to be kept for many messages; InvalidSchemaError for a type that has none yet."""
+    """Return the codec of a parsed schema, for any number of messages.
+
+    Raises InvalidSchemaError for an unsupported type.
+    """
     kind = schema.info.type
     if kind in primitives.TYPES:
         return primitives.codec(schema.info)
@@ -59,21 +62,21 @@ def codec(schema: Schema) -> Codec:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the messages of one schema, or of one version with another one; to be kept for many messages."""
+    """Reader of the messages of one schema, or of one version with another one, for any number of messages."""
 
     codec: Codec
 
     def read(self, payload: bytes | None, key: bytes | None = None) -> tuple[Any, tuple[Finding, ...]]:
-        """The value, which means nothing where a finding is not tolerated, and all that is wrong."""
-        value, found = _read(self.codec, payload, key)
-        return value, tuple(found)
+        """Return the value and all findings. The value has no meaning if a finding is not tolerated."""
+        value, findings = _read(self.codec, payload, key)
+        return value, tuple(findings)
 
 
 def reader(schema: Schema, writer: Schema | None = None) -> Reader:
-    """The reader of messages that `writer` wrote, or `schema` itself; InvalidSchemaError as `codec`.
+    """Return the reader of messages that `writer`, or else `schema`, wrote. Raises InvalidSchemaError like `codec`.
 
-    A writer of its own have AVRO messages only, read with `schema` as a consumer with a class does. All others are read
-    with one schema, that of the message's version: UNSUPPORTED_TYPE.
+    Only AVRO messages may have another writer. They are read with `schema` as by a consumer with a class. Other types
+    are read with the schema of the message's version, and raise UNSUPPORTED_TYPE.
     """
     if writer is None:
         return Reader(codec(schema))
@@ -83,31 +86,33 @@ def reader(schema: Schema, writer: Schema | None = None) -> Reader:
 
 
 def decode(schema: Schema, payload: bytes | None, key: bytes | None = None, *, writer: Schema | None = None) -> Any:
-    """The value, as a Java consumer gets it; InvalidPayloadError with byte and path where that one fails.
+    """Return the value that a Java consumer gets. Raises InvalidPayloadError with byte and path if it would fail.
 
-    A null payload is None. `key` is the message's key, used where a KEY_VALUE is SEPARATED; the value is then a Pair.
-    `writer` is the version that an AVRO message was written with, where it is another one.
+    A null payload is None. `key` is the message's key, used if a KEY_VALUE is SEPARATED; the value is then a Pair.
+    `writer` is the version that an AVRO message was written with, if it is another one.
     """
-    value, found = reader(schema, writer).read(payload, key)
-    for finding in found:
+    value, findings = reader(schema, writer).read(payload, key)
+    for finding in findings:
         if not finding.is_tolerated:
             raise finding.error
     return value
 
 
 def validate(schema: Schema, payload: bytes | None, key: bytes | None = None) -> tuple[Finding, ...]:
-    """All that is wrong with a payload, in the order in which it was met; () for a valid one.
+    """Return all findings of a payload, in the order of reading, or () for a valid one.
 
-    Bytes that are already encoded are judged as they are. What can only be guessed after the first fatal finding is not
-    told; a null payload is valid.
+    Encoded bytes are judged as they are. Reading ends at the first fatal finding. A null payload is valid.
     """
     return tuple(_read(codec(schema), payload, key)[1])
 
 
 def encode(schema: Schema, value: Any) -> Message:
-    """The message of a value, as Pulsar's Java client makes it; InvalidPayloadError where the value does not fit.
+    """Return the message of a value, as Pulsar's Java client makes it.
 
-    It is so to the byte, but for JSON's spelling of numbers. None is a null payload. A KEY_VALUE's value is a Pair.
+    Raises InvalidPayloadError if the value does not fit.
+
+    It is equal to the byte, except for JSON's spelling of numbers. None is a null payload. A KEY_VALUE's value is a
+    Pair.
     """
     if value is None:
         return Message(None)
@@ -119,13 +124,15 @@ def encode(schema: Schema, value: Any) -> Message:
 
 
 def _read(reader: Codec, payload: bytes | None, key: bytes | None) -> tuple[Any, list[Finding]]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         if isinstance(reader, KeyValueCodec) and reader.encoding is Encoding.SEPARATED:
-            return Pair(reader.read_part(Side.KEY, key, found), reader.read_part(Side.VALUE, payload, found)), found
-        return (None if payload is None else reader.read(payload, found)), found
+            return Pair(
+                reader.read_part(Side.KEY, key, findings), reader.read_part(Side.VALUE, payload, findings)
+            ), findings
+        return (None if payload is None else reader.read(payload, findings)), findings
     except Unreadable as stop:
-        return None, [*found, stop.finding]
+        return None, [*findings, stop.finding]
 
 
 def _are_avro(*schemas: Schema) -> bool:
@@ -133,15 +140,15 @@ def _are_avro(*schemas: Schema) -> bool:
 
 
 def _key_value(schema: KeyValueSchema) -> KeyValueCodec:
-    """The parts' codecs, composed; InvalidSchemaError for an encoding that no client knows."""
+    """Return the composed codec of the parts. Raises InvalidSchemaError for an encoding that no client supports."""
     if schema.pair.encoding is None:
         raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
     return KeyValueCodec(codec(schema.key), codec(schema.value), schema.pair.encoding)
 
 
 def _protobuf(schema: Any) -> Codec:
-    # Imported here: google.protobuf takes a third of the time in which the command line starts.
-    from topicschema.payload import protobuf_native  # noqa: PLC0415  # as it says above
+    # Imported here: importing google.protobuf takes a third of the command line's start.
+    from topicschema.payload import protobuf_native  # noqa: PLC0415  # see above
 
     return protobuf_native.of(schema)
 

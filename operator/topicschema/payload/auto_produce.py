@@ -1,9 +1,9 @@
-"""Would a Java producer with AUTO_PRODUCE send these bytes to a topic with that schema?
+"""Check of a Java producer with AUTO_PRODUCE before it sends bytes to a topic with a schema.
 
-It reads them first (AutoProduceBytesSchema.encode, client 4.0.7), by the topic's newest schema, and looks less closely
-than a consumer may have to: of JSON it wants JSON alone and no record, of a SEPARATED pair the value alone, of STRING
-nothing. A topic of type PROTOBUF it takes for AVRO, so that it refuses what belongs there. Each refusal is a finding of
-`payload.validate`, but for that one.
+The producer reads the bytes first (AutoProduceBytesSchema.encode, client 4.0.7), by the topic's newest schema. It is
+less strict than a consumer: of JSON it requires only JSON and no record, of a SEPARATED pair only the value, of STRING
+nothing. It treats a topic of type PROTOBUF as AVRO, and so refuses valid payloads. Each other refusal is a finding of
+`payload.validate`.
 """
 
 import re
@@ -25,35 +25,38 @@ from topicschema.payload.key_value import KeyValueCodec
 
 _TRAILING: Final = "TRAILING_BYTES"
 _GLUED: Final = re.compile(rb"[ \t\r\n]*(?:-?[0-9][0-9.eE+-]*(?![0-9.eE+\- \t\r\n]|\Z)|(?:true|false|null)[\w$])")
-"""A number or a word with something behind it that is no space, which Jackson minds."""
+"""A number or a word directly followed by a character that is no space, which Jackson refuses."""
 
 
 def refusals(schema: Schema, content: bytes) -> tuple[Finding, ...]:
-    """Why the producer would not send the bytes; () where it sends them. InvalidSchemaError as `payload.codec`."""
-    found: list[Finding] = []
+    """Return the reasons why the producer would not send the bytes, () if it sends them.
+
+    Raises InvalidSchemaError like `payload.codec`.
+    """
+    findings: list[Finding] = []
     if isinstance(schema, KeyValueSchema) and schema.pair.encoding is Encoding.SEPARATED:
         schema = schema.value
     try:
-        _codec(schema).read(content, found)
+        _codec(schema).read(content, findings)
     except Unreadable as stop:
-        found.append(stop.finding)
-    return tuple(each for each in found if not each.is_tolerated)
+        findings.append(stop.finding)
+    return tuple(each for each in findings if not each.is_tolerated)
 
 
 def _codec(schema: Schema) -> Codec:
-    """The codec that looks as the producer does."""
+    """Return the codec with the producer's checks."""
     make = _LAX.get(schema.info.type)
     return payload.codec(schema) if make is None else make(schema)
 
 
 @dataclass(frozen=True, slots=True)
 class _Avro:
-    """Avro's own reader, which cuts off the bits that a number has too many."""
+    """Avro's own reader, which cuts off the excess bits of a number."""
 
     root: Node
 
-    def read(self, content: bytes, found: list[Finding]) -> Any:
-        return reading.read(self.root, content, found, cuts=True)
+    def read(self, content: bytes, findings: list[Finding]) -> Any:
+        return reading.read(self.root, content, findings, cuts=True)
 
     def write(self, value: Any) -> bytes:
         raise NotImplementedError
@@ -61,10 +64,10 @@ class _Avro:
 
 @dataclass(frozen=True, slots=True)
 class _AnyJson:
-    """Jackson's tree of JSON: no text at all is one, what is not UTF-8 is replaced, what follows is not looked at."""
+    """Jackson's tree of JSON. An empty text is valid, malformed UTF-8 is replaced, and trailing text is ignored."""
 
-    def read(self, content: bytes, found: list[Finding]) -> Any:
-        del found
+    def read(self, content: bytes, findings: list[Finding]) -> Any:
+        del findings
         replaced = text.encode(text.decode(content)[0])
         if not replaced.strip(b" \t\r\n"):
             return None
@@ -88,7 +91,7 @@ def _pair(schema: KeyValueSchema) -> Codec:
 
 
 def _string(schema: Schema) -> Codec:
-    del schema  # its charset, too, is not looked at
+    del schema  # nor is its charset checked
     return primitives.codec(SchemaInfo(SchemaType.STRING))
 
 
@@ -101,4 +104,4 @@ _LAX: Final[Mapping[SchemaType, Callable[[Any], Codec]]] = MappingProxyType(
         SchemaType.STRING: _string,
     }
 )
-"""Where the producer looks otherwise than a consumer."""
+"""Types for which the producer's checks differ from a consumer's."""

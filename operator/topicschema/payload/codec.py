@@ -1,4 +1,4 @@
-"""What every schema offers to those who have bytes or values."""
+"""Codec: the interface of every schema for reading and writing payloads."""
 
 from typing import Any, Final, Protocol
 
@@ -7,30 +7,30 @@ from topicschema.core.formats.avro.model import Array, Map, Record
 from topicschema.payload.finding import Finding
 
 HOLDERS: Final = (Record, Array, Map)
-"""The Avro types whose values hold others."""
+"""Avro types whose values hold others."""
 
 
 class Codec(Protocol):
-    """Reads and writes the payloads of one schema."""
+    """Reader and writer of the payloads of one schema."""
 
-    def read(self, payload: bytes, found: list[Finding]) -> Any:
-        """The value; what is wrong but lets the reading go on is added to `found`.
+    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+        """Return the value. Faults on which reading continues are added to `findings`.
 
-        Unreadable where it cannot go on. The value means nothing when `found` has anything that is not tolerated.
+        Raises Unreadable if reading cannot continue. The value has no meaning if a finding is not tolerated.
         """
 
     def write(self, value: Any) -> bytes:
-        """The payload; InvalidPayloadError without an offset where the value is none of the schema's."""
+        """Return the payload. Raises InvalidPayloadError without an offset if the value does not fit the schema."""
 
 
 def refused(rule: str, message: str, path: str = "$") -> InvalidPayloadError:
-    """The refusal of a value that is to be written."""
+    """Return the refusal of a value that is to be written."""
     return InvalidPayloadError(rule, message, path)
 
 
-def wrong_type(wanted: str, value: object, path: str = "$") -> InvalidPayloadError:
-    """The refusal of a value of another type; what it is stays unsaid, its type is told."""
-    return refused("WRONG_TYPE", f"{wanted} is needed, this is {_SHOWN.get(type(value), 'something else')}", path)
+def wrong_type(expected: str, value: object, path: str = "$") -> InvalidPayloadError:
+    """Return the refusal of a value of another type. The message names the type, never the value."""
+    return refused("WRONG_TYPE", f"{expected} is needed, this is {_SHOWN.get(type(value), 'something else')}", path)
 
 
 _SHOWN: dict[type, str] = {

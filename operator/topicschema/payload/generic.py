@@ -1,9 +1,9 @@
-"""A message as a consumer with AUTO_CONSUME gets it: by the schema of the message's own version, whatever its type is.
+"""Messages as a consumer with AUTO_CONSUME gets them: by the schema of the message's own version, of any type.
 
-Source: AutoConsumeSchema and the generic records of Pulsar's Java client (4.0.7). A struct is a record with fields, all
-else stands for itself. A STRING's charset is not looked at. Beyond that client, which refuses the type, a PROTOBUF
-message is a record of what its schema's `__PARSING_INFO__` says. A protobuf field that is not set is None here, where
-the client has its default.
+Source: AutoConsumeSchema and the generic records of Pulsar's Java client (4.0.7). A struct is a record with fields, any
+other value has no wrapper. A STRING's charset is ignored. Unlike that client, which refuses the type, a PROTOBUF
+message is a record of the fields in its schema's `__PARSING_INFO__`. A protobuf field that is not set is None here,
+where the client has its default.
 """
 
 from collections.abc import Iterable
@@ -26,10 +26,10 @@ _STRUCTS: Final = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOB
 
 @dataclass(frozen=True, slots=True)
 class GenericRecord:
-    """A message's value, and what it is.
+    """Value of a message, with its type.
 
-    `fields` are the names of a struct's fields in the schema's order, () of all else; of a struct `value` is a dict.
-    `schema_version` is the message's own. A KEY_VALUE's value is a Pair, of records where its parts are structs.
+    `fields` are the names of a struct's fields in the schema's order, () for any other type. A struct's `value` is a
+    dict. `schema_version` is the message's own. A KEY_VALUE's value is a Pair, of records if its parts are structs.
     """
 
     type: SchemaType
@@ -38,7 +38,10 @@ class GenericRecord:
     value: Any
 
     def __getitem__(self, name: str) -> Any:
-        """A field's value; None where a message has it not. KeyError where the schema has it not."""
+        """Return a field's value, or None if the message does not have it.
+
+        Raises KeyError if the schema does not have it.
+        """
         if name not in self.fields:
             raise KeyError(name)
         return self.value.get(name)
@@ -47,17 +50,18 @@ class GenericRecord:
 def record(
     schema: Schema, content: bytes | None, key: bytes | None = None, *, schema_version: int | None = None
 ) -> GenericRecord:
-    """The record of a message; InvalidPayloadError where the client would fail, InvalidSchemaError as `payload.codec`.
+    """Return the record of a message. Raises InvalidPayloadError if the client would fail.
 
-    `schema` is that of the message's version; `key` the message's key, used where a KEY_VALUE is SEPARATED.
+    `schema` is that of the message's version. `key` is the message's key, used if a KEY_VALUE is SEPARATED. Raises
+    InvalidSchemaError like `payload.codec`.
     """
     skipped = _read_offset(schema)
     if skipped and content is not None:
-        value, found = payload.reader(schema).read(content[skipped:], key)
-        _demand_read(each.within("$", skipped) for each in found)
+        value, findings = payload.reader(schema).read(content[skipped:], key)
+        _demand_read(each.within("$", skipped) for each in findings)
     else:
-        value, found = payload.reader(_without_charset(schema)).read(content, key)
-        _demand_read(found)
+        value, findings = payload.reader(_without_charset(schema)).read(content, key)
+        _demand_read(findings)
     return _record(schema, value, schema_version)
 
 
@@ -74,7 +78,7 @@ def _part(schema: Schema, value: Any, schema_version: int | None) -> Any:
 
 def _fields(schema: Schema) -> tuple[str, ...]:
     if schema.info.type in (SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE):
-        from topicschema.payload import protobuf_native  # noqa: PLC0415  # google.protobuf, for these alone
+        from topicschema.payload import protobuf_native  # noqa: PLC0415  # google.protobuf, only for these types
 
         return protobuf_native.plan_of(schema).declared
     if isinstance(schema, AvroSchema) and isinstance(schema.root, Record):
@@ -82,8 +86,8 @@ def _fields(schema: Schema) -> tuple[str, ...]:
     return ()
 
 
-def _demand_read(found: Iterable[Finding]) -> None:
-    for each in found:
+def _demand_read(findings: Iterable[Finding]) -> None:
+    for each in findings:
         if not each.is_tolerated:
             raise each.error
 
@@ -93,8 +97,8 @@ def _without_charset(schema: Schema) -> Schema:
 
 
 def _read_offset(schema: Schema) -> int:
-    """How many bytes stand before each AVRO message: what other systems put there, and a property tells."""
-    told = schema.info.properties.get(_READ_OFFSET, "0") if schema.info.type is SchemaType.AVRO else "0"
-    if not told.isascii() or not told.isdigit() or len(told) > 10:  # noqa: PLR2004  # an int's digits
+    """Return the number of bytes before each AVRO message. Other systems put them there, and a property states it."""
+    offset = schema.info.properties.get(_READ_OFFSET, "0") if schema.info.type is SchemaType.AVRO else "0"
+    if not offset.isascii() or not offset.isdigit() or len(offset) > 10:  # noqa: PLR2004  # an int's digits
         raise InvalidSchemaError("READ_OFFSET", f"the property {_READ_OFFSET} is no number of bytes")
-    return int(told)
+    return int(offset)

@@ -1,7 +1,7 @@
-"""A KEY_VALUE's payloads: INLINE `int32 length | key | int32 length | value`, SEPARATED the key as the message's own.
+"""Payloads of KEY_VALUE. INLINE is `int32 length | key | int32 length | value`, SEPARATED has the key as the message's.
 
-Source: Pulsar's KeyValue.encode and decode and KeyValueSchemaImpl (line 4.0). The same layout holds a pair of schemas
-(core/formats/key_value/payload), where null and empty are one; here they are two.
+Source: Pulsar's KeyValue.encode and decode and KeyValueSchemaImpl (line 4.0). A pair of schemas has the same layout
+(core/formats/key_value/payload), in which null and empty are equal. Here they differ.
 """
 
 import struct
@@ -18,7 +18,7 @@ _NULL: Final = -1
 
 
 class Pair(NamedTuple):
-    """A key and a value, either of them None for null."""
+    """Key and value, None for null."""
 
     key: Any
     value: Any
@@ -26,33 +26,33 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeyValueCodec:
-    """The Codec of an INLINE pair; a SEPARATED one is read and written by parts."""
+    """Codec of an INLINE pair. A SEPARATED one is read and written by parts."""
 
     key: Codec
     value: Codec
     encoding: Encoding
 
-    def read(self, payload: bytes, found: list[Finding]) -> Pair:
-        """The pair of an INLINE payload."""
+    def read(self, payload: bytes, findings: list[Finding]) -> Pair:
+        """Return the pair of an INLINE payload."""
         key, start, end = self._piece(payload, 0, Side.KEY)
         value, value_start, last = self._piece(payload, end, Side.VALUE)
         pair = Pair(
-            self.read_part(Side.KEY, key, found, start),
-            self.read_part(Side.VALUE, value, found, value_start),
+            self.read_part(Side.KEY, key, findings, start),
+            self.read_part(Side.VALUE, value, findings, value_start),
         )
         if last < len(payload):
-            found.append(tolerated("TRAILING_BYTES", trailing(payload, last, "the value"), last))
+            findings.append(tolerated("TRAILING_BYTES", trailing(payload, last, "the value"), last))
         return pair
 
     def write(self, value: Any) -> bytes:
-        """The INLINE payload of a Pair."""
+        """Return the INLINE payload of a Pair."""
         key, content = self.write_parts(value)
         return b"".join(
             _LENGTH.pack(_NULL) if part is None else _LENGTH.pack(len(part)) + part for part in (key, content)
         )
 
-    def read_part(self, side: Side, part: bytes | None, found: list[Finding], start: int = 0) -> Any:
-        """The key or the value, whose bytes begin at `start` of what holds them; null is null."""
+    def read_part(self, side: Side, part: bytes | None, findings: list[Finding], start: int = 0) -> Any:
+        """Return the key or the value, whose bytes begin at byte `start`. Null is None."""
         if part is None:
             return None
         inner: list[Finding] = []
@@ -61,10 +61,10 @@ class KeyValueCodec:
         except Unreadable as stop:
             raise Unreadable(stop.finding.within(f"$.{side}", start)) from None
         finally:
-            found.extend(finding.within(f"$.{side}", start) for finding in inner)
+            findings.extend(finding.within(f"$.{side}", start) for finding in inner)
 
     def write_parts(self, value: Any) -> tuple[bytes | None, bytes | None]:
-        """The key's and the value's bytes."""
+        """Return the key's and the value's bytes."""
         if not isinstance(value, Pair):
             raise wrong_type("a Pair", value)
         return self._write_part(Side.KEY, value.key), self._write_part(Side.VALUE, value.value)
@@ -82,7 +82,7 @@ class KeyValueCodec:
 
     @staticmethod
     def _piece(payload: bytes, start: int, side: Side) -> tuple[bytes | None, int, int]:
-        """The part's bytes, None for null, where they begin and where they end."""
+        """Return the part's bytes, None for null, with the positions of their begin and end."""
         path = f"$.{side}"
         body = start + _LENGTH.size
         if len(payload) < body:

@@ -1,4 +1,4 @@
-"""Integers' ranges, and the bits of floating-point numbers as Java moves them, those of NaN too."""
+"""Ranges of integers, and the bits of floating-point numbers as Java converts them, also for NaN."""
 
 import math
 import struct
@@ -13,12 +13,12 @@ _NAN: Final = 0x7FF8_0000_0000_0000
 _FLOAT_INFINITY: Final = 0x7F80_0000
 _DOUBLE_INFINITY: Final = 0x7FF0_0000_0000_0000
 _MANTISSA: Final = 0x007F_FFFF
-_FLOAT_BITS: Final = 24  # of a float's mantissa, with the one that is not written
-_SHIFT: Final = 52 - 23  # how much longer a double's mantissa is
+_FLOAT_BITS: Final = 24  # of a float's mantissa, with the implicit one
+_SHIFT: Final = 52 - 23  # extra bits of a double's mantissa
 
 
 def signed(bits: int) -> range:
-    """What a number in two's complement may be."""
+    """Return the range of a two's complement number."""
     return range(-(1 << bits - 1), 1 << bits - 1)
 
 
@@ -27,7 +27,7 @@ LONG: Final = signed(64)
 
 
 def float_of(bits: int) -> float:
-    """The number whose 32 bits are given; a NaN's are kept, which the processor's own conversion would not do."""
+    """Return the number with these 32 bits. A NaN retains its bits, which the processor's conversion would change."""
     value: float = _FLOAT.unpack(bits.to_bytes(4, "big"))[0]
     if not math.isnan(value):
         return value
@@ -35,32 +35,35 @@ def float_of(bits: int) -> float:
 
 
 def double_of(bits: int) -> float:
-    """The number whose 64 bits are given."""
+    """Return the number with these 64 bits."""
     value: float = _DOUBLE.unpack(bits.to_bytes(8, "big"))[0]
     return value
 
 
 def bits_of_float(value: float, path: str = "$") -> int:
-    """The nearest 32-bit number's bits; InvalidPayloadError OUT_OF_RANGE where only infinity is near."""
+    """Return the bits of the nearest 32-bit number. Raises InvalidPayloadError OUT_OF_RANGE if that is infinity."""
     if math.isnan(value):
         bits = int.from_bytes(_DOUBLE.pack(value), "big")
-        mantissa = bits >> _SHIFT & _MANTISSA or _MANTISSA + 1 >> 1  # none left: the usual one, as it must not be 0
+        mantissa = bits >> _SHIFT & _MANTISSA or _MANTISSA + 1 >> 1  # if 0, the usual one: it must not be 0
         return bits >> 63 << 31 | _FLOAT_INFINITY | mantissa
     try:
         return int.from_bytes(_FLOAT.pack(value), "big")
     except OverflowError:
-        raise refused("OUT_OF_RANGE", "a float has no room for so large a number", path) from None
+        raise refused("OUT_OF_RANGE", "the number is too large for a float", path) from None
 
 
 def nearest_float(value: float) -> float:
-    """The 32-bit number that Java's cast makes: the nearest one, infinity where it is too far; a NaN keeps its bits."""
+    """Return the 32-bit number of Java's cast: the nearest one, or infinity beyond the range.
+
+    A NaN retains its bits.
+    """
     if isinstance(value, int):
         size = abs(value).bit_length() - _FLOAT_BITS
-        if size > 0:  # once, not first to a double and then to a float
-            kept, rest = divmod(abs(value), 1 << size)
+        if size > 0:  # directly, not first to a double and then to a float
+            rounded, rest = divmod(abs(value), 1 << size)
             half = 1 << (size - 1)
-            kept += rest > half or (rest == half and kept & 1)
-            value = (kept << size) * (1 if value > 0 else -1)
+            rounded += rest > half or (rest == half and rounded & 1)
+            value = (rounded << size) * (1 if value > 0 else -1)
         value = nearest_double(value)
     try:
         return float_of(bits_of_float(value))
@@ -69,7 +72,7 @@ def nearest_float(value: float) -> float:
 
 
 def nearest_double(value: float) -> float:
-    """The 64-bit number nearest to an integer, as Java's BigInteger makes it: infinity where it is too far."""
+    """Return the 64-bit number nearest to an integer, like Java's BigInteger: infinity beyond the range."""
     try:
         return float(value)
     except OverflowError:
@@ -77,10 +80,10 @@ def nearest_double(value: float) -> float:
 
 
 def canonical_bits_of_double(value: float) -> int:
-    """The 64 bits; of every NaN the same."""
+    """Return the 64 bits, the same for every NaN."""
     return _NAN if math.isnan(value) else int.from_bytes(_DOUBLE.pack(value), "big")
 
 
 def bits_of_double(value: float) -> int:
-    """The 64 bits."""
+    """Return the 64 bits."""
     return int.from_bytes(_DOUBLE.pack(value), "big")

@@ -1,4 +1,4 @@
-"""The way from a payload's root to a value in it, kept while reading and written out only when something is wrong."""
+"""Path from a payload's root to a value, recorded while reading and rendered only for a finding."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ _MAX_LENGTH: Final = 400
 
 
 class Entry(NamedTuple):
-    """A step into a map: which entry it is, from 0. Its key belongs to the message and is not told to people."""
+    """Step into a map: the index of the entry, from 0. Its key belongs to the message and is not shown."""
 
     number: int
     key: str = ""
@@ -17,11 +17,14 @@ class Entry(NamedTuple):
 
 Step = str | int | Entry
 Path = tuple["Path | None", Step]
-"""The way to where a step begins, None at the root, and the step. A plain pair, as every value of a message has one."""
+"""Path of a step's parent, None at the root, and the step.
+
+It is a plain pair, because every value of a message has one.
+"""
 
 
 def shown(path: Path | None) -> str:
-    """The path as people read it, `$.lines[2].price`, a map's entry as `{0}`; a long one has `…` in its middle."""
+    """Return the path for people, `$.lines[2].price`. A map's entry is `{0}`, and a long path has `…` in its middle."""
     steps = steps_of(path)
     if len(steps) > _MAX_STEPS:
         half = _MAX_STEPS // 2
@@ -30,7 +33,7 @@ def shown(path: Path | None) -> str:
 
 
 def in_text(path: Path | None) -> str:
-    """The JSON path as `json_text.locate` takes it, with the keys of maps."""
+    """Return the JSON path for `json_text.locate`, with the keys of maps."""
     written = "$"
     for step in steps_of(path):
         written = f"{written}[{step}]" if isinstance(step, int) else json_text.member(written, _name(step))
@@ -38,7 +41,7 @@ def in_text(path: Path | None) -> str:
 
 
 def steps_of(path: Path | None) -> list[Step]:
-    """All steps from the root."""
+    """Return all steps from the root."""
     steps: list[Step] = []
     while path is not None:
         path, step = path

@@ -1,8 +1,8 @@
-"""The payloads of Pulsar's primitive types, as its Java client (4.0.7) writes and reads them.
+"""Payloads of Pulsar's primitive types, as its Java client (4.0.7) writes and reads them.
 
-Times are plain numbers, of which Java knows more than Python's datetime: DATE, TIME and TIMESTAMP are milliseconds
-since 1970-01-01T00:00Z (TIME is java.sql.Time, no time of day), LOCAL_DATE is days since 1970-01-01, LOCAL_TIME
-nanoseconds since midnight.
+Times are plain numbers, because Java's ranges exceed Python's datetime. DATE, TIME and TIMESTAMP are milliseconds since
+1970-01-01T00:00Z (TIME is java.sql.Time, no time of day), LOCAL_DATE is days since 1970-01-01, LOCAL_TIME nanoseconds
+since midnight.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ _CHARSET: Final = "__charset"
 
 
 class Instant(NamedTuple):
-    """A point in time: seconds since 1970-01-01T00:00Z, and nanoseconds from 0 to 999,999,999 after it."""
+    """Point in time: seconds since 1970-01-01T00:00Z, and nanoseconds from 0 to 999,999,999 after it."""
 
     second: int
     nano: int
 
 
 class LocalDateTime(NamedTuple):
-    """A date and a time of day: days since 1970-01-01, nanoseconds since midnight."""
+    """Date and time of day: days since 1970-01-01, nanoseconds since midnight."""
 
     day: int
     nano: int
@@ -39,14 +39,14 @@ class LocalDateTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Integer:
-    """A number in two's complement, big-endian."""
+    """Codec of a two's complement number, big-endian."""
 
     what: str
     size: int
     allowed: range
 
-    def read(self, payload: bytes, found: list[Finding]) -> int:
-        del found
+    def read(self, payload: bytes, findings: list[Finding]) -> int:
+        del findings
         exactly(payload, self.size, self.what)
         value = int.from_bytes(payload, "big", signed=True)
         if value not in self.allowed:
@@ -58,10 +58,10 @@ class _Integer:
 
 
 class _Float:
-    """IEEE 754; a NaN keeps its bits."""
+    """Codec of an IEEE 754 float. A NaN retains its bits."""
 
-    def read(self, payload: bytes, found: list[Finding]) -> float:
-        del found
+    def read(self, payload: bytes, findings: list[Finding]) -> float:
+        del findings
         exactly(payload, 4, "a FLOAT")
         return numbers.float_of(int.from_bytes(payload, "big"))
 
@@ -70,10 +70,10 @@ class _Float:
 
 
 class _Double:
-    """IEEE 754; any NaN is written as the one."""
+    """Codec of an IEEE 754 double. Any NaN is written as the canonical one."""
 
-    def read(self, payload: bytes, found: list[Finding]) -> float:
-        del found
+    def read(self, payload: bytes, findings: list[Finding]) -> float:
+        del findings
         exactly(payload, 8, "a DOUBLE")
         return numbers.double_of(int.from_bytes(payload, "big"))
 
@@ -82,12 +82,14 @@ class _Double:
 
 
 class _Boolean:
-    """One byte; Java takes any but 0 for true."""
+    """Codec of one byte. Java reads any but 0 as true."""
 
-    def read(self, payload: bytes, found: list[Finding]) -> bool:
+    def read(self, payload: bytes, findings: list[Finding]) -> bool:
         exactly(payload, 1, "a BOOLEAN")
         if payload[0] > 1:
-            found.append(tolerated("INVALID_BOOLEAN", "a BOOLEAN is the byte 0 or 1; Java reads any other as true", 0))
+            findings.append(
+                tolerated("INVALID_BOOLEAN", "a BOOLEAN is the byte 0 or 1; Java reads any other as true", 0)
+            )
         return payload != b"\0"
 
     def write(self, value: Any) -> bytes:
@@ -98,16 +100,16 @@ class _Boolean:
 
 @dataclass(frozen=True, slots=True)
 class _String:
-    """Text; `charset` is Python's name of it."""
+    """Codec of text. `charset` is Python's name of it."""
 
     charset: str
 
-    def read(self, payload: bytes, found: list[Finding]) -> str:
+    def read(self, payload: bytes, findings: list[Finding]) -> str:
         value, malformed = text.decode(payload, self.charset)
         if malformed is not None:
             rule = "INVALID_UTF8" if self.charset == "utf-8" else "INVALID_TEXT"
             message = f"these bytes are not {self.charset.upper()}; Java reads U+FFFD in their place"
-            found.append(tolerated(rule, message, malformed))
+            findings.append(tolerated(rule, message, malformed))
         return value
 
     def write(self, value: Any) -> bytes:
@@ -117,10 +119,10 @@ class _String:
 
 
 class _Bytes:
-    """The payload itself."""
+    """Codec that returns the payload itself."""
 
-    def read(self, payload: bytes, found: list[Finding]) -> bytes:
-        del found
+    def read(self, payload: bytes, findings: list[Finding]) -> bytes:
+        del findings
         return payload
 
     def write(self, value: Any) -> bytes:
@@ -130,9 +132,9 @@ class _Bytes:
 
 
 class _Instant:
-    """Seconds in 8 bytes, nanoseconds in 4; Java carries nanoseconds that are too many over into the seconds."""
+    """Codec of seconds in 8 bytes and nanoseconds in 4. Java carries excess nanoseconds over into the seconds."""
 
-    def read(self, payload: bytes, found: list[Finding]) -> Instant:
+    def read(self, payload: bytes, findings: list[Finding]) -> Instant:
         at_least(payload, 12, "an INSTANT")
         nano = int.from_bytes(payload[8:12], "big", signed=True)
         carried, rest = divmod(nano, NANOS)
@@ -140,9 +142,9 @@ class _Instant:
         if second not in SECONDS:
             raise unreadable("OUT_OF_RANGE", _bounds("an INSTANT's second", SECONDS), 0)
         if carried:
-            found.append(tolerated("OUT_OF_RANGE", _bounds("an INSTANT's nanosecond", range(NANOS)), 8))
+            findings.append(tolerated("OUT_OF_RANGE", _bounds("an INSTANT's nanosecond", range(NANOS)), 8))
         if len(payload) > 12:  # noqa: PLR2004  # its size
-            found.append(tolerated("TRAILING_BYTES", trailing(payload, 12, "an INSTANT"), 12))
+            findings.append(tolerated("TRAILING_BYTES", trailing(payload, 12, "an INSTANT"), 12))
         return Instant(second, rest)
 
     def write(self, value: Any) -> bytes:
@@ -154,9 +156,9 @@ class _Instant:
 
 
 class _LocalDateTime:
-    """A LOCAL_DATE and a LOCAL_TIME, in 8 bytes each."""
+    """Codec of a LOCAL_DATE and a LOCAL_TIME, in 8 bytes each."""
 
-    def read(self, payload: bytes, found: list[Finding]) -> LocalDateTime:
+    def read(self, payload: bytes, findings: list[Finding]) -> LocalDateTime:
         at_least(payload, 16, "a LOCAL_DATE_TIME")
         day = int.from_bytes(payload[:8], "big", signed=True)
         nano = int.from_bytes(payload[8:16], "big", signed=True)
@@ -165,7 +167,7 @@ class _LocalDateTime:
         if nano not in NANOS_OF_DAY:
             raise unreadable("OUT_OF_RANGE", _bounds("the time of day", NANOS_OF_DAY), 8)
         if len(payload) > 16:  # noqa: PLR2004  # its size
-            found.append(tolerated("TRAILING_BYTES", trailing(payload, 16, "a LOCAL_DATE_TIME"), 16))
+            findings.append(tolerated("TRAILING_BYTES", trailing(payload, 16, "a LOCAL_DATE_TIME"), 16))
         return LocalDateTime(day, nano)
 
     def write(self, value: Any) -> bytes:
@@ -202,16 +204,19 @@ _CODECS: Final[Mapping[SchemaType, Codec]] = MappingProxyType(
 )
 
 TYPES: Final = frozenset({*_CODECS, SchemaType.STRING})
-"""The types that `codec` knows."""
+"""Types that `codec` supports."""
 
 
 def codec(info: SchemaInfo) -> Codec:
-    """The codec of a primitive type; InvalidSchemaError UNKNOWN_CHARSET for a STRING in a charset not known here."""
+    """Return the codec of a primitive type.
+
+    Raises InvalidSchemaError UNKNOWN_CHARSET for a STRING in an unsupported charset.
+    """
     return _String(charset_of(info)) if info.type is SchemaType.STRING else _CODECS[info.type]
 
 
 def charset_of(info: SchemaInfo) -> str:
-    """Python's name of a STRING's charset; InvalidSchemaError UNKNOWN_CHARSET where it is not known here."""
+    """Return Python's name of a STRING's charset. Raises InvalidSchemaError UNKNOWN_CHARSET if it is unsupported."""
     charset = text.CHARSETS.get(info.properties.get(_CHARSET, "utf-8").lower())
     if charset is None:
         message = f"the property {_CHARSET} names no charset that every Java has: {', '.join(text.CHARSETS)}"
@@ -220,7 +225,7 @@ def charset_of(info: SchemaInfo) -> str:
 
 
 def checked(value: Any, what: str, allowed: range, path: str = "$") -> int:
-    """The integer that is to be written; InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
+    """Return the integer that is to be written. Raises InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise wrong_type(f"an integer for {what}", value, path)
     if value not in allowed:
@@ -229,13 +234,13 @@ def checked(value: Any, what: str, allowed: range, path: str = "$") -> int:
 
 
 def real(value: Any, what: str, path: str = "$") -> float:
-    """The number that is to be written; InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
+    """Return the number that is to be written. Raises InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise wrong_type(f"a number for {what}", value, path)
     try:
         return float(value)
     except OverflowError:
-        raise refused("OUT_OF_RANGE", f"{what} has no room for so large a number", path) from None
+        raise refused("OUT_OF_RANGE", f"the number is too large for {what}", path) from None
 
 
 def _bounds(what: str, allowed: range) -> str:

@@ -1,6 +1,6 @@
-"""Text in bytes as Java reads and writes it: what is malformed becomes U+FFFD, what cannot be written `?`.
+"""Text in bytes as Java reads and writes it: malformed bytes become U+FFFD, unmappable characters `?`.
 
-Source: java.nio.charset and java.lang.String of Java 17, by which Pulsar's STRING and Avro's Utf8 go.
+Source: java.nio.charset and java.lang.String of Java 17, which Pulsar's STRING and Avro's Utf8 use.
 """
 
 import codecs
@@ -34,7 +34,7 @@ CHARSETS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def decode(payload: bytes, charset: str = "utf-8") -> tuple[str, int | None]:
-    """The text, and the offset of the first malformed byte, None when there is none; `charset` is Python's name."""
+    """Return the text, and the offset of the first malformed byte or None. `charset` is Python's name."""
     if charset == "utf-16":
         return _decode_utf_16(payload)
     try:
@@ -46,7 +46,7 @@ def decode(payload: bytes, charset: str = "utf-8") -> tuple[str, int | None]:
 
 
 def encode(text: str, charset: str = "utf-8") -> bytes:
-    """The bytes; halves of surrogate pairs that stand together are one character, as in Java."""
+    """Return the bytes. Adjacent halves of a surrogate pair are one character, as in Java."""
     if not text:
         return b""
     whole = text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
@@ -72,7 +72,10 @@ def _without_halves(text: str, instead: str) -> str:
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What stands for malformed bytes, and where to go on: a high surrogate takes the unit after it along."""
+    """Return the replacement for malformed bytes, and the next position.
+
+    A high surrogate includes the unit after it.
+    """
     if not isinstance(error, UnicodeDecodeError):
         raise error
     unit = error.object[error.start : error.start + 2]

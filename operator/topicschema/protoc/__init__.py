@@ -1,7 +1,7 @@
-"""`.proto` sources compiled to the envelope that the Java client would send, by protoc in a child process.
+"""Compilation of `.proto` sources to the envelope that the Java client would send, by protoc in a child process.
 
-Here is what may be compiled, the child that does it, and what is made of its complaints. What a broker then makes of
-the envelope is `core`'s matter. The compiler is never loaded into this process: the sources are a stranger's.
+This package limits the sources, runs the child and parses its errors. `core` judges the envelope as a broker does. The
+compiler is never loaded into the operator's process, because the sources are not trusted.
 """
 
 from topicschema.protoc.child import (

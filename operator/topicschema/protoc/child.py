@@ -1,7 +1,7 @@
-"""The child process that compiles: how it is started, how long it may live, and what its end means.
+"""The child process that compiles: its start, its time limit, and the meaning of its exit code.
 
-It gets its request and an empty environment, nothing else, and limits its own memory and CPU time (`compiler`). Time
-by the clock is watched here; when that runs out the machine is at fault, not the sources.
+It gets its request and an empty environment, nothing else, and limits its own memory and CPU time (see `compiler`).
+Elapsed time is limited here. If that limit is reached, the machine is at fault, not the sources.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ from topicschema.protoc import compiler, errors, sources
 from topicschema.protoc.sources import ProtobufSources
 
 AT_ONCE: Final = 2
-"""How many children `compile_envelope_async` keeps busy; more wait for their turn."""
+"""Maximum number of children that `compile_envelope_async` runs at once. More wait."""
 _MAX_ANSWER: Final = 4 * 1024 * 1024
 _LAST_WORDS: Final = 300
 _MAX_COMPLAINTS: Final = 16 * 1024
 _NOT_OF_THE_SOURCES: Final = {1, -signal.SIGKILL, -signal.SIGTERM}
-"""An exception that nobody foresaw, and what others do to processes."""
+"""Exit codes of an unexpected exception, and of signals that other processes send."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one child may take: bytes of address space, seconds of CPU time, seconds by the clock."""
+    """Limits of one child: bytes of address space, seconds of CPU time, seconds of elapsed time."""
 
     memory: int = 256 * 1024 * 1024
     cpu_seconds: int = 3
@@ -42,27 +42,30 @@ LIMITS: Final = Limits()
 _TURNS: Final = ThreadPoolExecutor(AT_ONCE, "compile")
 
 
-def compile_envelope(wanted: ProtobufSources, limits: Limits = LIMITS) -> bytes:
-    """The envelope that the Java client would send for the root message.
+def compile_envelope(proto_sources: ProtobufSources, limits: Limits = LIMITS) -> bytes:
+    """Return the envelope that the Java client would send for the root message.
 
-    InvalidSchemaError FILE_NAME, SOURCES_TOO_LARGE, NOT_UTF8, INVALID_PROTO, MISSING_FILE, CIRCULAR_IMPORT,
-    UNKNOWN_MESSAGE or COMPILATION_TOO_EXPENSIVE, whose path is `$.message`, `$.files` or a file below it; WaitingError
-    if the machine is at fault.
+    Raises InvalidSchemaError FILE_NAME, SOURCES_TOO_LARGE, NOT_UTF8, INVALID_PROTO, MISSING_FILE, CIRCULAR_IMPORT,
+    UNKNOWN_MESSAGE or COMPILATION_TOO_EXPENSIVE. Its path is `$.message`, `$.files` or a file below it. Raises
+    WaitingError if the machine is at fault.
     """
-    return _Child(wanted.files, wanted.message.removeprefix("."), limits).envelope()[1]
+    return _Child(proto_sources.files, proto_sources.message.removeprefix("."), limits).envelope()[1]
 
 
 def compile_first(files: Mapping[str, str], limits: Limits = LIMITS) -> tuple[str, bytes]:
-    """The root message's full name and the envelope, when the first file has one message only; errors as above."""
+    """Return the root message's full name and the envelope. The first file must have exactly one message.
+
+    Raises the errors of `compile_envelope`.
+    """
     return _Child(files, None, limits).envelope()
 
 
-async def compile_envelope_async(wanted: ProtobufSources, limits: Limits = LIMITS) -> bytes:
-    """`compile_envelope`, without blocking the event loop; the child does not outlive a cancellation."""
-    child = _Child(wanted.files, wanted.message.removeprefix("."), limits)
+async def compile_envelope_async(proto_sources: ProtobufSources, limits: Limits = LIMITS) -> bytes:
+    """Run `compile_envelope` without blocking the event loop. A cancellation also ends the child."""
+    child = _Child(proto_sources.files, proto_sources.message.removeprefix("."), limits)
     try:
         turn = asyncio.get_running_loop().run_in_executor(_TURNS, child.envelope)
-    except RuntimeError as error:  # no memory for a thread, or no more of them
+    except RuntimeError as error:  # no memory or no quota for a thread
         raise _not_started(str(error)) from error
     try:
         return (await turn)[1]
@@ -71,8 +74,6 @@ async def compile_envelope_async(wanted: ProtobufSources, limits: Limits = LIMIT
 
 
 class _Child:
-    """One compilation."""
-
     def __init__(self, files: Mapping[str, str], message: str | None, limits: Limits) -> None:
         self._files = files
         self._message = message
@@ -82,10 +83,10 @@ class _Child:
         self._is_stopped = False
 
     def envelope(self) -> tuple[str, bytes]:
-        """The root message and the envelope; blocks until the child has ended."""
+        """Return the root message and the envelope. Blocks until the child has ended."""
         sources.check(self._files)
         try:
-            answer = self._asked()
+            answer = self._run()
         except OSError as error:  # no memory, no more processes or files, no interpreter
             raise _not_started(error.strerror) from error
         if "messages" in answer:
@@ -95,13 +96,13 @@ class _Child:
         return answer["message"], answer["envelope"].encode()
 
     def stop(self) -> None:
-        """Ends the child, if it runs, and keeps it from being started."""
+        """End the child if it runs, and prevent its start."""
         with self._lock:
             self._is_stopped = True
             if self._process is not None:
                 self._process.kill()
 
-    def _asked(self) -> dict[str, Any]:
+    def _run(self) -> dict[str, Any]:
         with _memory() as printed, self._started(printed) as process:
             clock = threading.Timer(self._limits.seconds, self.stop)
             try:
@@ -110,33 +111,33 @@ class _Child:
                 self.stop()
                 raise _not_started(str(error)) from error
             try:
-                said = process.stdout.read(_MAX_ANSWER) if process.stdout else b""
+                output = process.stdout.read(_MAX_ANSWER) if process.stdout else b""
                 code = process.wait()
             finally:
                 clock.cancel()
             if code == 0 and not self._is_stopped:
-                answer: dict[str, Any] = json.loads(said)
+                answer: dict[str, Any] = json.loads(output)
                 return answer
             printed.seek(0)
             words = printed.read(_MAX_COMPLAINTS).decode(errors="replace")
-            raise self._end(code, words) if said else self._unavailable(code, words)
+            raise self._end(code, words) if output else self._unavailable(code, words)
 
     def _started(self, printed: BinaryIO) -> "subprocess.Popen[bytes]":
         request = {"path": sys.path, "files": dict(self._files), "message": self._message}
         limits = (str(self._limits.memory), str(self._limits.cpu_seconds))
         command = [sys.executable, "-I", "-S", compiler.__file__, *limits]
-        with self._lock, _memory() as given:
+        with self._lock, _memory() as request_file:
             if self._is_stopped:
                 raise WaitingError("CompilerStopped", "the compilation was given up before it began")
-            given.write(json.dumps(request).encode())
-            given.seek(0)
-            self._process = subprocess.Popen(  # noqa: S603  # our own program; what is foreign is its input
-                command, stdin=given, stdout=subprocess.PIPE, stderr=printed, env={}, cwd="/"
+            request_file.write(json.dumps(request).encode())
+            request_file.seek(0)
+            self._process = subprocess.Popen(  # noqa: S603  # our own program; only its input is foreign
+                command, stdin=request_file, stdout=subprocess.PIPE, stderr=printed, env={}, cwd="/"
             )
             return self._process
 
     def _end(self, code: int, printed: str) -> Exception:
-        """What it means that the child began, and ended without an answer."""
+        """Return the error for a child that started and ended without an answer."""
         if code == compiler.COMPLAINED:
             return errors.error(printed, self._files, is_cut=len(printed) == _MAX_COMPLAINTS)
         if code == -signal.SIGXCPU:
@@ -159,5 +160,5 @@ def _not_started(why: str | None) -> WaitingError:
 
 
 def _memory() -> BinaryIO:
-    """A file that is on no disk."""
+    """Return an anonymous file in memory."""
     return os.fdopen(os.memfd_create("compile"), "w+b")

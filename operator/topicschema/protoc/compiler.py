@@ -1,10 +1,16 @@
-"""The program of the child process: sources on standard input, the envelope on standard output.
+"""Program of the child process: sources on standard input, the envelope on standard output.
 
-It is run by its path, and knows nothing of the rest of the product. It limits itself before it reads a word, and works
-in memory alone. It writes a blank when it begins, and then one JSON object: `{"envelope", "message"}`, or `{"messages",
-"count"}` (some of those that there are, when the wanted one is not among them), or `{"size"}` (of an envelope that is
-too large). There is none when protoc complains, which it does on standard error; the n-th file is called
-`/proc/self/fd/` and `FIRST_SOURCE` + n there.
+It is run by its path, and imports nothing of the product. It limits itself before it reads its input, and works in
+memory alone.
+
+It writes a blank when it begins, and then one JSON object:
+
+* `{"envelope", "message"}`: the result.
+* `{"messages", "count"}`: the root message is missing; some of the messages that exist.
+* `{"size"}`: the envelope is too large.
+
+No object follows if protoc reports errors, which it does on standard error. The n-th file is called `/proc/self/fd/`
+and `FIRST_SOURCE` + n there.
 """
 
 import base64
@@ -24,22 +30,25 @@ from typing import Any, Final
 
 MAX_ENVELOPE: Final = 1024 * 1024
 OUT_OF_MEMORY: Final = 3
-"""The exit code when Python was the one that got no memory."""
+"""Exit code if Python ran out of memory."""
 COMPLAINED: Final = 4
-"""The exit code when protoc complained."""
+"""Exit code if protoc reported errors."""
 FIRST_SOURCE: Final = 100
 MAX_WRITTEN: Final = 16 * 1024 * 1024
-"""Bytes of descriptors with their places in the sources, and of complaints; who writes more is ended by SIGXFSZ."""
+"""Maximum bytes of descriptors with source positions, and of error messages.
+
+SIGXFSZ ends a process that writes more.
+"""
 _MAX_OPEN_FILES: Final = 512
 _NO_SOURCES: Final = "/proc/self/fdinfo"
-"""A working directory that holds no `.proto`: protoc looks there for what is to be compiled before it asks its maps."""
+"""Working directory without `.proto` files. protoc searches there for its input before it uses its path mappings."""
 _WELL_KNOWN: Final = "google/protobuf/"
 _OF_JAVA_CLIENT: Final = Path(__file__).with_name("java_client.binpb")
-"""A FileDescriptorSet of `_DIFFERENT` in the Java client's protobuf-java, 3.25.5."""
+"""FileDescriptorSet of `_DIFFERENT` in the Java client's protobuf-java, 3.25.5."""
 _DIFFERENT: Final = ("api.proto", "descriptor.proto")
-"""The files of google/protobuf/ that differ from protoc's own."""
+"""Files of google/protobuf/ that differ from protoc's own."""
 _EDITION: Final = re.compile(r"^\s*edition\s*=\s*[\"']", re.MULTILINE)
-"""An edition, which only a later protobuf-java knows; some features need the `descriptor.proto` of its time."""
+"""An edition, which only a later protobuf-java supports. Some features need its `descriptor.proto`."""
 _SHOWN: Final = 5
 _COMPARED: Final = 500
 _JSON_NAME: Final = 10
@@ -48,7 +57,7 @@ _MESSAGE, _FILE_EXTENSION = 4, 7
 
 
 def main() -> int:
-    """Answer the request on standard input; the exit code."""
+    """Answer the request on standard input and return the exit code."""
     memory, cpu_seconds = map(int, sys.argv[1:])
     _limit(memory, cpu_seconds)
     request = json.load(sys.stdin.buffer)
@@ -61,8 +70,8 @@ def main() -> int:
         compiled = _compiled(request["files"], protoc)
         if compiled is None:
             return COMPLAINED
-        found = descriptors.FileDescriptorSet.FromString(compiled)
-        json.dump(_answer(request, found), sys.stdout)
+        descriptor_set = descriptors.FileDescriptorSet.FromString(compiled)
+        json.dump(_answer(request, descriptor_set), sys.stdout)
     except MemoryError:
         return OUT_OF_MEMORY
     return 0
@@ -81,28 +90,28 @@ def _limit(memory: int, cpu_seconds: int) -> None:
         least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(name, (least, hard if name == resource.RLIMIT_CPU else least))
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    with contextlib.suppress(OSError):  # where memory runs short, this process goes first
+    with contextlib.suppress(OSError):  # if memory runs short, the kernel ends this process first
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _answer(request: Mapping[str, Any], compiled: Any) -> dict[str, Any]:
     files = {file.name: file for file in compiled.file}
-    found = _messages(files[name] for name in request["files"])
-    wanted = request["message"]
-    if wanted is None:  # the only one at the top of the first file
+    files_by_message = _messages(files[name] for name in request["files"])
+    root = request["message"]
+    if root is None:  # the only one at the top level of the first file
         first = files[next(iter(request["files"]))]
         own = [_named(first.package, message) for message in first.message_type]
-        wanted = own[0] if len(own) == 1 else None
-    if wanted not in found:
-        return {"messages": _alike(wanted or "", sorted(found)), "count": len(found)}
-    needed = [files[name] for name in _as_java_keeps(_needed(files, found[wanted]))]
+        root = own[0] if len(own) == 1 else None
+    if root not in files_by_message:
+        return {"messages": _alike(root or "", sorted(files_by_message)), "count": len(files_by_message)}
+    needed = [files[name] for name in _as_java_keeps(_needed(files, files_by_message[root]))]
     for file in needed:
         _strip(file)
-    return _envelope(type(compiled)(file=needed), wanted, found[wanted])
+    return _envelope(type(compiled)(file=needed), root, files_by_message[root])
 
 
 def _compiled(files: Mapping[str, str], protoc: ModuleType) -> bytes | None:
-    """The serialised FileDescriptorSet; None when protoc complains."""
+    """Return the serialized FileDescriptorSet, or None if protoc reports errors."""
     for number, text in enumerate(files.values(), FIRST_SOURCE):
         with os.fdopen(os.memfd_create("source"), "wb") as source:
             source.write(text.encode())
@@ -113,9 +122,9 @@ def _compiled(files: Mapping[str, str], protoc: ModuleType) -> bytes | None:
     own = Path(protoc.__file__ or "").with_name("_proto")
     well_known = [f"-I{own}"]
     if not any(_EDITION.search(text) for text in files.values()):
-        there = (own / _WELL_KNOWN).rglob("*.proto")
-        kept = (path for path in there if path.name not in _DIFFERENT)
-        well_known = [f"--descriptor_set_in={_OF_JAVA_CLIENT}", *(f"-I{path.relative_to(own)}={path}" for path in kept)]
+        bundled = (own / _WELL_KNOWN).rglob("*.proto")
+        same = (path for path in bundled if path.name not in _DIFFERENT)
+        well_known = [f"--descriptor_set_in={_OF_JAVA_CLIENT}", *(f"-I{path.relative_to(own)}={path}" for path in same)]
     options = ["--include_imports", "--include_source_info", f"--descriptor_set_out=/proc/self/fd/{result}"]
     os.chdir(_NO_SOURCES)
     if protoc.run_main([each.encode() for each in ["protoc", *maps, *well_known, *options, *files]]):
@@ -124,23 +133,23 @@ def _compiled(files: Mapping[str, str], protoc: ModuleType) -> bytes | None:
 
 
 def _messages(files: Iterable[Any]) -> dict[str, str]:
-    """The file of each message type, by its full name."""
-    found: dict[str, str] = {}
+    """Return the file of each message type, by its full name."""
+    files_by_message: dict[str, str] = {}
     for file in files:
         waiting = [(_named(file.package, each), each) for each in file.message_type]
         while waiting:
             name, message = waiting.pop()
             if not message.options.map_entry:
-                found[name] = file.name
+                files_by_message[name] = file.name
                 waiting += [(_named(name, each), each) for each in message.nested_type]
-    return found
+    return files_by_message
 
 
-def _alike(wanted: str, names: list[str]) -> list[str]:
-    """A few of the names, first those that differ in their package or a little."""
-    last = wanted.rpartition(".")[2]
+def _alike(root: str, names: list[str]) -> list[str]:
+    """Return a few similar names: first those that differ in the package or in a few letters."""
+    last = root.rpartition(".")[2]
     ends = [name for name in names if name.rpartition(".")[2] == last]
-    alike = difflib.get_close_matches(wanted, names[:_COMPARED], _SHOWN)
+    alike = difflib.get_close_matches(root, names[:_COMPARED], _SHOWN)
     return list(dict.fromkeys([*ends, *alike, *names]))[:_SHOWN]
 
 
@@ -149,23 +158,23 @@ def _named(scope: str, message: Any) -> str:
 
 
 def _needed(files: Mapping[str, Any], root: str) -> list[str]:
-    """The root file and all that it imports, in the order in which the Java client comes to an end with each."""
+    """Return the root file and all its imports, in the order in which the Java client finishes each."""
     path, done = {root: iter(files[root].dependency)}, dict[str, None]()
     while path:
         name = next(reversed(path))
-        wanted = next((each for each in path[name] if each not in done), None)
-        if wanted is None:
+        imported = next((each for each in path[name] if each not in done), None)
+        if imported is None:
             del path[name]
             done[name] = None
         else:
-            path[wanted] = iter(files[wanted].dependency)
+            path[imported] = iter(files[imported].dependency)
     return list(done)
 
 
 def _as_java_keeps(names: list[str]) -> list[str]:
-    """The names in the order of a Java HashMap's entries that were put in this order.
+    """Return the names in the order of a Java HashMap's entries, inserted in the given order.
 
-    Where nine or more share a bucket of a map of 64, Java has yet another order, which is not followed.
+    If nine or more share a bucket of a map of 64, Java has another order, which is not reproduced.
     """
     capacity = 16
     while len(names) > capacity * 3 // 4:
@@ -181,22 +190,22 @@ def _java_hash(name: str) -> int:
 
 
 def _strip(file: Any) -> None:
-    """Leaves what generated classes hold: no places, and a JSON name only where the source gives one.
+    """Remove what generated classes do not hold: source positions, and JSON names that the source does not set.
 
-    The classes of the well-known types come with protobuf's library, whose build (since 3.22) leaves all JSON names in.
+    The classes of the well-known types come with protobuf's library, whose build (since 3.22) retains all JSON names.
     """
     places = file.source_code_info.location
-    given = {tuple(each.path[:-1]) for each in places if each.path and each.path[-1] == _JSON_NAME}
+    explicit = {tuple(each.path[:-1]) for each in places if each.path and each.path[-1] == _JSON_NAME}
     file.ClearField("source_code_info")
     if file.name.startswith(_WELL_KNOWN):
         return
     for path, field in _fields(file):
-        if path not in given:
+        if path not in explicit:
             field.ClearField("json_name")
 
 
 def _fields(file: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """All fields and extensions of a file, each with its path as source_code_info has it."""
+    """Yield all fields and extensions of a file, each with its path as source_code_info has it."""
     yield from (((_FILE_EXTENSION, index), each) for index, each in enumerate(file.extension))
     waiting: list[tuple[tuple[int, ...], Any]]
     waiting = [((_MESSAGE, index), each) for index, each in enumerate(file.message_type)]
@@ -208,7 +217,7 @@ def _fields(file: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
 
 
 def _envelope(descriptors: Any, message: str, file: str) -> dict[str, Any]:
-    """The text as the Java client's Jackson writes it."""
+    """Return the text as the Java client's Jackson writes it."""
     content = {
         "fileDescriptorSet": base64.b64encode(descriptors.SerializeToString()).decode(),
         "rootMessageTypeName": message,

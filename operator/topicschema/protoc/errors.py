@@ -1,4 +1,4 @@
-"""What protoc prints, as errors with a rule and a place. It prints `file:line:column: text`, or `file: text`."""
+"""Errors for protoc's messages, with a rule and a place. protoc prints `file:line:column: text`, or `file: text`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,41 +24,46 @@ class _Complaint:
 
 
 def error(printed: str, files: Mapping[str, str], *, is_cut: bool = False) -> InvalidSchemaError:
-    """The first of protoc's complaints, or a missing import before all that comes of it; `is_cut`: there were more."""
+    """Return protoc's first error. A missing import precedes the errors that it causes.
+
+    `is_cut` means that there were more errors.
+    """
     lines = printed.splitlines()
-    found = [each for each in (_read(line, files) for line in lines) if each is not None]
+    complaints = [each for each in (_read(line, files) for line in lines) if each is not None]
     missing = next((match["file"] for match in map(_NOT_FOUND.fullmatch, lines) if match), None)
     if missing is not None:
         start = f'Import "{missing}" was not found'
-        place = next((_place(each, files) for each in found if each.text.startswith(start)), Place(PATH))
+        place = next((_place(each, files) for each in complaints if each.text.startswith(start)), Place(PATH))
         message = f'"{missing[:_LONGEST]}" is imported, but is not among the files; add it, by this name'
         return InvalidSchemaError("MISSING_FILE", message, place)
-    if not found:
-        last = (lines or ["it does not say why"])[-1][:_LONGEST]
+    if not complaints:
+        last = (lines or ["it reports no reason"])[-1][:_LONGEST]
         return InvalidSchemaError("INVALID_PROTO", f"protoc refuses the files: {last}", Place(PATH))
-    first, *others = found
+    first, *others = complaints
     rule = "CIRCULAR_IMPORT" if first.text.startswith("File recursively imports itself") else "INVALID_PROTO"
     more = " (and many more)" if is_cut else f" (and {len(others)} more)" if others else ""
     return InvalidSchemaError(rule, f"{first.file}: {first.text[:_LONGEST]}{more}", _place(first, files))
 
 
-def unknown_message(wanted: str | None, some: Sequence[str], count: int) -> InvalidSchemaError:
-    """UNKNOWN_MESSAGE, with some of the messages that there are."""
-    asked = f"no file has a message {wanted[:_LONGEST]!r}" if wanted else "no root message is named"
-    there = ", ".join(some) + (f" and {count - len(some)} more" if count > len(some) else "")
-    choice = f"name one of {there}" if count > 1 else f"there is {there}" if count else "there are no messages at all"
-    message = f"{asked}; {choice}"
+def unknown_message(name: str | None, some: Sequence[str], count: int) -> InvalidSchemaError:
+    """Return UNKNOWN_MESSAGE, with some of the messages that exist."""
+    problem = f"no file has a message {name[:_LONGEST]!r}" if name else "no root message is named"
+    existing = ", ".join(some) + (f" and {count - len(some)} more" if count > len(some) else "")
+    choice = (
+        f"name one of {existing}" if count > 1 else f"there is {existing}" if count else "there are no messages at all"
+    )
+    message = f"{problem}; {choice}"
     return InvalidSchemaError("UNKNOWN_MESSAGE", message, Place("$.message"))
 
 
 def too_large(size: int) -> InvalidSchemaError:
-    """SOURCES_TOO_LARGE, for an envelope of so many bytes."""
+    """Return SOURCES_TOO_LARGE for an envelope of `size` bytes."""
     message = f"the envelope has {size:,} bytes, more than {MAX_ENVELOPE:,}; give fewer files or messages"
     return InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
 
 
 def too_costly(why: str) -> InvalidSchemaError:
-    """COMPILATION_TOO_EXPENSIVE."""
+    """Return COMPILATION_TOO_EXPENSIVE."""
     return InvalidSchemaError("COMPILATION_TOO_EXPENSIVE", f"compiling {why}; give smaller or fewer files", Place(PATH))
 
 
@@ -82,11 +87,11 @@ def _place(complaint: _Complaint, files: Mapping[str, str]) -> Place:
     return Place(path, complaint.line, _column(text, complaint.column))
 
 
-def _column(line: str, wanted: int) -> int:
-    """The character's number, from 1, where protoc counts bytes and goes on to the next multiple of eight at a tab."""
+def _column(line: str, column: int) -> int:
+    """Return the character's number from 1. protoc counts bytes, and a tab advances to the next multiple of eight."""
     reached = 0
     for index, char in enumerate(line):
-        if reached >= wanted - 1:
+        if reached >= column - 1:
             return index + 1
         reached += _TAB - reached % _TAB if char == "\t" else len(char.encode())
     return len(line) + 1

@@ -1,4 +1,4 @@
-"""What a schema's sources are, and which are not even given to the compiler."""
+"""The sources of a schema, and the checks on them before they reach the compiler."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from topicschema.core.schemas import digest
 PATH: Final = "$.files"
 MAX_FILES: Final = 256
 MAX_BYTES: Final = 1024 * 1024
-"""Of all files together; a TopicSchema cannot hold more."""
+"""Maximum bytes of all files together. A TopicSchema cannot hold more."""
 MAX_NAME: Final = 255
 _OTHER_WAY: Final = (
     "give only those that the root message needs, or the Java client's envelope as the schema "
@@ -27,7 +27,7 @@ _NAME: Final = re.compile(rf"({_PART}/)*{_PART}(?<=\.proto)")
 class ProtobufSources:
     """A root message by its full name (a leading dot is allowed), and all files, by the names that imports use.
 
-    What is under google/protobuf/ need not be given; a file that is given goes first.
+    Files under google/protobuf/ are optional. A file in `files` takes precedence.
     """
 
     message: str
@@ -35,28 +35,28 @@ class ProtobufSources:
 
     @property
     def source_hash(self) -> str:
-        """`sha256:` and 64 hex digits over message and files: equal exactly when nothing at all differs."""
+        """Hash over message and files: `sha256:` and 64 hex digits, equal only if both are equal."""
         content = [self.message.removeprefix("."), sorted(self.files.items())]
         return digest(json.dumps(content, separators=(",", ":")).encode("ascii"))
 
 
 def path_of(file: str) -> str:
-    """The JSON path of a file among the sources, as places have it."""
+    """Return the JSON path of a source file, as places have it."""
     return json_text.member(PATH, file)
 
 
 def file_of(path: str, files: Mapping[str, str]) -> str | None:
-    """The file that a place's path speaks of; None where it is about the sources as a whole."""
+    """Return the source file that a place's path names, or None if the path means the sources as a whole."""
     return next((file for file in files if path == path_of(file)), None)
 
 
 def is_name(name: str) -> bool:
-    """Whether a file may have that name: a plain relative path, as imports say it."""
+    """Return True if a file may have that name: a plain relative path, as imports use it."""
     return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
 
 
 def check(files: Mapping[str, str]) -> None:
-    """Nothing, where the files may be compiled; else InvalidSchemaError.
+    """Raise InvalidSchemaError if the files may not be compiled.
 
     Rules: MISSING_FILE, SOURCES_TOO_LARGE, FILE_NAME, NOT_UTF8.
     """
@@ -92,6 +92,6 @@ def _encoded(name: str, text: str) -> bytes:
 
 
 def _refuse_text(name: str, text: str, at: int) -> NoReturn:
-    found = json_text.place_of(text, at)
-    place = Place(path_of(name), found.line, found.column)
+    position = json_text.place_of(text, at)
+    place = Place(path_of(name), position.line, position.column)
     raise InvalidSchemaError("NOT_UTF8", f"{name} is not UTF-8; save it as UTF-8", place)

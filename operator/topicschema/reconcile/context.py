@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
@@ -35,7 +35,7 @@ class ReconcileContext:
     client: ApiClient
     storage: SchemaStorage
     claims: Claims
-    policies: Policies
+    policies: PolicyResolver
     judge: Judge
     events: EventRecorder
     brokers: Brokers

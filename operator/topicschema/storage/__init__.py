@@ -1,1 +1,1 @@
-"""Where histories, payloads and claims are kept. What they mean is `core`'s matter, their JSON is `api.record`'s."""
+"""Stored histories, payloads and claims. See `core` for their meaning and `api.record` for their JSON."""

@@ -1,4 +1,4 @@
-"""Which policy governs a Pulsar namespace: one PulsarNamespaceClaim each, changed by compare-and-swap only."""
+"""Claims on Pulsar namespaces: one PulsarNamespaceClaim each names the policy that governs. Compare-and-swap only."""
 
 import asyncio
 import contextlib
@@ -10,39 +10,39 @@ from topicschema.api.record import Claim
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Owner, Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import Owner
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage import objects
 
 
 @dataclass(frozen=True, slots=True)
 class StoredClaim:
-    """A claim as it was read; `owner` None when it is free, `revision` "" when nothing is stored.
+    """A claim as it was read. `owner` is None if it is free, `revision` is "" if nothing is stored.
 
-    `found` is what each setting of the Pulsar namespace was before it was first written, None until then; `managed` are
-    those that were. They stay when the claim passes on: whoever governs, it is the operator that wrote. `address` is
-    where the owner's broker is, "" without one.
+    `original` holds each setting of the Pulsar namespace before its first write, or None until then. `managed` lists
+    the written settings. Both survive a change of the owner, because the operator is the writer in any case. `address`
+    is the address of the owner's broker, "" without one.
     """
 
     key: PulsarNamespaceKey
     owner: Owner | None = None
     revision: str = ""
-    found: NamespaceSettings | None = None
+    original: NamespaceSettings | None = None
     managed: tuple[Setting, ...] = ()
     address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """Keys under which a Pulsar namespace was claimed; `are_all` is false where a claim cannot be read."""
+    """Keys under which a Pulsar namespace was claimed. `are_all` is false if a claim cannot be read."""
 
     keys: tuple[PulsarNamespaceKey, ...]
     are_all: bool
 
 
 class Claims:
-    """The claims in the operator's own namespace. Who looks at several of them before a write takes `turn`."""
+    """Claims in the operator's own namespace. A caller that reads several of them before a write holds `turn`."""
 
     def __init__(self, client: ApiClient, namespace: str) -> None:
         self.turn = asyncio.Lock()
@@ -50,7 +50,7 @@ class Claims:
         self._namespace = namespace
 
     async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
-        """The claim as it stands now; StalledError(RecordDamaged) when it cannot be read."""
+        """Return the current claim. Raises StalledError(RecordDamaged) if it cannot be read."""
         try:
             wire = await self._client.get(PULSAR_NAMESPACE_CLAIM, self._namespace, key.claim_name)
         except NotFoundError:
@@ -58,52 +58,57 @@ class Claims:
         return _stored(key, wire)
 
     async def put_claim(self, stored: StoredClaim, owner: Owner | None, address: str = "") -> StoredClaim:
-        """The claim after it was given to `owner`, or freed; ConflictError when it moved since `stored` was read."""
+        """Assign the claim to `owner`, or free it. Raises ConflictError if it changed since `stored` was read."""
         return await self._put(stored, replace(stored, owner=owner, address=address))
 
     async def put_settings(
-        self, stored: StoredClaim, found: NamespaceSettings, managed: tuple[Setting, ...]
+        self, stored: StoredClaim, original: NamespaceSettings, managed: tuple[Setting, ...]
     ) -> StoredClaim:
-        """The claim that tells what was found and what is written; ConflictError when it moved since `stored` was read.
+        """Store the original values and the managed settings.
+
+        Raises ConflictError if the claim changed since it was read.
 
         Call it before the first write of a setting that is not in `stored.managed`.
         """
-        return await self._put(stored, replace(stored, found=found, managed=managed))
+        return await self._put(stored, replace(stored, original=original, managed=managed))
 
-    async def _put(self, stored: StoredClaim, wanted: StoredClaim) -> StoredClaim:
+    async def _put(self, stored: StoredClaim, desired: StoredClaim) -> StoredClaim:
         wire = record.claim_to_wire(
-            wanted.key,
-            Claim(wanted.owner, wanted.found, wanted.managed, wanted.address),
+            desired.key,
+            Claim(desired.owner, desired.original, desired.managed, desired.address),
             namespace=self._namespace,
             resource_version=stored.revision or None,
         )
         revision = await objects.swap(self._client, PULSAR_NAMESPACE_CLAIM, wire, stored.revision)
-        return replace(wanted, revision=revision)
+        return replace(desired, revision=revision)
 
     async def list_keys(self, pulsar_namespace: str) -> KnownKeys:
-        """Under which keys, one per Pulsar cluster, `tenant/namespace` was ever claimed, as far as can be read."""
+        """Return the keys under which `tenant/namespace` was ever claimed, one per Pulsar cluster."""
         listed = [_key_of(wire) for wire in await self._client.list(PULSAR_NAMESPACE_CLAIM, self._namespace)]
         keys = {key for key in listed if key is not None and key.pulsar_namespace == pulsar_namespace}
         return KnownKeys(tuple(sorted(keys, key=lambda key: key.pulsar_cluster)), are_all=None not in listed)
 
     async def list_held(self, pulsar_namespace: str, address: str) -> tuple[StoredClaim, ...]:
-        """The claims on `tenant/namespace` at the broker there, for whatever Pulsar cluster; damaged ones left out."""
-        found = []
+        """Return the held claims on `tenant/namespace` at that broker, under any Pulsar cluster.
+
+        Damaged claims are left out.
+        """
+        claims = []
         for wire in await self._client.list(PULSAR_NAMESPACE_CLAIM, self._namespace):
             key = _key_of(wire)
             if key is not None and key.pulsar_namespace == pulsar_namespace:
                 with contextlib.suppress(StalledError):
-                    found.append(_stored(key, wire))
-        return tuple(each for each in found if each.owner is not None and each.address == address)
+                    claims.append(_stored(key, wire))
+        return tuple(each for each in claims if each.owner is not None and each.address == address)
 
 
 def _stored(key: PulsarNamespaceKey, wire: Object) -> StoredClaim:
     claim = record.claim_from_wire(wire)
-    return StoredClaim(key, claim.owner, objects.revision(wire), claim.found, claim.managed, claim.address)
+    return StoredClaim(key, claim.owner, objects.revision(wire), claim.original, claim.managed, claim.address)
 
 
 def _key_of(wire: Object) -> PulsarNamespaceKey | None:
-    """The key of a claim; None where its name does not belong to what it says."""
+    """Return the key of a claim, or None if its name does not match its content."""
     spec = wire.get("spec") or {}
     try:
         key = PulsarNamespaceKey.parse(str(spec.get("pulsarCluster")), str(spec.get("pulsarNamespace")))

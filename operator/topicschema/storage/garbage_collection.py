@@ -1,4 +1,4 @@
-"""Removes payloads that no history names: what a crash between payload and history leaves behind. The leader's duty."""
+"""Garbage collection of payloads that no history names, as after a crash between the two writes. The leader runs it."""
 
 import asyncio
 from collections import defaultdict
@@ -16,14 +16,17 @@ from topicschema.storage import objects
 from topicschema.storage.record import REUSED_ANNOTATION
 
 GRACE = timedelta(hours=1)
-"""A payload that was written or taken up within this time may be about to be named."""
+"""Age below which a payload is retained: a history may be about to name it."""
 _AT_ONCE = 8
 
 _Payloads = dict[str, Mapping[str, Any]]  # the metadata of payloads, by their names
 
 
-class Sweeper:
-    """Sweeps one namespace. A history is read only if it or its old payloads have changed since the last time."""
+class GarbageCollector:
+    """Garbage collector of one namespace.
+
+    It reads a history only if it or its old payloads changed since the last run.
+    """
 
     def __init__(self, client: ApiClient, namespace: str) -> None:
         self._client = client
@@ -31,12 +34,12 @@ class Sweeper:
         # By history: its revision, and a hash of the names of those of its old payloads that stay.
         self._swept: dict[str, tuple[str, int]] = {}
 
-    async def sweep(self, now: datetime) -> int:
-        """Remove payloads that are older than GRACE at `now` and that no history names; how many were removed.
+    async def collect(self, now: datetime) -> int:
+        """Remove payloads that are older than GRACE at `now` and that no history names. Return their number.
 
-        A history is read after its payloads were listed, and a payload is removed only as it was listed: one that is
-        taken up meanwhile stays. Payloads of an earlier incarnation were named once and stay, those of a history that
-        cannot be read stay too.
+        A history is read after its payloads were listed, and a payload is removed only if it did not change since: one
+        that is reused meanwhile stays. Payloads of an earlier incarnation stay, and those of a history that cannot be
+        read.
         """
         old = await self._old_payloads(now)
         revisions = {metadata["name"]: metadata["resourceVersion"] async for metadata in self._listed(SCHEMA_HISTORY)}
@@ -44,12 +47,12 @@ class Sweeper:
         removed = 0
         for start in range(0, len(changed), _AT_ONCE):
             some = changed[start : start + _AT_ONCE]
-            removed += sum(await asyncio.gather(*(self._sweep_history(name, old[name]) for name in some)))
+            removed += sum(await asyncio.gather(*(self._collect_history(name, old[name]) for name in some)))
         self._swept = {name: swept for name, swept in self._swept.items() if name in old}
         return removed
 
     async def _old_payloads(self, now: datetime) -> dict[str, _Payloads]:
-        """The payloads that are older than GRACE, by the names of their histories."""
+        """Return the payloads that are older than GRACE, by the names of their histories."""
         old: dict[str, _Payloads] = defaultdict(dict)
         async for metadata in self._listed(SCHEMA_VERSION):
             history = (metadata.get("labels") or {}).get(record.HISTORY_LABEL)
@@ -62,7 +65,7 @@ class Sweeper:
             for item in page:
                 yield item["metadata"]
 
-    async def _sweep_history(self, name: str, payloads: _Payloads) -> int:
+    async def _collect_history(self, name: str, payloads: _Payloads) -> int:
         revision, unnamed = "", set[str]()
         try:
             wire = await self._client.get(SCHEMA_HISTORY, self._namespace, name)
@@ -92,7 +95,7 @@ def _named(history: History) -> frozenset[str]:
 
 
 def _incarnation(history: str, payload: str) -> int:
-    """The incarnation that a payload's name tells, or -1 for a name that we would not give."""
+    """Return the incarnation in a payload's name, or -1 for a name of another form."""
     text = payload.removeprefix(f"{history}-").partition("-")[0]
     return int(text) if text.isdecimal() else -1
 
@@ -105,5 +108,5 @@ def _touched(metadata: Mapping[str, Any]) -> datetime:
 def _time(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
-    except ValueError:  # somebody else wrote it; whatever it means, nothing is old by it
+    except ValueError:  # another client wrote it: never treat it as old
         return datetime.now(UTC)

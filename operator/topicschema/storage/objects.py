@@ -1,4 +1,4 @@
-"""Compare-and-swap of whole objects, the one way in which the record changes."""
+"""Compare-and-swap of whole objects. The record changes in no other way."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,19 +11,19 @@ JSON_PATCH = "application/json-patch+json"
 
 
 def revision(wire: Object) -> str:
-    """The object's resourceVersion."""
+    """Return the object's resourceVersion."""
     return str(wire["metadata"]["resourceVersion"])
 
 
 async def swap(client: ApiClient, kind: Kind, wire: Object, expected: str) -> str:
-    """The revision after `wire` was created (`expected` is ""), or its spec took the place of the one at `expected`.
+    """Create `wire` (`expected` is ""), or replace the spec of the revision `expected`. Return the new revision.
 
-    ConflictError when the object moved, or is gone. What others put into its metadata stays.
+    Raises ConflictError if the object changed or is gone. Metadata of other writers stays.
     """
     namespace, name = wire["metadata"]["namespace"], wire["metadata"]["name"]
     if not expected:
         return revision(await client.create(kind, namespace, wire))
-    # An outdated resourceVersion in a patch is answered 409, where a failed `test` would be 422.
+    # An outdated resourceVersion in a patch is answered with 409, a failed `test` would be 422.
     patch = [
         {"op": "replace", "path": "/metadata/resourceVersion", "value": expected},
         {"op": "replace", "path": "/spec", "value": wire["spec"]},
@@ -35,7 +35,7 @@ async def swap(client: ApiClient, kind: Kind, wire: Object, expected: str) -> st
 
 
 async def delete_as_listed(client: ApiClient, kind: Kind, metadata: Mapping[str, Any]) -> bool:
-    """Delete the object if it is still as `metadata` says; whether it was deleted."""
+    """Delete the object if it still has the revision in `metadata`. Return True if it was deleted."""
     uid, resource_version = metadata["uid"], metadata["resourceVersion"]
     try:
         await client.delete(kind, metadata["namespace"], metadata["name"], uid=uid, resource_version=resource_version)

@@ -1,10 +1,10 @@
-"""SchemaStorage: what the product asks of any place that keeps schema histories. The rules stand here, once.
+"""SchemaStorage: the interface of every store of schema histories, with the rules for all of them.
 
 * An unknown topic is an empty history with revision "".
-* A history changes by compare-and-swap only: ConflictError when it moved since it was read; the loser reads and judges
+* A history changes by compare-and-swap only: ConflictError if it changed since it was read. The loser reads and judges
   again.
 * A payload is written before the history that names it, never changed, and counts only once a history names it. So a
-  crash between the two costs nothing: the same call again finds its payload and goes on.
+  crash between the two loses nothing: a retry reuses its payload.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,29 +18,32 @@ from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A history as it was read; `revision` is opaque, equal only while nothing changed, "" when nothing is stored."""
+    """A history as it was read. `revision` is opaque, equal only while nothing changes, "" if nothing is stored."""
 
     history: History
     revision: str = ""
 
 
 class SchemaStorage(Protocol):
-    """Keeps histories and their payloads. All methods may raise WaitingError when the place behind is away."""
+    """Store of histories and their payloads. All methods may raise WaitingError if the store is unreachable."""
 
     async def get_history(self, key: TopicKey) -> Stored:
-        """The topic's history as it is now, never from a cache. StalledError(RecordDamaged) when it cannot be read."""
+        """Return the topic's current history, never from a cache.
+
+        Raises StalledError(RecordDamaged) if it cannot be read.
+        """
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
-        """Write contents of entries of `history`, which is put before long: they count once it is there.
+        """Write contents of entries of `history`, before `put` stores it. They count once it is stored.
 
-        For histories whose contents are too many to be in memory at once.
+        Use it for histories whose contents do not fit in memory together.
         """
 
     async def announce(self, history: History, payload: SchemaInfo, source_hash: str | None = None) -> None:
-        """Write the content of the newest entry of `history`, which a broker is about to get, and say that it is.
+        """Write the content of the newest entry of `history` before its upload to a broker, and mark it as announced.
 
-        If this process ends before the entry is on record, `is_announced` tells another one whose version that is. A
-        `put` of the entry does not need the content again.
+        If this process ends before the entry is stored, its successor learns from `is_announced` whose version
+        that is. A later `put` of the entry does not need the content again.
         """
 
     async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
@@ -49,33 +52,35 @@ class SchemaStorage(Protocol):
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
-        """What is stored when `payloads` and then `history` are written over `stored`.
+        """Write `payloads` and then `history` over `stored`, and return the new state.
 
-        They are the contents of the newest entries, oldest first; tombstones have none, and those of entries before
-        them are kept already. `source_hash`, of the sources that the newest was compiled from, is kept beside it for
-        people to read. ConflictError when the history moved since `stored` was read. ValueError when history, payloads
-        and `stored` do not belong together.
+        `payloads` are the contents of the newest entries, oldest first. Tombstones have none, and those of earlier
+        entries are already stored. `source_hash` is the hash of the sources that the newest was compiled from, for
+        people to read.
+
+        Raises ConflictError if the history changed since `stored` was read. Raises ValueError if history, payloads and
+        `stored` do not belong together.
         """
 
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
-        """The payload of a version that the history names.
+        """Return the payload of a version that the history names. It may be cached, because payloads are immutable.
 
-        StalledError(RecordDamaged) when it is gone or differs; ConflictError when it is gone because the history moved
-        on. One that was read before may be answered from memory: payloads are immutable.
+        Raises StalledError(RecordDamaged) if it is gone or differs, ConflictError if it is gone because the history
+        changed.
         """
 
     async def delete(self, stored: Stored) -> None:
-        """Remove the history, then its payloads; ConflictError when it moved. What is not there is not deleted."""
+        """Remove the history, then its payloads. Raises ConflictError if it changed. A missing one is no error."""
 
     async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
-        """The names of the histories of all topics of a Pulsar namespace, in order. One history may have a megabyte."""
+        """Return the names of the histories of a Pulsar namespace, in order. A history may have a megabyte."""
 
     async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
-        """The history of that name; None when it is gone, damaged, or of another Pulsar namespace."""
+        """Return the history of that name, or None if it is gone, damaged, or of another Pulsar namespace."""
 
 
 def check_put(stored: Stored, history: History, payloads: Sequence[SchemaInfo]) -> None:
-    """ValueError when `put` is asked for what could never be right; a bug in the caller."""
+    """Raise ValueError if the arguments of `put` can never be right: a bug in the caller."""
     if history.key != stored.history.key:
         raise ValueError("a history cannot replace another topic's")
     written = tuple(entries_of(history, payloads))
@@ -85,17 +90,17 @@ def check_put(stored: Stored, history: History, payloads: Sequence[SchemaInfo]) 
 
 
 def check_contents(versions: Iterable[tuple[VersionEntry, SchemaInfo]]) -> None:
-    """ValueError where a payload is not its entry's content; a bug in the caller."""
+    """Raise ValueError if a payload is not its entry's content: a bug in the caller."""
     if any(entry.content_hash != payload.content_hash for entry, payload in versions):
         raise ValueError("the payloads are not the contents of the history's newest entries")
 
 
 def entries_of(history: History, payloads: Sequence[SchemaInfo]) -> Iterator[tuple[VersionEntry, SchemaInfo]]:
-    """Each payload that is put with the history, beside the entry that it is the content of."""
+    """Yield each payload that is put with the history, with its entry."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     return zip(entries[max(0, len(entries) - len(payloads)) :], payloads, strict=False)
 
 
 def is_of(key: TopicKey, pulsar_namespace: PulsarNamespaceKey) -> bool:
-    """Whether the topic lies in that Pulsar namespace of that Pulsar cluster."""
+    """Return True if the topic belongs to that Pulsar namespace of that Pulsar cluster."""
     return pulsar_namespace == PulsarNamespaceKey(key.pulsar_cluster, key.topic.tenant, key.topic.namespace)

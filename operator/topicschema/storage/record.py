@@ -1,6 +1,6 @@
-"""RecordStorage: the record, kept as SchemaHistory and SchemaVersion objects in the operator's own namespace.
+"""RecordStorage: SchemaHistory and SchemaVersion objects in the operator's own namespace.
 
-How the objects spell it is `api.record`'s matter; payloads that no history names are removed by `sweep`.
+See `api.record` for the form of the objects and `garbage_collection` for payloads that no history names.
 """
 
 import asyncio
@@ -19,7 +19,8 @@ from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage import objects
-from topicschema.storage.payloads import PayloadCache
+from topicschema.storage.lru_cache import LruCache
+from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import (
     Stored,
     check_contents,
@@ -33,24 +34,24 @@ _CACHE_BYTES = 64 << 20
 _WRITES_AT_ONCE = 16
 
 REUSED_ANNOTATION = "topicschema.io/reused-at"
-"""On a payload found by a writer that was not the first to write it: until then nobody may have needed it."""
+"""Annotation on a payload that a writer reused. Until then no history may have needed it."""
 ANNOUNCED_ANNOTATION = "topicschema.io/announced"
-"""On a payload that was written before its upload to a broker: its content hash."""
+"""Annotation on a payload that was written before its upload to a broker: its content hash."""
 
 
 class RecordStorage:
     """A SchemaStorage on the API server, which outlives resources, namespaces and this process.
 
-    `client` is open and stays its owner's; `cache_bytes` bounds the payloads kept in memory.
+    `client` is open, and its owner closes it. `cache_bytes` bounds the payloads in memory.
     """
 
     def __init__(self, client: ApiClient, namespace: str, cache_bytes: int = _CACHE_BYTES) -> None:
         self._client = client
         self._namespace = namespace
-        self._payloads = PayloadCache(cache_bytes)
+        self._payloads: LruCache[str, SchemaInfo] = LruCache(cache_bytes)
 
     async def get_history(self, key: TopicKey) -> Stored:
-        """As SchemaStorage says."""
+        """See SchemaStorage."""
         try:
             wire = await self._client.get(SCHEMA_HISTORY, self._namespace, key.history_name)
         except NotFoundError:
@@ -61,18 +62,18 @@ class RecordStorage:
         return Stored(history, objects.revision(wire))
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
-        """As SchemaStorage says."""
+        """See SchemaStorage."""
         check_contents(versions)
         await self._put_payloads(history, versions)
 
     async def announce(self, history: History, payload: SchemaInfo, source_hash: str | None = None) -> None:
-        """As SchemaStorage says."""
+        """See SchemaStorage."""
         newest = [(history.entries[-1], payload)]
         check_contents(newest)
         await self._put_payloads(history, newest, source_hash, {ANNOUNCED_ANNOTATION: payload.content_hash})
 
     async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
-        """As SchemaStorage says."""
+        """See SchemaStorage."""
         name = record.version_name(history.key, history.incarnation, history.next_version, payload.content_hash)
         try:
             wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
@@ -84,14 +85,14 @@ class RecordStorage:
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
-        """As SchemaStorage says."""
+        """See SchemaStorage."""
         check_put(stored, history, payloads)
         await self._put_payloads(history, tuple(entries_of(history, payloads)), source_hash)
         wire = record.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
         return Stored(history, await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision))
 
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
-        """As SchemaStorage says."""
+        """See SchemaStorage."""
         payload = self._payloads.get(entry.content_hash)
         if payload is not None:
             return payload
@@ -100,19 +101,19 @@ class RecordStorage:
             wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
         except NotFoundError as error:
             await self._expect_named(key, incarnation, entry)
-            message = f"the payload {name} of version {entry.schema_version} is not on record"
+            message = f"the payload {name} of version {entry.schema_version} is not stored"
             raise StalledError("RecordDamaged", message) from error
         payload = record.version_from_wire(wire)
         if payload.content_hash != entry.content_hash or payload.type is not entry.type:
             raise StalledError("RecordDamaged", f"the payload {name} is not the one that its history names")
-        self._payloads.put(payload)
+        self._payloads.put(payload.content_hash, payload, weight(payload))
         return payload
 
     async def delete(self, stored: Stored) -> None:
-        """As SchemaStorage says.
+        """See SchemaStorage.
 
-        The payloads are listed before the history goes and deleted only as they were then: one that a new history of
-        the same topic takes up meanwhile has moved, and stays. What a crash leaves over is swept.
+        The payloads are listed before the history is deleted, and deleted only if they did not change since. So a
+        payload that a new history of the same topic reuses stays. Garbage collection removes the rest after a crash.
         """
         history = stored.history.key.history_name
         if not stored.revision:
@@ -130,13 +131,13 @@ class RecordStorage:
         await asyncio.gather(*(self._delete_payload(item["metadata"], at_once) for item in payloads))
 
     async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
-        """As SchemaStorage says."""
+        """See SchemaStorage."""
         selection = Selection(labels=f"{record.PULSAR_NAMESPACE_LABEL}={key.claim_name}", metadata_only=True)
         pages = self._client.pages(SCHEMA_HISTORY, self._namespace, selection)
         return tuple(sorted([item["metadata"]["name"] async for page in pages for item in page]))
 
     async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
-        """As SchemaStorage says; a damaged history is logged."""
+        """See SchemaStorage. A damaged history is logged."""
         try:
             wire = await self._client.get(SCHEMA_HISTORY, self._namespace, name)
             history = record.history_from_wire(wire)
@@ -154,14 +155,14 @@ class RecordStorage:
         source_hash: str | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """Write the payloads, or take up the same ones that an earlier try left behind."""
+        """Write the payloads, or reuse the same ones of an earlier attempt."""
         at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
 
         async def write(entry: VersionEntry, payload: SchemaInfo) -> None:
             async with at_once:
                 sources = source_hash if entry is versions[-1][0] else None
                 until = replace(history, entries=(entry,))
-                # Compressing takes milliseconds, in which others may go on.
+                # Compressing takes milliseconds, in which other tasks can run.
                 wire = await asyncio.to_thread(
                     record.version_to_wire, until, payload, sources, namespace=self._namespace
                 )
@@ -175,16 +176,16 @@ class RecordStorage:
             await self._client.create(SCHEMA_VERSION, self._namespace, wire)
         except ConflictError:
             await self._reuse(wire["metadata"]["name"], payload, annotations)
-        self._payloads.put(payload)
+        self._payloads.put(payload.content_hash, payload, weight(payload))
 
     async def _reuse(self, name: str, payload: SchemaInfo, annotations: Mapping[str, str]) -> None:
-        """Make the payload that is there ours: whoever was about to remove it as unused finds that it moved."""
+        """Reuse the existing payload. The patch changes its revision, so that garbage collection does not remove it."""
         moved = {"metadata": {"annotations": {**annotations, REUSED_ANNOTATION: micro_time()}}}
         try:
-            there = await self._client.patch(SCHEMA_VERSION, self._namespace, name, moved)
+            existing = await self._client.patch(SCHEMA_VERSION, self._namespace, name, moved)
         except NotFoundError as error:
             raise ConflictError(f"the payload {name} was removed while it was being written") from error
-        if record.version_from_wire(there).content_hash != payload.content_hash:
+        if record.version_from_wire(existing).content_hash != payload.content_hash:
             raise StalledError("RecordDamaged", f"the payload {name} exists with other contents")
 
     async def _delete_payload(self, metadata: Mapping[str, Any], at_once: asyncio.Semaphore) -> None:
@@ -193,7 +194,7 @@ class RecordStorage:
 
     async def _expect_unknown(self, key: TopicKey) -> None:
         if (await self.get_history(key)).revision:
-            raise ConflictError(f"the history {key.history_name} exists since it was looked for")
+            raise ConflictError(f"the history {key.history_name} was created in the meantime")
 
     async def _expect_named(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> None:
         history = (await self.get_history(key)).history

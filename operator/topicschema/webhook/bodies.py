@@ -1,6 +1,6 @@
-"""The bodies of requests to the webhook: limits on their bytes, on the time that one takes, and on the values in it.
+"""Bodies of the requests to the webhook, with limits on their bytes, their time and their number of values.
 
-Anybody who reaches the port can send a body. The limits bound the memory that such a sender can take, and they hold
+Any client that reaches the port can send a body. The limits bound the memory that such a client can use. They hold
 before a body becomes Python objects: an empty object takes three bytes on the wire and 64 in memory.
 """
 
@@ -18,15 +18,15 @@ from topicschema.admission.review import MalformedReviewError
 # The new and the old object, escaped: six bytes for each `<` of 900,000, and as much again of what is stored.
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 IN_FLIGHT_BYTES: Final = 32 * 1024 * 1024
-# Large bodies never fill all of it: edits of ordinary size go on beside them.
+# Large bodies never fill all of it: edits of ordinary size proceed beside them.
 _ORDINARY_BYTES: Final = 256 * 1024
 _RESERVED_FOR_ORDINARY: Final = 8 * 1024 * 1024
 _LARGE_BYTES: Final = 512 * 1024
-# What the smallest body counts for: the buffers of its connection. So they are 512 at most.
+# The least that a body counts: the buffers of its connection. So there are at most 512 bodies.
 _LEAST_BYTES: Final = 64 * 1024
 # The API server sends a body at once, from its memory.
 _SECONDS: Final = 5.0
-_PATIENCE: Final = 1.0
+_GRACE: Final = 1.0
 # A review of a TopicSchema whose status names 100 versions has a few thousand values, and fewer than 20 levels.
 _MAX_VALUES: Final = 100_000
 _MAX_LEVELS: Final = 100
@@ -34,7 +34,7 @@ _NO_STRUCTURE: Final = bytes(set(range(256)) - set(b"[{,"))
 
 
 class BodyRefusedError(Exception):
-    """The body is not read to its end; `status` is HTTP's, `reason` the metric's."""
+    """A body that is not read to its end. `status` is HTTP's, `reason` the metric's."""
 
     def __init__(self, status: int, reason: str, text: str) -> None:
         super().__init__(text)
@@ -43,20 +43,20 @@ class BodyRefusedError(Exception):
 
 @dataclass(slots=True)
 class Bodies:
-    """All bodies that are in flight: announced or received, and not answered yet; `senders` are their connections.
+    """All bodies in flight: announced or received, and not answered yet. `senders` are their connections.
 
-    A body has `seconds` to be complete, and only `patience` where its bytes are needed for another one.
+    A body has `seconds` to be complete, but only `grace` if another body needs its bytes.
     """
 
     seconds: float = _SECONDS
-    patience: float = _PATIENCE
+    grace: float = _GRACE
     in_flight: int = 0
     senders: set[web.RequestHandler] = field(default_factory=set)
     incomplete: dict["Body", asyncio.Timeout] = field(default_factory=dict)
 
     @contextmanager
     def body(self, request: web.Request) -> Iterator["Body"]:
-        """Yield a place for the request's body, which gives its bytes back when the context ends."""
+        """Count the request's body while the context lasts."""
         body = Body(self)
         self.senders.add(request.protocol)
         try:
@@ -66,10 +66,10 @@ class Bodies:
             self.in_flight -= body.counted
 
     def give_up_slow_ones(self, most: int) -> None:
-        """Give up the oldest bodies that are not complete yet, until at most so many bytes are in flight."""
+        """Give up the oldest incomplete bodies until at most `most` bytes are in flight."""
         now = asyncio.get_running_loop().time()
         for body, deadline in list(self.incomplete.items()):
-            if self.in_flight <= most or body.began + self.patience > now:
+            if self.in_flight <= most or body.began + self.grace > now:
                 return
             self.in_flight -= body.counted
             body.counted = 0
@@ -79,7 +79,7 @@ class Bodies:
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """One body: its size in bytes once it is read, and what it counts for among those in flight."""
+    """One body: its size in bytes once it is read, and the bytes that it counts among those in flight."""
 
     bodies: Bodies
     size: int = 0
@@ -97,9 +97,9 @@ class Body:
                     received += chunk
                     self._count(len(received))
         except TimeoutError:
-            raise BodyRefusedError(408, "BodyTimeout", "the body was not complete in time; send it anew") from None
+            raise BodyRefusedError(408, "BodyTimeout", "the body was not complete in time; send it again") from None
         except (ConnectionError, web.RequestPayloadError):
-            raise BodyRefusedError(400, "BodyIncomplete", "the body ended before its end; send it anew") from None
+            raise BodyRefusedError(400, "BodyIncomplete", "the body is incomplete; send it again") from None
         finally:
             self.bodies.incomplete.pop(self, None)
         self.size = len(received)
@@ -111,10 +111,10 @@ class Body:
         if size > MAX_BODY_BYTES:
             raise BodyRefusedError(413, "BodyTooLarge", f"the body has more than {MAX_BODY_BYTES:,} bytes")
         limit = IN_FLIGHT_BYTES - (0 if size <= _ORDINARY_BYTES else _RESERVED_FOR_ORDINARY)
-        room = limit - (size - self.counted)
-        if self.bodies.in_flight > room:
-            self.bodies.give_up_slow_ones(room)
-        if self.bodies.in_flight > room:
+        available = limit - (size - self.counted)
+        if self.bodies.in_flight > available:
+            self.bodies.give_up_slow_ones(available)
+        if self.bodies.in_flight > available:
             text = f"reviews under way have {self.bodies.in_flight:,} bytes, too many to take this one, too; try again"
             raise BodyRefusedError(503, "TooManyBytes", text)
         self.bodies.in_flight += size - self.counted
@@ -122,7 +122,7 @@ class Body:
 
 
 async def parse(body: bytes) -> Any:
-    """Return what the JSON text says; MalformedReviewError if it is none, or has too many values or levels."""
+    """Parse the JSON text. Raises MalformedReviewError if it is no JSON, or has too many values or levels."""
     if _most_values(body) > _MAX_VALUES and _most_values(_without_strings(body)) > _MAX_VALUES:
         raise MalformedReviewError(f"the body has more than {_MAX_VALUES:,} JSON values")
     try:
@@ -136,14 +136,15 @@ async def parse(body: bytes) -> Any:
 
 
 def _most_values(text: bytes) -> int:
-    """At most so many values are in the JSON text: each is the first one, or follows a bracket or a comma."""
+    """Return an upper bound of the number of values: each is the first one, or follows a bracket or a comma."""
     return 1 + len(text.translate(None, _NO_STRUCTURE))
 
 
 def _without_strings(text: bytes) -> bytes:
-    """The JSON text without its strings, up to its first syntax error at least."""
+    """Return the JSON text without its strings, at least up to its first syntax error."""
     unescaped = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # A value has at most two strings, its name and itself. So what is cut beyond these has too many values already.
+    # A value has at most two strings, its name and itself. So a text that is cut beyond these already has too many
+    # values.
     return b"".join(unescaped.split(b'"', 4 * _MAX_VALUES)[::2])
 
 

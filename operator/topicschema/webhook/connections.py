@@ -1,7 +1,7 @@
 """Connections to the webhook: accepted with TLS, and limited in number.
 
-asyncio's own server has no limit, and each of its TLS connections takes 256 KiB for a buffer before a byte has come. So
-anybody who can connect could take all memory. Here a connection takes about 50 KiB.
+asyncio's own server has no limit, and each of its TLS connections allocates a buffer of 256 KiB before it received a
+byte. So any client that connects could use up the memory. A connection takes about 50 KiB here.
 """
 
 import asyncio
@@ -17,22 +17,22 @@ from aiohttp import web
 
 _LOG = logging.getLogger(__name__)
 
-# More than the reviews that can be under way: so the API server's idle connections mostly stay.
+# More than the reviews that can be in progress, so that the API server's idle connections mostly stay.
 _MOST: Final = 1024
 _BACKLOG: Final = 128
-# What one TLS record holds, for asyncio's buffer of each TLS connection.
+# The size of a TLS record, for asyncio's buffer of each TLS connection.
 _BUFFER_BYTES: Final = 16 * 1024
 _HANDSHAKE_SECONDS: Final = 5.0
-# How long a closed connection waits for the other side to close it, too.
+# The time that a closed connection waits for the other side to close it, too.
 _SHUTDOWN_SECONDS: Final = 1.0
-# An accept fails when the process has too many open files, and goes on failing until some are closed.
+# An accept fails if the process has too many open files, and keeps failing until some are closed.
 _PAUSE: Final = 0.1
 
 
 class Connections:
-    """The connections of `server`: at most `most` in a handshake, and as many that are open.
+    """Connections of `server`: at most `most` in a handshake, and as many that are open.
 
-    Beyond that the oldest one gives way: in a handshake, or open and not in `busy`. A busy one never does.
+    Beyond that the oldest one is closed: in a handshake, or open and not in `busy`. A busy one never is.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Connections:
 
     @asynccontextmanager
     async def accepted_on(self, port: int) -> AsyncIterator[int]:
-        """Accept connections on the port of every address until the context ends; yield the port, also for port 0."""
+        """Accept connections on the port of every address until the context ends. Yield the port, also for port 0."""
         sslproto.SSLProtocol.max_size = _BUFFER_BYTES
         with _listen(port) as listening:
             accepting = asyncio.create_task(self._accept(listening))
@@ -62,13 +62,13 @@ class Connections:
                 _LOG.warning("no connection can be accepted now: %s", error)
                 await asyncio.sleep(_PAUSE)
                 continue
-            self._make_room()
+            self._close_oldest()
             handshake = asyncio.create_task(self._open(connection))
             self._handshakes[handshake] = None
             handshake.add_done_callback(lambda done: self._handshakes.pop(done, None))
-            await asyncio.sleep(0)  # an accept that need not wait lets nobody else run
+            await asyncio.sleep(0)  # an accept that need not wait lets no other task run
 
-    def _make_room(self) -> None:
+    def _close_oldest(self) -> None:
         if len(self._handshakes) >= self._most:
             oldest = next(iter(self._handshakes))
             del self._handshakes[oldest]
@@ -90,7 +90,7 @@ class Connections:
                 ssl_handshake_timeout=_HANDSHAKE_SECONDS,
                 ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
             )
-        except OSError as error:  # ssl.SSLError is one, and so is a handshake that takes too long
+        except OSError as error:  # an ssl.SSLError, also of a handshake that takes too long, is an OSError
             _LOG.debug("a connection was not opened: %s", error)
 
 

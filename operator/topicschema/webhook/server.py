@@ -1,8 +1,8 @@
-"""The admission webhook's process. AdmissionReview in and out, over TLS; probes and metrics beside it.
+"""The webhook process: AdmissionReviews over TLS, with probes and metrics.
 
-What the answer is, `admission` knows. Here is what surrounds it: connections, deadlines, certificates that change
-while we run, and what becomes of errors. A bug or an API server that is away answers HTTP 500: the API server then does
-what the configuration's failurePolicy says. Nothing but the API server is ever called.
+`admission` decides the answer. This module handles connections, deadlines, certificates that change, and errors. A bug
+or an unreachable API server is answered with HTTP 500, and the API server then follows the configuration's
+failurePolicy. The webhook calls nothing but the API server.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.settings import Claims as ClaimMode
 from topicschema.settings import InvalidSettingError, WebhookSettings
 from topicschema.storage.claims import Claims
@@ -44,15 +44,15 @@ _LOG = logging.getLogger(__name__)
 _PAYLOAD_CACHE_BYTES = 16 * 1024 * 1024
 _DEADLINE = 9.5
 _ANSWERING_TIME = 0.5
-_LOOK_AT_FILES_EVERY = 1.0
-# Endpoints take a moment to forget us, and the API server uses the connections it has until an answer closes them.
+_FILE_CHECK_INTERVAL = 1.0
+# Endpoints are updated after a delay, and the API server uses its connections until an answer closes them.
 _DRAIN = 3.0
 _FINISH = 10.0
-# Longer than the API server keeps an idle connection, so that it is never we who close one it is about to use.
+# Longer than the API server's idle timeout, so that the webhook never closes a connection that is about to be used.
 _KEEP_ALIVE = 120.0
-# Of each connection so much, and twice as much at most, is buffered before its handler reads it.
+# At most twice as much of each connection is buffered before its handler reads it.
 _READ_BYTES = 64 * 1024
-# What is left of a body that was refused is read for so long, so that the sender gets to the answer.
+# The rest of a refused body is read for this time, so that the client receives the answer.
 _LINGERING = 0.5
 _TIMEOUT = re.compile(r"(\d{1,3})s")
 
@@ -60,39 +60,39 @@ Reviewer = Callable[[Review], Awaitable[Answer]]
 
 
 class Certificate:
-    """The serving certificate, which follows its files: handshakes after a change get the new one, without a restart.
+    """The serving certificate, reloaded when its files change. Later handshakes use the new one, without a restart.
 
-    With `client_ca`, handshakes without a client certificate of that authority fail. Files that cannot be used (half
-    written, key and certificate of different ages) leave the old ones in place.
+    With `client_ca`, handshakes without a client certificate of that authority fail. Unusable files (half written, or a
+    key that does not match) leave the old certificate in place.
     """
 
     def __init__(self, certificate: Path, key: Path, client_ca: Path | None = None) -> None:
         self._certificate, self._key, self._client_ca = certificate, key, client_ca
-        self._seen = self._signature()
+        self._loaded = self._signature()
         self._current = self._load()
         self.context = self._load()
         self.context.sni_callback = self._choose
         self._is_usable = True
 
     async def follow(self) -> None:
-        """Look at the files for ever."""
+        """Check the files for ever."""
         while True:
-            await asyncio.sleep(_LOOK_AT_FILES_EVERY)
+            await asyncio.sleep(_FILE_CHECK_INTERVAL)
             self.reload()
 
     def reload(self) -> bool:
-        """Take what the files hold if they changed; whether a certificate was taken."""
+        """Load the files if they changed. Return True if a new certificate is used."""
         signature = self._signature()
-        if signature == self._seen and self._is_usable:
+        if signature == self._loaded and self._is_usable:
             return False
         try:
             self._current = self._load()
         except (OSError, ssl.SSLError) as error:
-            if self._is_usable or signature != self._seen:
+            if self._is_usable or signature != self._loaded:
                 _LOG.warning("the certificate's files cannot be used, the old one stays: %s", type(error).__name__)
-            self._is_usable, self._seen = False, signature
+            self._is_usable, self._loaded = False, signature
             return False
-        self._is_usable, self._seen = True, signature
+        self._is_usable, self._loaded = True, signature
         _LOG.info("serving with a changed certificate")
         return True
 
@@ -101,7 +101,7 @@ class Certificate:
 
     def _load(self) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.num_tickets = 0  # a resumed session would go on with the old certificate
+        context.num_tickets = 0  # a resumed session would continue with the old certificate
         context.load_cert_chain(self._certificate, self._key)
         if self._client_ca:
             context.load_verify_locations(self._client_ca)
@@ -118,14 +118,14 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """POST /review; `reviewers` by kind. From when `stop` is set each answer closes its connection."""
+    """POST /review, with `reviewers` by kind. Once `stop` is set, each answer closes its connection."""
 
     reviewers: Mapping[str, Reviewer]
     bodies: Bodies = field(default_factory=Bodies)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     def runner(self) -> web.AppRunner:
-        """The runner of the application that serves it."""
+        """Return a runner of the application that serves the endpoint."""
         application = web.Application()
         application.router.add_post("/review", self.answer)
         return web.AppRunner(
@@ -139,7 +139,7 @@ class Endpoint:
         )
 
     async def answer(self, request: web.Request) -> web.Response:
-        """The AdmissionReview with the answer; 4xx for what is none, 5xx when there can be no answer now."""
+        """Answer an AdmissionReview. The status is 4xx for any other body, 5xx if no answer is possible now."""
         with self.bodies.body(request) as body:
             try:
                 response = await self._review(request, body)
@@ -154,39 +154,41 @@ class Endpoint:
 
     async def _review(self, request: web.Request, body: Body) -> web.Response:
         started = time.perf_counter()
-        asked = review.read(await bodies.parse(await body.read(request)), body.size)
-        judge = self.reviewers.get(asked.kind)
+        requested = review.read(await bodies.parse(await body.read(request)), body.size)
+        judge = self.reviewers.get(requested.kind)
         if judge is None:
-            return web.Response(status=400, text=f"nothing of kind {asked.kind[:80]!r} is reviewed here")
+            return web.Response(status=400, text=f"nothing of kind {requested.kind[:80]!r} is reviewed here")
         deadline = _deadline(request)
-        response = await _reviewed(judge, replace(asked, seconds=deadline), deadline)
-        ADMISSION_REVIEW_DURATION.labels(asked.kind).observe(time.perf_counter() - started)
+        response = await _reviewed(judge, replace(requested, seconds=deadline), deadline)
+        ADMISSION_REVIEW_DURATION.labels(requested.kind).observe(time.perf_counter() - started)
         return response
 
 
-async def _reviewed(judge: Reviewer, asked: Review, deadline: float) -> web.Response:
+async def _reviewed(judge: Reviewer, requested: Review, deadline: float) -> web.Response:
     try:
         async with asyncio.timeout(deadline):
-            answer = await judge(asked)
+            answer = await judge(requested)
     except TimeoutError:
-        return _unanswered(asked, "Timeout", f"not judged within {deadline:g} s; try again")
+        return _unanswered(requested, "Timeout", f"not judged within {deadline:g} s; try again")
     except TopicSchemaError as error:
-        return _unanswered(asked, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
-    except Exception:  # noqa: BLE001 - a bug is counted, logged and answered, here and nowhere else
+        return _unanswered(requested, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
+    except Exception:  # noqa: BLE001 - a bug is counted, logged and answered only here
         INTERNAL_ERRORS.labels("webhook").inc()
-        _LOG.exception("unexpected error during review", extra={"fields": {"kind": asked.kind, "uid": asked.uid}})
-        return _unanswered(asked, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
-    ADMISSION_REVIEWS.labels(asked.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
-    return web.json_response(review.to_wire(asked, answer))
+        _LOG.exception(
+            "unexpected error during review", extra={"fields": {"kind": requested.kind, "uid": requested.uid}}
+        )
+        return _unanswered(requested, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
+    ADMISSION_REVIEWS.labels(requested.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
+    return web.json_response(review.to_wire(requested, answer))
 
 
-def _unanswered(asked: Review, reason: str, text: str) -> web.Response:
-    ADMISSION_REVIEWS.labels(asked.kind, "error", reason).inc()
+def _unanswered(requested: Review, reason: str, text: str) -> web.Response:
+    ADMISSION_REVIEWS.labels(requested.kind, "error", reason).inc()
     return web.Response(status=500, text=f"topicschema: {text}")
 
 
 def _deadline(request: web.Request) -> float:
-    """Seconds until the API server stops waiting, less what the answer needs."""
+    """Return the seconds until the API server stops waiting, less the time for the answer."""
     match = _TIMEOUT.fullmatch(request.query.get("timeout", ""))
     allowed = int(match[1]) - _ANSWERING_TIME if match else _DEADLINE
     return min(max(allowed, _ANSWERING_TIME), _DEADLINE)
@@ -194,31 +196,34 @@ def _deadline(request: web.Request) -> float:
 
 @dataclass(slots=True)
 class Health:
-    """What the probes ask: ready from when reviews are served until we are told to stop."""
+    """State for the probes: ready from the first review until a signal stops the process."""
 
     is_ready: bool = False
     is_alive: bool = True
 
     def collect(self) -> None:
-        """No gauge is set here."""
+        """Set no gauge."""
 
 
 def reviewers(
     client: ApiClient, judge: Judge, storage: RecordStorage, settings: WebhookSettings
 ) -> dict[str, Reviewer]:
-    """Who reviews which kind."""
+    """Return the reviewer of each kind."""
     claims = Claims(client, settings.namespace)
     hosts = None if settings.broker_hosts is None else AllowedHosts.parse(settings.broker_hosts)
-    places, found = policies.Places(client, storage, claims, hosts), Policies(client, claims, believes_status=True)
+    places, resolver = (
+        policies.Places(client, storage, claims, hosts),
+        PolicyResolver(client, claims, trust_status=True),
+    )
     is_open = settings.claims is ClaimMode.OPEN
     return {
-        TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, found, judge).review,
+        TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, resolver, judge).review,
         NAMESPACE_SCHEMA_POLICY.name: policies.Policies(places, judge, anyone_may_claim=is_open).review,
     }
 
 
 async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio.Event, drain: float = _DRAIN) -> None:
-    """Serve until `stop` is set, and `drain` seconds more, but not ready; then finish what is under way."""
+    """Serve until `stop` is set, and `drain` seconds more as not ready. Then finish the open requests."""
     certificate, health = Certificate(settings.certificate, settings.key, settings.client_ca), Health()
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
@@ -241,19 +246,19 @@ async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio
             judge.close()
 
 
-async def _serve_until_told(settings: WebhookSettings, connection: Connection) -> None:
+async def _serve_until_signal(settings: WebhookSettings, connection: Connection) -> None:
     stop = asyncio.Event()
-    for told in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(told, stop.set)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
     await serve(settings, connection, stop)
 
 
 def main() -> int:
-    """Run the webhook with the environment's settings until SIGTERM; 2 when they or the certificate cannot be used."""
+    """Run the webhook until SIGTERM. Return 2 if the settings or the certificate cannot be used."""
     try:
         settings = replace(WebhookSettings.load(), checkers=checkers.load())
         log_to_stderr(settings.log_level)
-        asyncio.run(_serve_until_told(settings, Connection.load(settings.kubeconfig)))
+        asyncio.run(_serve_until_signal(settings, Connection.load(settings.kubeconfig)))
     except (InvalidSettingError, UnusableCheckerError, StalledError, OSError) as error:  # ssl.SSLError is an OSError
         sys.stderr.write(f"topicschema webhook: {error}\n")
         return 2

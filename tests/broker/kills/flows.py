@@ -13,7 +13,8 @@ from broker.kills.holding import ANY_CALL, ANY_WRITE, Place
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
 from testbed.calls import Fault
-from topicschema.core.history import Setting
+from topicschema.core.remote import Setting, TopicSettings
+from topicschema.core.strategies import Strategy
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
 PAIR = {
@@ -128,22 +129,20 @@ async def is_overridden(topic: BrokeredTopic) -> None:
     assert _own(topic, "schemaValidationEnforced") is True
     recorded = (await topic.history()).topic_settings
     assert recorded is not None
-    assert recorded.pending is None
+    assert recorded.written == TopicSettings(Strategy.ALWAYS_COMPATIBLE, enforces_validation=True)
 
 
-async def is_put_back(topic: BrokeredTopic) -> None:
+async def is_overridden_alone(topic: BrokeredTopic) -> None:
     assert _is_alone(topic)
-    recorded = (await topic.history()).topic_settings
-    assert recorded is None or recorded.pending is None
-    assert _own(topic, "schemaCompatibilityStrategy") in (None, "UNDEFINED")
+    assert _own(topic, "schemaCompatibilityStrategy") == "ALWAYS_COMPATIBLE"
 
 
 async def is_set(topic: BrokeredTopic) -> None:
     assert topic.shop.there() == SET
     claim = await topic.shop.claim()
     assert claim.managed == tuple(Setting)
-    assert claim.found is not None
-    assert (claim.found.strategy, claim.found.allows_auto_update, claim.found.enforces_validation) == (
+    assert claim.original is not None
+    assert (claim.original.strategy, claim.original.allows_auto_update, claim.original.enforces_validation) == (
         "FULL",
         True,
         False,
@@ -188,7 +187,7 @@ FLOWS = (
         existing,
         put(CLASHING, **OVERRIDDEN),
         ("RefusedByBroker", [0]),
-        is_put_back,
+        is_overridden_alone,
         refused,
         writes=3,
     ),

@@ -119,8 +119,11 @@ class World:
 
 
 async def at_rest(made: list[World]) -> None:
-    """A look that nothing has changed for writes nothing, neither here nor there: at all that is left, at once."""
-    looked = [world for world in made if world.flow.end[0]]
+    """A look that nothing has changed for writes nothing, neither here nor there: at all that is left, at once.
+
+    A schema that the broker refuses is tried again at each.
+    """
+    looked = [world for world in made if world.flow.end[0] not in {"", "RefusedByBroker"}]
     log = looked[0].topic.shop.watched.shop.cluster.audit_log
     assert log is not None
     since = audit.settled(log, counts=_writes)

@@ -8,7 +8,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.object_index import ObjectIndex
@@ -27,7 +27,7 @@ async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterato
                 client=client,
                 storage=storage,
                 claims=claims,
-                policies=Policies(client, claims),
+                policies=PolicyResolver(client, claims),
                 judge=judge,
                 events=EventRecorder(client, "test"),
                 brokers=brokers,

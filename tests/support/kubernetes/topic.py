@@ -28,8 +28,10 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.topicschema.actions import act
-from topicschema.reconcile.topicschema.observe import Observation, at_broker, governed, on_record
+from topicschema.reconcile.topicschema import gather
+from topicschema.reconcile.topicschema.actions import apply
+from topicschema.reconcile.topicschema.gather import Judged
+from topicschema.reconcile.topicschema.obstacle import obstacle
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"
@@ -56,15 +58,20 @@ class World:
         metadata = Metadata(name="created", namespace="shop", uid="uid-1", generation=1)
         self.resource = TopicSchema(metadata=metadata, spec=wanted)
 
-    async def seen(self) -> Observation:
-        """What a pass over it sees."""
-        return await at_broker(self.ctx, await on_record(self.ctx, await governed(self.ctx, self.resource)))
+    async def seen(self) -> Judged:
+        """What a reconcile gathers."""
+        found = await gather.governing_policy(self.ctx, self.resource)
+        loaded = await gather.load(self.ctx, self.resource, found)
+        return await gather.judge(self.ctx, await gather.gather_broker(self.ctx, loaded))
 
-    async def acted(self) -> Observation | None:
-        """What is seen once all is done that a pass over it does; None where it must be read again."""
-        seen: Observation | None = await self.seen()
-        while seen is not None and seen.planned:
-            seen = await act(self.ctx, seen, seen.planned[0])
+    async def acted(self) -> Judged | None:
+        """What is gathered once nothing is left to do; None where it must be read again."""
+        seen = await self.seen()
+        while seen.planned:
+            loaded = await apply(self.ctx, seen, seen.planned[0])
+            if loaded is None:
+                return None
+            seen = await gather.judge(self.ctx, loaded, seen)
         return seen
 
     async def settle(self) -> str:
@@ -74,8 +81,9 @@ class World:
                 seen = await self.acted()
                 if seen is None:
                     continue
-                if seen.stopped is not None:
-                    return seen.stopped.reason
+                stop = obstacle(seen)
+                if stop is not None:
+                    return stop.reason
                 return "" if seen.verdict is not None and seen.verdict.is_compatible else "Incompatible"
         raise AssertionError("it never settles")
 

@@ -15,7 +15,7 @@ from topicschema.core import plan
 from topicschema.core.history import Counter, History, Origin, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.topicschema.deletion import observe_deletion
+from topicschema.reconcile.topicschema.deletion import gather_deletion
 from topicschema.storage.protocol import Stored
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
@@ -31,7 +31,7 @@ async def in_a_namespace() -> AsyncIterator[World]:
         yield world
 
 
-def resource(world: World, schema: Schema, **spec: str) -> dict[str, Any]:
+def resource(world: World, schema: Schema, **spec: Any) -> dict[str, Any]:
     text = schema.info.schema.decode()
     written = {"topic": f"persistent://{KEY.topic}", "type": schema.info.type.value, "schema": text}
     return world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": {**written, "deletionPolicy": "Delete", **spec}})
@@ -68,8 +68,8 @@ def going(wire: dict[str, Any]) -> dict[str, Any]:
     return {**wire, "metadata": metadata}
 
 
-async def first(world: World, wire: dict[str, Any]) -> plan.Action:
+async def first(world: World, wire: dict[str, Any]) -> plan.DeletionAction:
     """What a deletion begins with."""
-    seen = await observe_deletion(world.ctx, going(wire))
+    seen = await gather_deletion(world.ctx, going(wire))
     assert seen is not None
-    return seen.planned[0]
+    return seen.planned

@@ -13,8 +13,8 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.record import Claim, claim_from_wire, history_from_wire
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode, decode_status, encode
-from topicschema.core.history import Counter, PendingTopicSettings, Setting, TopicSettingsRecord
-from topicschema.core.remote import NamespaceSettings, TopicSettings
+from topicschema.core.history import Counter, TopicSettingsRecord
+from topicschema.core.remote import NamespaceSettings, Setting, TopicSettings
 from topicschema.core.strategies import Strategy
 
 OBSERVED = {
@@ -120,16 +120,15 @@ def test_a_record_from_before_there_were_brokers_is_the_operator_s_own() -> None
     old = json.loads(json.dumps(CLAIM))
     del old["spec"]["managed"]
     assert claim_from_wire(old) == claim
-    assert (claim.found, claim.managed) == (None, ())
+    assert (claim.original, claim.managed) == (None, ())
 
 
-def test_the_record_tells_what_was_found_and_what_is_written() -> None:
+def test_the_record_tells_what_was_found_and_what_is_written_also_one_that_an_earlier_release_wrote() -> None:
     history = history_from_wire(COUNTED)
     assert history.counted_by is Counter.BROKER
     assert history.topic_settings == TopicSettingsRecord(
         found=TopicSettings(),
         written=TopicSettings(Strategy.FULL, enforces_validation=True),
-        pending=PendingTopicSettings(TopicSettings(), TopicSettings(Strategy.BACKWARD)),
     )
     claim = claim_from_wire(FOUND)
     settings = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True, enforces_validation=False)

@@ -32,7 +32,6 @@ from topicschema.core.history import (
     History,
     Origin,
     Owner,
-    PendingTopicSettings,
     TopicSettingsRecord,
     VersionEntry,
     source_mark,
@@ -85,7 +84,6 @@ HISTORY = History(
     TopicSettingsRecord(
         TopicSettings(Strategy.FULL),
         TopicSettings(Strategy.BACKWARD, enforces_validation=False),
-        PendingTopicSettings(TopicSettings(Strategy.BACKWARD), TopicSettings(Strategy.UNDEFINED)),
     ),
 )
 

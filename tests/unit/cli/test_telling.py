@@ -22,7 +22,7 @@ def told(
     infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in (*history, candidate)]
     question = Question(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness))
     files = Files("new.avsc", tuple(f"v{number}.avsc" for number in range(len(history))))
-    return check_text.told(question, answer(question), files)
+    return check_text.render(question, answer(question), files)
 
 
 def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> None:

@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from support.schemas.examples import KEY, LATER, ME, NOW, history, record
-from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind, Lost, Sight, agrees, align, grown
+from topicschema.core.alignment import (
+    Alignment,
+    BrokerVersions,
+    HistoryAhead,
+    HistoryBehind,
+    HistoryLost,
+    InSync,
+    agrees,
+    align,
+    grown,
+)
 from topicschema.core.history import Counter, History, Origin, VersionEntry
 
 ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
@@ -16,19 +26,19 @@ V2 = history(ONE, TWO, THREE).entries[2]
 OTHER_V1 = replace(V2, schema_version=1)
 
 
-def sight(*versions: VersionEntry, index: tuple[int, ...] | None = None, floor: int = 0) -> Sight:
-    return Sight(tuple(each.schema_version for each in versions) if index is None else index, versions, floor)
+def sight(*versions: VersionEntry, index: tuple[int, ...] | None = None, floor: int = 0) -> BrokerVersions:
+    return BrokerVersions(tuple(each.schema_version for each in versions) if index is None else index, versions, floor)
 
 
 def numbers(found: Alignment) -> list[tuple[int, bool]]:
-    assert isinstance(found, Behind)
+    assert isinstance(found, HistoryBehind)
     return [(entry.schema_version, entry.is_tombstone) for entry in found.history.entries]
 
 
 def test_the_same_on_both_sides_is_aligned() -> None:
-    assert align(COUNTED, sight(V0, V1), NOW) == Aligned()
-    assert align(COUNTED, sight(V1, index=(0, 1), floor=1), NOW) == Aligned()
-    assert align(History(KEY), Sight(), NOW) == Aligned()
+    assert align(COUNTED, sight(V0, V1), NOW) == InSync()
+    assert align(COUNTED, sight(V1, index=(0, 1), floor=1), NOW) == InSync()
+    assert align(History(KEY), BrokerVersions(), NOW) == InSync()
     assert agrees(COUNTED, V1)
     assert not agrees(COUNTED, replace(V1, registered_at=LATER))
     assert not agrees(LOCAL, V1)
@@ -37,7 +47,7 @@ def test_the_same_on_both_sides_is_aligned() -> None:
 
 def test_what_the_record_lacks_arrives_with_its_number() -> None:
     found = align(COUNTED, sight(V1, V2, index=(0, 1, 2), floor=1), NOW)
-    assert isinstance(found, Behind)
+    assert isinstance(found, HistoryBehind)
     assert (found.arrived, found.is_recount) == ((V2,), False)
     assert found.history == replace(COUNTED, entries=(V0, V1, V2))
     assert grown(COUNTED, V2) == found
@@ -53,7 +63,7 @@ def test_a_deletion_is_a_tombstone_and_what_it_hides_stays_on_record() -> None:
 def test_what_was_deleted_before_anybody_looked_is_a_gap() -> None:
     found = align(History(KEY), sight(replace(V2, schema_version=3), index=(0, 1, 2, 3)), NOW)
     assert numbers(found) == [(2, True), (3, False)]
-    assert isinstance(found, Behind)
+    assert isinstance(found, HistoryBehind)
     assert found.history.counted_by is Counter.BROKER
 
 
@@ -67,20 +77,20 @@ def test_what_was_deleted_before_anybody_looked_is_a_gap() -> None:
         (sight(replace(V0, content_hash=V2.content_hash), V1), "has something else as version 0"),
     ],
 )
-def test_what_the_broker_counted_and_no_longer_has_is_lost(seen: Sight, why: str) -> None:
-    assert align(COUNTED, seen, NOW) == Lost(why)
+def test_what_the_broker_counted_and_no_longer_has_is_lost(seen: BrokerVersions, why: str) -> None:
+    assert align(COUNTED, seen, NOW) == HistoryLost(why)
 
 
 def test_a_number_that_was_skipped_once_cannot_come_later() -> None:
     gap = replace(COUNTED, entries=(V1,))
-    assert align(gap, sight(V0, V1), NOW) == Lost("has a version 0 that was not there before")
+    assert align(gap, sight(V0, V1), NOW) == HistoryLost("has a version 0 that was not there before")
 
 
 def test_a_local_history_goes_on_where_the_broker_ends() -> None:
-    assert align(LOCAL, Sight(), NOW) == Ahead(LOCAL.entries)
-    assert align(LOCAL, sight(V0), NOW) == Ahead((V1,))
+    assert align(LOCAL, BrokerVersions(), NOW) == HistoryAhead(LOCAL.entries)
+    assert align(LOCAL, sight(V0), NOW) == HistoryAhead((V1,))
     found = align(LOCAL, sight(replace(V0, registered_at=LATER), V1), NOW)
-    assert isinstance(found, Behind)
+    assert isinstance(found, HistoryBehind)
     assert (found.arrived, found.is_recount, found.history.incarnation) == ((), False, 0)
     assert [entry.registered_at for entry in found.history.entries] == [LATER, NOW]
     assert found.history.counted == found.history.entries
@@ -89,7 +99,7 @@ def test_a_local_history_goes_on_where_the_broker_ends() -> None:
 def test_a_local_history_yields_to_another_count() -> None:
     for seen in (sight(V0, OTHER_V1), sight(index=(0,)), sight(replace(V0, schema_version=1), index=(0, 1))):
         found = align(LOCAL, seen, NOW)
-        assert isinstance(found, Behind)
+        assert isinstance(found, HistoryBehind)
         assert (found.is_recount, found.history.incarnation) == (True, 1)
         assert found.history.trimmed == seen.versions
         assert found.arrived == seen.versions
@@ -98,10 +108,10 @@ def test_a_local_history_yields_to_another_count() -> None:
 def test_what_was_registered_while_there_was_no_broker_is_neither_lost_nor_forgotten() -> None:
     grown_here = COUNTED.with_version(THREE, Origin.SPEC, NOW)
     assert (grown_here.uncounted, grown_here.counted) == (1, (V0, V1))
-    assert align(grown_here, sight(V0, V1), NOW) == Ahead(grown_here.entries[2:])
-    assert align(grown_here, Sight(), NOW) == Lost("has no schema of it any more")
+    assert align(grown_here, sight(V0, V1), NOW) == HistoryAhead(grown_here.entries[2:])
+    assert align(grown_here, BrokerVersions(), NOW) == HistoryLost("has no schema of it any more")
     found = align(grown_here, sight(V0, V1, V2), NOW)
-    assert isinstance(found, Behind)
+    assert isinstance(found, HistoryBehind)
     assert (found.history.uncounted, found.arrived) == (0, ())
 
 
@@ -118,7 +128,7 @@ def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way
         (after, (V0, V1, late)),
         (align(local, sight(V0, V1, other), LATER), (V0, V1, other)),
     ):
-        assert isinstance(found, Behind)
+        assert isinstance(found, HistoryBehind)
         assert (found.arrived, found.history.incarnation) == (arrived, 1)
         assert found.history.counted == found.history.entries
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.schemas.examples import LATER, ME, OTHER, history, record
-from topicschema.core.history import History, Origin, Owner
+from topicschema.core.history import Origin, Owner
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
@@ -15,6 +15,7 @@ from topicschema.core.plan import (
     Register,
     RemoveFinalizer,
     plan,
+    plan_deletion,
 )
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Strategy
@@ -28,7 +29,7 @@ REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
 
 
 def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) -> Observed:
-    return Observed(ME, history(SCHEMA, claim=claim), is_on_record=True, verdict=verdict, **others)
+    return Observed(ME, history(SCHEMA, claim=claim), verdict=verdict, **others)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +47,6 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) 
         (observed(REFUSED, None), ()),
         (observed(REFUSED), ()),
         (observed(None), ()),
-        (observed(NEXT, is_suspended=True), ()),
-        (observed(EQUAL, is_suspended=True, has_finalizer=True), ()),
         (observed(NEXT, deletes_record=True), (AddFinalizer(),)),
         (observed(EQUAL, deletes_record=True), (AddFinalizer(),)),
         (observed(REFUSED, deletes_record=True), (AddFinalizer(),)),
@@ -64,27 +63,9 @@ def test_what_comes_next_for_a_living_resource(seen: Observed, actions: tuple[Ac
     assert plan(seen) == actions
 
 
-@pytest.mark.parametrize(
-    ("claim", "others", "actions"),
-    [
-        (ME, {"has_finalizer": True, "deletes_record": True}, (DeleteRecord(),)),
-        (OTHER, {"has_finalizer": True, "deletes_record": True}, (RemoveFinalizer(),)),
-        (None, {"has_finalizer": True, "deletes_record": True}, (RemoveFinalizer(),)),
-        (ME, {"has_finalizer": True}, (RemoveFinalizer(),)),
-        (ME, {"has_finalizer": True, "deletes_record": True, "is_suspended": True}, (RemoveFinalizer(),)),
-        (ME, {"deletes_record": True}, ()),
-        (ME, {}, ()),
-    ],
-)
-def test_what_comes_next_for_a_resource_that_is_being_deleted(
-    claim: Owner | None, others: dict[str, bool], actions: tuple[Action, ...]
-) -> None:
-    assert plan(observed(None, claim, is_being_deleted=True, **others)) == actions
-
-
-def test_a_record_that_is_not_there_is_not_deleted() -> None:
-    gone = replace(observed(None, is_being_deleted=True, has_finalizer=True, deletes_record=True), is_on_record=False)
-    assert plan(gone) == (RemoveFinalizer(),)
+def test_a_deletion_takes_the_history_along_and_then_lets_the_resource_go() -> None:
+    assert plan_deletion(history(SCHEMA, claim=ME), None) == DeleteRecord()
+    assert plan_deletion(None, None) == RemoveFinalizer()
 
 
 def after(seen: Observed, action: Action) -> Observed:
@@ -95,12 +76,11 @@ def after(seen: Observed, action: Action) -> Observed:
         case RemoveFinalizer():
             return replace(seen, has_finalizer=False)
         case Claim(owner):
-            return replace(seen, history=seen.history.claimed_by(owner), is_on_record=True, is_source_on_record=True)
+            return replace(seen, history=seen.history.claimed_by(owner), is_source_on_record=True)
         case Register(owner):
             grown = seen.history.with_version(SCHEMA, Origin.SPEC, LATER).claimed_by(owner)
-            return replace(seen, history=grown, is_on_record=True, is_source_on_record=True, verdict=EQUAL)
-        case DeleteRecord():
-            return replace(seen, history=History(seen.history.key), is_on_record=False)
+            return replace(seen, history=grown, is_source_on_record=True, verdict=EQUAL)
+    raise AssertionError(action)
 
 
 @given(
@@ -108,10 +88,7 @@ def after(seen: Observed, action: Action) -> Observed:
         Observed,
         owner=st.just(ME),
         history=st.sampled_from([history(SCHEMA, claim=claim) for claim in (None, ME, OTHER)]),
-        is_on_record=st.booleans(),
         verdict=st.sampled_from([NEXT, EQUAL, REFUSED, None]),
-        is_being_deleted=st.booleans(),
-        is_suspended=st.booleans(),
         deletes_record=st.booleans(),
         has_finalizer=st.booleans(),
         is_source_on_record=st.booleans(),
@@ -123,9 +100,3 @@ def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_d
         taken.append(actions[0])
         seen = after(seen, actions[0])
         assert len(taken) <= 3
-    if start.is_suspended and not start.is_being_deleted:
-        assert taken == []
-    if start.history.claim == OTHER:
-        assert DeleteRecord() not in taken
-    if start.is_being_deleted:
-        assert not seen.has_finalizer

@@ -5,22 +5,24 @@ from dataclasses import replace
 import pytest
 
 from support.schemas.examples import KEY, ME, OTHER, history, record
-from topicschema.core.alignment import Ahead, Aligned, Behind, Lost
-from topicschema.core.history import Counter, History, PendingTopicSettings, TopicSettingsRecord
-from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
+from topicschema.core.alignment import HistoryAhead, HistoryBehind, HistoryLost, InSync
+from topicschema.core.broker_state import BrokerState
+from topicschema.core.errors import StalledError
+from topicschema.core.history import Counter, History, TopicSettingsRecord
+from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
     Claim,
     DeleteRecord,
+    DeletionAction,
     Import,
     Observed,
-    Remote,
-    RemoveFinalizer,
     SoftDelete,
     Upload,
     UploadRecorded,
     plan,
+    plan_deletion,
 )
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.remote import TopicSettings
@@ -33,18 +35,19 @@ NEXT, EQUAL = Verdict(Outcome.NEXT_VERSION, FULL, 1), Verdict(Outcome.EQUAL_VERS
 REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
 COUNTED = replace(history(ONE, claim=ME), counted_by=Counter.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
-UNDER_WAY = TopicSettingsRecord(TopicSettings(), WISH, PendingTopicSettings(TopicSettings(), WISH))
+WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
-SET = Overrides(WISH, WISH, UNDER_WAY)
+SET = Overrides(WISH, WISH, WRITTEN)
+NO = StalledError("RefusedByBroker", "no")
 WITHDRAWN = replace(SET, wanted=TopicSettings())
 
 
-def observed(verdict: Verdict | None, remote: Remote, seen: History = COUNTED, **others: object) -> Observed:
-    return Observed(ME, seen, is_on_record=True, verdict=verdict, remote=remote, **others)  # type: ignore[arg-type]
+def observed(verdict: Verdict | None, broker: BrokerState, seen: History = COUNTED, **others: object) -> Observed:
+    return Observed(ME, seen, verdict=verdict, broker=broker, **others)  # type: ignore[arg-type]
 
 
-def at(overrides: Overrides | None = None, **others: bool) -> Remote:
-    return Remote(Aligned(), overrides=overrides, **others)
+def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
+    return BrokerState(InSync(), overrides=overrides, **others)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -56,35 +59,36 @@ def at(overrides: Overrides | None = None, **others: bool) -> Remote:
         (observed(NEXT, at(may_write=False)), ()),
         (observed(NEXT, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
         (observed(NEXT, at(may_write=False), is_source_on_record=False), ()),
-        (observed(NEXT, at(is_refused=True)), ()),
+        (observed(NEXT, at(refused=NO)), ()),
         (observed(EQUAL, at()), ()),
         (observed(EQUAL, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
         (observed(EQUAL, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
         (observed(REFUSED, at()), ()),
-        (observed(None, Remote(Lost("is empty"))), ()),
-        (observed(None, Remote(Ahead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
-        (observed(None, Remote(Ahead(COUNTED.entries), is_refused=True)), ()),
-        (observed(EQUAL, Remote(Ahead(COUNTED.entries), may_write=False)), ()),
-        (observed(NEXT, at(Overrides(WISH, TopicSettings(), UNDER_WAY))), (WriteSettings(WISH),)),
+        (observed(None, BrokerState(HistoryLost("is empty"))), ()),
+        (observed(None, BrokerState(HistoryAhead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
+        (observed(None, BrokerState(HistoryAhead(COUNTED.entries), refused=NO)), ()),
+        (observed(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False)), ()),
+        (observed(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
         (observed(NEXT, at(SET)), (Upload(),)),
-        (observed(NEXT, at(SET, is_refused=True)), (WriteSettings(UNSET),)),
+        (observed(NEXT, at(SET, refused=NO)), ()),
+        (observed(NEXT, at(WITHDRAWN, refused=NO)), (WriteSettings(UNSET),)),
         (observed(NEXT, at(SET, may_write=False)), ()),
-        (observed(REFUSED, at(SET)), (WriteSettings(UNSET),)),
-        (observed(REFUSED, at(SET, may_write=False)), ()),
-        (observed(EQUAL, at(SET)), (NoteSettings(TopicSettingsRecord(TopicSettings(), WISH)),)),
+        (observed(REFUSED, at(SET)), ()),
+        (observed(REFUSED, at(WITHDRAWN)), (WriteSettings(UNSET),)),
+        (observed(REFUSED, at(WITHDRAWN, may_write=False)), ()),
+        (observed(EQUAL, at(SET)), ()),
         (observed(NEXT, at(Overrides(WISH, None))), ()),
         (observed(EQUAL, at(Overrides(WISH, None))), ()),
         (observed(NEXT, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed(EQUAL, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed(EQUAL, at(WITHDRAWN, may_write=False)), ()),
         (
-            observed(None, Remote(Ahead(COUNTED.entries), overrides=WITHDRAWN)),
+            observed(None, BrokerState(HistoryAhead(COUNTED.entries), overrides=WITHDRAWN)),
             (WriteSettings(UNSET),),
         ),
         (observed(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
         (observed(NEXT, at(), deletes_record=True), (AddFinalizer(),)),
         (observed(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
-        (observed(None, at(), is_suspended=True), ()),
     ],
 )
 def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]) -> None:
@@ -93,54 +97,33 @@ def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]
 
 def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
     missing = COUNTED.entries
-    (step,) = plan(observed(None, Remote(Ahead(missing), overrides=Overrides(WISH, TopicSettings()))))
-    assert isinstance(step, NoteSettings)
+    (step,) = plan(observed(None, BrokerState(HistoryAhead(missing), overrides=Overrides(WISH, TopicSettings()))))
+    assert isinstance(step, RecordSettings)
 
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
-    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
-    behind = Remote(Behind(grown, grown.entries[1:]), overrides=SET)
+    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=WRITTEN)
+    behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), overrides=SET)
     unclaimed = replace(COUNTED, claim=None)
     (action,) = plan(observed(None, behind, unclaimed, fingerprint="sha256:of another"))
     assert action == Import(grown, grown.entries[1:])
     (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint))
-    done = replace(UNDER_WAY, pending=None)
-    assert action == Import(replace(grown, claim=ME, topic_settings=done), grown.entries[1:])
+    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
     (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_record=True))
     assert isinstance(action, Import)
     assert action.history.claim is None  # the finalizer comes first
 
 
-def test_a_change_of_settings_stays_under_way_while_only_others_versions_come() -> None:
-    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
-    behind = Remote(Behind(grown, grown.entries[1:]), overrides=SET)
-    (action,) = plan(observed(None, behind, fingerprint=ONE.fingerprint))
-    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
-
-
-@pytest.mark.parametrize("settings", [None, WITHDRAWN, replace(SET, wanted=TopicSettings(Strategy.FULL))])
-def test_a_change_that_was_for_another_schema_or_cannot_be_looked_at_stays_under_way(
-    settings: Overrides | None,
-) -> None:
-    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
-    behind = Remote(Behind(grown, grown.entries[1:]), overrides=settings)
-    (action,) = plan(observed(None, behind, fingerprint=TWO.fingerprint))
-    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
-
-
 @pytest.mark.parametrize(
-    ("remote", "others", "action"),
+    ("broker", "action"),
     [
-        (at(is_serving=True), {}, SoftDelete()),
-        (at(WITHDRAWN, is_serving=True), {}, WriteSettings(UNSET)),
-        (at(replace(WITHDRAWN, there=None)), {}, NoteSettings(TopicSettingsRecord(TopicSettings(), UNSET))),
-        (at(), {}, DeleteRecord()),
-        (None, {}, DeleteRecord()),
-        (at(is_serving=True), {"is_released": True}, RemoveFinalizer()),
-        (at(is_serving=True), {"is_suspended": True}, RemoveFinalizer()),
-        (at(is_serving=True), {"deletes_record": False}, RemoveFinalizer()),
+        (at(is_serving=True), SoftDelete()),
+        (at(WITHDRAWN, is_serving=True), WriteSettings(UNSET)),
+        (at(replace(WITHDRAWN, there=TopicSettings()), is_serving=True), SoftDelete()),
+        (at(replace(WITHDRAWN, there=None)), DeleteRecord()),
+        (at(), DeleteRecord()),
+        (None, DeleteRecord()),
     ],
 )
-def test_a_deletion_begins_at_the_broker(remote: Remote | None, others: dict[str, bool], action: Action) -> None:
-    flags = {"is_being_deleted": True, "has_finalizer": True, "deletes_record": True, **others}
-    assert plan(Observed(ME, COUNTED, is_on_record=True, remote=remote, **flags)) == (action,)
+def test_a_deletion_begins_at_the_broker(broker: BrokerState | None, action: DeletionAction) -> None:
+    assert plan_deletion(COUNTED, broker) == action

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from support.schemas.examples import ME, history, record
-from topicschema.core.alignment import Aligned, Behind
+from topicschema.core.alignment import HistoryBehind, InSync
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
@@ -13,7 +14,6 @@ from topicschema.core.plan import (
     Import,
     Observed,
     Register,
-    Remote,
     RemoveFinalizer,
     Upload,
     plan,
@@ -25,19 +25,19 @@ from topicschema.core.verdict import Outcome, Verdict
 STRATEGY = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 SCHEMAS = (record("id"), record("id", "a?"), record("id", "a?", "b?"))
 ROOM, FULL, BEYOND = (history(*SCHEMAS[:count], claim=ME) for count in (1, 2, 3))
-NEXT = Observed(ME, FULL, is_on_record=True, verdict=Verdict(Outcome.NEXT_VERSION, STRATEGY, 2))
+NEXT = Observed(ME, FULL, verdict=Verdict(Outcome.NEXT_VERSION, STRATEGY, 2))
 EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, STRATEGY, 0))
-AT_BROKER = Remote(Aligned())
-TOO_MANY = replace(NEXT, verdict=None, remote=Remote(Behind(BEYOND, BEYOND.entries[2:])))
+AT_BROKER = BrokerState(InSync())
+TOO_MANY = replace(NEXT, verdict=None, broker=BrokerState(HistoryBehind(BEYOND, BEYOND.entries[2:])))
 
 
 @pytest.mark.parametrize(
     ("seen", "actions"),
     [
         (replace(NEXT, history=ROOM), (Register(ME),)),
-        (replace(NEXT, history=ROOM, remote=AT_BROKER), (Upload(),)),
+        (replace(NEXT, history=ROOM, broker=AT_BROKER), (Upload(),)),
         (NEXT, ()),
-        (replace(NEXT, remote=AT_BROKER), ()),
+        (replace(NEXT, broker=AT_BROKER), ()),
         (replace(NEXT, deletes_record=True), (AddFinalizer(),)),
         (EQUAL, ()),
         (replace(EQUAL, history=history(*SCHEMAS[:2])), (Claim(ME),)),
@@ -46,7 +46,7 @@ TOO_MANY = replace(NEXT, verdict=None, remote=Remote(Behind(BEYOND, BEYOND.entri
         (replace(TOO_MANY, history=history(), deletes_record=True), ()),
         (replace(TOO_MANY, has_finalizer=True), (RemoveFinalizer(),)),
         (
-            replace(TOO_MANY, remote=Remote(Behind(FULL, FULL.entries[1:]))),
+            replace(TOO_MANY, broker=BrokerState(HistoryBehind(FULL, FULL.entries[1:]))),
             (Import(FULL, FULL.entries[1:]),),
         ),
     ],

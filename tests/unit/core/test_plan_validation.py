@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from support.schemas.examples import ME, history, record
-from topicschema.core.alignment import Aligned
+from topicschema.core.alignment import InSync
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
     Claim,
     Observed,
     Register,
-    Remote,
     StartValidation,
     StopValidation,
     Upload,
@@ -24,11 +24,11 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
-NEXT = Observed(ME, history(record("id"), claim=ME), is_on_record=True, verdict=Verdict(Outcome.NEXT_VERSION, FULL, 1))
+NEXT = Observed(ME, history(record("id"), claim=ME), verdict=Verdict(Outcome.NEXT_VERSION, FULL, 1))
 EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 0))
 REFUSED = replace(NEXT, verdict=Verdict(Outcome.INCOMPATIBLE, FULL, None))
 CLOSED, OPEN = Validation(holds_back=True), Validation()
-AT_BROKER = Remote(Aligned())
+AT_BROKER = BrokerState(InSync())
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,9 @@ AT_BROKER = Remote(Aligned())
         (replace(EQUAL, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
         (replace(EQUAL, history=history(record("id")), validation=CLOSED), (Claim(ME),)),
         (replace(REFUSED, validation=Validation(has_obsolete_jobs=True)), (StopValidation(),)),
-        (replace(NEXT, validation=CLOSED, remote=AT_BROKER), ()),
-        (replace(NEXT, validation=OPEN, remote=AT_BROKER), (Upload(),)),
-        (replace(NEXT, validation=replace(CLOSED, needs_job=True), remote=AT_BROKER), (StartValidation(),)),
-        (replace(NEXT, validation=replace(CLOSED, needs_job=True), is_suspended=True), ()),
-        (replace(NEXT, validation=replace(CLOSED, needs_job=True), is_being_deleted=True), ()),
+        (replace(NEXT, validation=CLOSED, broker=AT_BROKER), ()),
+        (replace(NEXT, validation=OPEN, broker=AT_BROKER), (Upload(),)),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True), broker=AT_BROKER), (StartValidation(),)),
         (replace(NEXT, validation=replace(CLOSED, needs_job=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )

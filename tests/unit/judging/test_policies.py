@@ -14,7 +14,7 @@ from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.storage.claims import Claims
 
 TOPIC = Topic("shop", "orders", "created")
@@ -27,7 +27,7 @@ class Shop:
         self.api = api
         self.client = client
         self.claims = Claims(client, SYSTEM)
-        self.policies = Policies(client, self.claims)
+        self.policies = PolicyResolver(client, self.claims)
 
     def policy(
         self, name: str, namespace: str = "shop", *, pulsar_cluster: str = "pulsar", **members: object
@@ -39,9 +39,12 @@ class Shop:
         stored = await self.claims.get_claim(PulsarNamespaceKey(pulsar_cluster, "shop", "orders"))
         await self.claims.put_claim(stored, None if policy is None else _owner(policy))
 
-    async def name(self) -> str | None:
-        found = await self.policies.find("shop", "shop/orders")
-        return found.resource.metadata.name if found else None
+    async def name(self) -> str:
+        return (await self.policies.resolve("shop", "shop/orders")).resource.metadata.name
+
+    async def is_ungoverned(self) -> None:
+        with pytest.raises(WaitingError, match="no NamespaceSchemaPolicy in this Kubernetes namespace"):
+            await self.name()
 
 
 def _owner(policy: Object) -> Owner:
@@ -57,14 +60,14 @@ async def shop() -> AsyncIterator[Shop]:
 
 async def test_no_policy_is_found_where_none_names_the_pulsar_namespace(shop: Shop) -> None:
     shop.policy("elsewhere", namespace="other")
-    assert await shop.name() is None
+    await shop.is_ungoverned()
 
 
 async def test_the_policy_that_holds_the_claim_is_found_with_its_words(shop: Shop) -> None:
     policy = shop.policy("orders")
     policy["spec"] |= {"schemaCompatibilityStrategy": "FULL", "constraints": {"allowedTypes": ["AVRO"]}}
     await shop.claim(policy)
-    found = await shop.policies.find("shop", "shop/orders")
+    found = await shop.policies.resolve("shop", "shop/orders")
     assert found is not None
     assert found.policy.strategy is Strategy.FULL
     assert found.policy.constraints.allowed_types == (SchemaType.AVRO,)
@@ -130,7 +133,7 @@ async def test_a_policy_that_is_being_deleted_governs_nothing(shop: Shop) -> Non
     assert await shop.name() == "orders"
     going = {**policy["metadata"], "deletionTimestamp": "2026-11-21T05:30:00Z"}
     shop.api.change("/orders", lambda wire: wire.update(metadata=going))
-    assert await shop.name() is None
+    await shop.is_ungoverned()
 
 
 async def test_a_policy_found_before_is_read_again_without_a_list(shop: Shop) -> None:
@@ -155,7 +158,7 @@ async def test_a_policy_found_before_that_went_away_is_looked_for(shop: Shop) ->
     await shop.claim(shop.policy("first"))
     assert await shop.name() == "first"
     shop.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "first")
-    assert await shop.name() is None
+    await shop.is_ungoverned()
 
 
 async def test_a_policy_found_before_that_names_another_pulsar_namespace_now_is_looked_for(shop: Shop) -> None:
@@ -163,7 +166,7 @@ async def test_a_policy_found_before_that_names_another_pulsar_namespace_now_is_
     await shop.claim(policy)
     assert await shop.name() == "orders"
     policy["spec"]["pulsarNamespace"] = "shop/other"
-    assert await shop.name() is None
+    await shop.is_ungoverned()
 
 
 async def test_an_api_server_that_is_away_is_never_taken_for_a_missing_policy(shop: Shop) -> None:
@@ -196,7 +199,7 @@ def claims_read(shop: Shop) -> int:
 @pytest.fixture
 def answering(shop: Shop) -> Shop:
     """The same, asked for answers only."""
-    shop.policies = Policies(shop.client, shop.claims, believes_status=True)
+    shop.policies = PolicyResolver(shop.client, shop.claims, trust_status=True)
     return shop
 
 
@@ -229,4 +232,4 @@ async def test_a_policy_that_says_it_is_in_force_and_goes_away_is_in_force_no_mo
     assert await answering.name() == "orders"
     going = {"deletionTimestamp": "2026-11-21T05:30:00Z"}
     answering.api.change("namespaceschemapolicies/orders", lambda wire: wire["metadata"].update(going))
-    assert await answering.name() is None
+    await answering.is_ungoverned()

@@ -62,7 +62,7 @@ async def judged(candidate: SchemaInfo, history: History, storage: MemoryStorage
     """What the verdict comes to, in short."""
     judge = Judge(storage, cache_bytes=0)  # so that it reads from the storage whatever it needs
     try:
-        under = await judge.under(history, line)
+        under = await judge.for_version(history, line)
         verdict = await judge.judge(Candidate(formats.parse(candidate, line)), under, policy(line))
     finally:
         judge.close()
@@ -110,7 +110,7 @@ async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_f
 async def test_the_entry_is_as_if_it_had_come_under_this_line(left: str, before: PulsarLine, now: PulsarLine) -> None:
     storage, history = await kept(info(text()), info(left), line=before)
     judge = Judge(storage)
-    under = await judge.under(history, now)
+    under = await judge.for_version(history, now)
     assert under.entries == (history.entries[0], adopted(info(text()), info(left), line=now).entries[1])
     judge.close()
 
@@ -119,10 +119,10 @@ async def test_the_entry_is_as_if_it_had_come_under_this_line(left: str, before:
 async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str) -> None:
     storage, history = await kept(info(left), line=PulsarLine.V4_0)
     judge = Judge(storage)
-    under = await judge.under(history, PulsarLine.V4_1)
+    under = await judge.for_version(history, PulsarLine.V4_1)
     assert under.entries == adopted(info(left), line=PulsarLine.V4_1).entries
     await storage.delete(await storage.get_history(KEY))
-    assert await judge.under(history, PulsarLine.V4_1) == under
+    assert await judge.for_version(history, PulsarLine.V4_1) == under
     candidate = Candidate(formats.parse(info(text())))
     (found,) = (await judge.judge(candidate, under, policy(PulsarLine.V4_1))).incompatibilities
     assert (found.rule, found.schema_version) == ("INVALID_HISTORY", 0)
@@ -134,7 +134,7 @@ async def test_a_payload_that_is_lost_is_told_of() -> None:
     storage._payloads.clear()
     judge = Judge(storage)
     with pytest.raises(StalledError) as raised:
-        await judge.under(history, PulsarLine.V4_1)
+        await judge.for_version(history, PulsarLine.V4_1)
     assert raised.value.reason == "RecordDamaged"
     judge.close()
 

@@ -11,7 +11,7 @@ from support.kubernetes.storage_contract import append, following, text
 from topicschema.api.kinds import SCHEMA_HISTORY, Kind
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.storage.garbage_collection import Sweeper
+from topicschema.storage.garbage_collection import GarbageCollector
 from topicschema.storage.record import RecordStorage
 
 NAMESPACE = "topicschema-system"
@@ -26,7 +26,7 @@ class Sweeping(ApiClient):
         super().__init__(api.connection)
         self.api = api
         self.storage = RecordStorage(self, NAMESPACE)
-        self.sweeper = Sweeper(self, NAMESPACE)
+        self.collector = GarbageCollector(self, NAMESPACE)
         self.most = 0
         self._reading = 0
         self._names: list[str] = []
@@ -44,7 +44,7 @@ class Sweeping(ApiClient):
     async def sweep(self) -> tuple[int, list[str]]:
         """Number of payloads that a sweep removed, and the histories that it read, in order."""
         self._names.clear()
-        return await self.sweeper.sweep(LATER), sorted(self._names)
+        return await self.collector.collect(LATER), sorted(self._names)
 
     async def abandon(self, key: TopicKey, content: str) -> None:
         """Leave a payload that no history names."""

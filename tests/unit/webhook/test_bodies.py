@@ -72,9 +72,9 @@ class Sender:
 
 
 @asynccontextmanager
-async def opened(seconds: float = 60.0, patience: float = 60.0) -> AsyncIterator[Door]:
+async def opened(seconds: float = 60.0, grace: float = 60.0) -> AsyncIterator[Door]:
     """A door whose bodies may take so many seconds."""
-    counted = Bodies(seconds, patience)
+    counted = Bodies(seconds, grace)
     may_answer = asyncio.Event()
 
     async def wait(_: Review) -> Answer:
@@ -146,13 +146,13 @@ async def test_a_body_that_does_not_come_is_answered_408_and_its_connection_is_c
     async with opened(seconds=0.1) as door:
         half_sent = await door.start(b"{", length)
         status, text = await half_sent.answer()
-        assert (status, text) == (408, "topicschema: the body was not complete in time; send it anew")
+        assert (status, text) == (408, "topicschema: the body was not complete in time; send it again")
         assert await half_sent.reader.read() == b""
         await door.until_in_flight(0)
 
 
 async def test_a_body_that_is_slow_gives_way_to_one_that_needs_its_bytes() -> None:
-    async with opened(patience=0) as door:
+    async with opened(grace=0) as door:
         slow, large = await door.start(b"{", 15 * MEBIBYTE), 15 * MEBIBYTE
         await door.until_in_flight(large)
         door.may_answer.set()

@@ -1,1 +1,1 @@
-"""What check, fingerprint and batches share: the question to the engine, JSON and text in and out."""
+"""Parts that check, fingerprint and batches share: the request to the engine, and JSON and text as input and output."""

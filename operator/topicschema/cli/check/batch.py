@@ -1,6 +1,6 @@
 """`topicschema check --batch`: JSON lines in, JSON lines out, in the same order, in constant memory.
 
-One bad line never stops the rest. What the lines mean is `wire`'s matter, what the answers are `asking`'s.
+An invalid line never stops the rest. See `json_io` for the lines and `engine` for the answers.
 """
 
 import json
@@ -17,37 +17,37 @@ from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
-from topicschema.judging.lru_cache import LruCache
+from topicschema.storage.lru_cache import LruCache
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
-_REMEMBERED_BYTES: Final = 64 * 1024 * 1024
+_CACHE_BYTES: Final = 64 * 1024 * 1024
 _NOT_COMPILED: Final = "COMPILER_UNAVAILABLE"
-_SECONDS_BETWEEN_TELLING: Final = 0.2
+_SECONDS_BETWEEN_UPDATES: Final = 0.2
 
 _Key = tuple[SchemaType, bytes, frozenset[tuple[str, str]], PulsarLine, bool]
 
 
-def answer_all(lines: BinaryIO, answers: TextIO, trouble: TextIO, checkers: Checkers = BUILT_IN) -> int:
-    """Answer every line; the exit code: 0, or 2 if a line was no valid request, or 70 if one met a bug.
+def answer_all(lines: BinaryIO, answers: TextIO, errors: TextIO, checkers: Checkers = BUILT_IN) -> int:
+    """Answer every line. Return 0, or 2 if a line was no valid request, or 70 if one met a bug.
 
-    `checkers` are those that are plugged in. `trouble` gets the traceback of a bug and, where it is a terminal, the
+    `checkers` are the plugged-in checkers. `errors` receives the traceback of a bug and, if it is a terminal, the
     progress.
     """
-    around = _Asking(Remembered(_REMEMBERED_BYTES), Envelopes(_REMEMBERED_BYTES), checkers, trouble)
-    progress = _Progress(trouble)
+    ctx = _Context(CachedParse(_CACHE_BYTES), Envelopes(_CACHE_BYTES), checkers, errors)
+    progress = _Progress(errors)
     code = COMPATIBLE
     for line in _lines(lines):
-        answer, met = _answer(line, around)
+        answer, met = _answer(line, ctx)
         code = max(code, met)
         answers.write(json.dumps(answer, separators=(",", ":")) + "\n")
-        answers.flush()  # whoever asks line by line waits for it
-        progress.tell(answer["compatible"])
+        answers.flush()  # a caller may wait for each line
+        progress.add(answer["compatible"])
     progress.end()
     return code
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines, None for one that is too long to be held."""
+    """Yield the lines, None for one that exceeds the limit."""
     while line := stream.readline(MAX_LINE_BYTES):
         if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
             yield line
@@ -58,23 +58,23 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _Context:
     parse: engine.Parse
     compiled: json_io.Compile
     checkers: Checkers
-    trouble: TextIO
+    errors: TextIO
 
 
-def _answer(line: bytes | None, around: _Asking) -> tuple[dict[str, Any], int]:
-    """The answer to a line and what it means for the exit code."""
+def _answer(line: bytes | None, ctx: _Context) -> tuple[dict[str, Any], int]:
+    """Return the answer to a line, and its exit code."""
     identity = None
     try:
         if line is None:
-            raise json_io.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # told as all others
+            raise json_io.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # reported like all others
         request = json_io.read(line)
         identity = json_io.id_of(request)
-        question = json_io.question_of(request, around.compiled, around.checkers)
-        return json_io.line_of(identity, engine.answer(question, around.parse)), COMPATIBLE
+        question = json_io.question_of(request, ctx.compiled, ctx.checkers)
+        return json_io.line_of(identity, engine.answer(question, ctx.parse)), COMPATIBLE
     except json_io.InvalidRequestError as error:
         return json_io.no_answer(identity, error), WRONG_INPUT
     except InvalidSchemaError as error:
@@ -83,26 +83,26 @@ def _answer(line: bytes | None, around: _Asking) -> tuple[dict[str, Any], int]:
         return json_io.line_of(identity, Answer(refusal=error.refusal)), COMPATIBLE
     except WaitingError as error:
         return json_io.line_of(identity, Answer(refusal=Refusal(_NOT_COMPILED, error.message))), WRONG_INPUT
-    except Exception as error:  # noqa: BLE001  # a bug of ours in one line is a no, told as such; the rest goes on
-        _tell_bug(error, around.trouble)
+    except Exception as error:  # noqa: BLE001  # a bug in one line is a refusal, and the rest is answered
+        _report_bug(error, ctx.errors)
         refusal = Refusal("INTERNAL_ERROR", f"a bug in topicschema ({type(error).__name__}): please report it")
         return json_io.line_of(identity, Answer(refusal=refusal)), BUG
 
 
-def _tell_bug(error: Exception, trouble: TextIO) -> None:
-    """Where it happened; not the error's own text, which may hold the schema's."""
+def _report_bug(error: Exception, errors: TextIO) -> None:
+    """Write the place of the bug, but not the error's own text, which may quote the schema."""
     where = "".join(traceback.format_tb(error.__traceback__))
-    trouble.write(f"topicschema: a bug, please report it: {type(error).__name__}\n{where}")
+    errors.write(f"topicschema: a bug, please report it: {type(error).__name__}\n{where}")
 
 
-class Remembered:
-    """`formats.parse` with a memory of the schemas parsed last, within a bound of bytes (estimated)."""
+class CachedParse:
+    """`formats.parse` with a cache of the last parsed schemas, bounded in estimated bytes."""
 
     def __init__(self, limit: int) -> None:
         self._cache: LruCache[_Key, Schema] = LruCache(limit)
 
     def __call__(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
-        """The parsed schema; InvalidSchemaError, which is never remembered."""
+        """Return the parsed schema. Raises InvalidSchemaError, which is not cached."""
         key = (info.type, info.schema, frozenset(info.properties.items()), line, validate_defaults)
         schema = self._cache.get(key)
         if schema is None:
@@ -112,43 +112,46 @@ class Remembered:
 
 
 class Envelopes:
-    """What sources were compiled to last, within a bound of bytes."""
+    """Cache of the last compiled envelopes, bounded in bytes."""
 
     def __init__(self, limit: int) -> None:
         self._cache: LruCache[str, bytes] = LruCache(limit)
 
     def __call__(self, message: str, files: Mapping[str, str]) -> bytes:
-        """The envelope; InvalidSchemaError for bad sources, WaitingError when the machine is at fault."""
-        from topicschema import protoc  # noqa: PLC0415  # a child process and asyncio, for sources alone
+        """Return the envelope.
 
-        wanted = protoc.ProtobufSources(message, files)
-        key = wanted.source_hash
+        Raises InvalidSchemaError for invalid sources, WaitingError if the machine is at fault.
+        """
+        from topicschema import protoc  # noqa: PLC0415  # a child process and asyncio, only for sources
+
+        sources = protoc.ProtobufSources(message, files)
+        key = sources.source_hash
         envelope = self._cache.get(key)
         if envelope is None:
-            envelope = protoc.compile_envelope(wanted)
+            envelope = protoc.compile_envelope(sources)
             self._cache.put(key, envelope, len(envelope))
         return envelope
 
 
 def _weight(text: bytes) -> int:
-    """About the bytes that a parsed schema takes in memory."""
+    """Return the estimated size of a parsed schema in memory, in bytes."""
     return 4_000 + 10 * len(text)
 
 
 class _Progress:
-    """One line on a terminal that tells how far it is; nothing elsewhere."""
+    """Progress in one line on a terminal. It prints nothing elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._is_shown = stream.isatty()
         self._answered = self._refused = 0
-        self._told = 0.0
+        self._shown_at = 0.0
 
-    def tell(self, compatible: bool | None) -> None:  # noqa: FBT001  # the answer itself
+    def add(self, compatible: bool | None) -> None:  # noqa: FBT001  # the answer itself
         self._answered += 1
         self._refused += compatible is not True
-        if self._is_shown and time.monotonic() - self._told > _SECONDS_BETWEEN_TELLING:
-            self._told = time.monotonic()
+        if self._is_shown and time.monotonic() - self._shown_at > _SECONDS_BETWEEN_UPDATES:
+            self._shown_at = time.monotonic()
             self._write("\r")
 
     def end(self) -> None:

@@ -1,8 +1,7 @@
-"""What a Pulsar broker would say to a candidate, given the history as schemas rather than as a record.
+"""Answers of a Pulsar broker to a candidate, given the history as schemas.
 
-The answers are `core`'s: `verdict.judge` for an upload, `compatibility.check` for the check alone. Here stands only
-what the broker reads on the way and what becomes of texts that cannot be read. No input or output; batch and single
-check ask here.
+`core` judges: `verdict.judge` for an upload, `compatibility.check` for the check alone. This module adds what the
+broker reads before, and its refusal of texts that it cannot read. It has no input or output.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -33,9 +32,10 @@ _ANY_TOPIC = TopicKey("", Topic("", "", ""))
 
 
 class Step(StrEnum):
-    """What is asked of the broker.
+    """Operation of the broker.
 
-    REGISTER: all an upload does: parse, dedupe with its validation of defaults, then the check; what the webhook asks.
+    REGISTER: all of an upload: parse, deduplicate with its validation of defaults, then check, as the webhook does.
+
     COMPATIBILITY: the check alone, as the broker's `/compatibility`.
     """
 
@@ -44,17 +44,18 @@ class Step(StrEnum):
 
 
 class Parse(Protocol):
-    """What `formats.parse` does, perhaps with a memory."""
+    """Function with the result of `formats.parse`, perhaps cached."""
 
     def __call__(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
-        """The parsed schema, or InvalidSchemaError."""
+        """Return the parsed schema, or raise InvalidSchemaError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """May `candidate` follow `history` (oldest first; the index is the version's number) under `policy`?
+    """Question to a broker: may `candidate` follow `history` under `policy`?
 
-    The schemas are as they are sent over REST, so a KEY_VALUE's is the text `{"key": ..., "value": ...}`.
+    `history` is oldest first, and the index is the version's number. The schemas are in the form of the REST API, so a
+    KEY_VALUE's is the text `{"key": ..., "value": ...}`.
     """
 
     candidate: SchemaInfo
@@ -64,16 +65,16 @@ class Question:
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy in force, never UNDEFINED: without one it is the broker's own."""
+        """The effective strategy, never UNDEFINED: the broker's own if none is set."""
         return effective_strategy(self.policy, None).value
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the broker would answer with an error instead of a verdict.
+    """Error that the broker would return instead of a verdict.
 
-    `reason` is a rule id, `path` a place in the candidate's text (from `$`) or, for another culprit, a member of the
-    question (`history[2].schema`). `place` has line and column too, where the candidate cannot be read.
+    `reason` is a rule id. `path` is a place in the candidate's text (from `$`), or a member of the question if that is
+    at fault (`history[2].schema`). `place` also has line and column if the candidate cannot be read.
     """
 
     reason: str
@@ -83,15 +84,15 @@ class Refusal:
 
     @classmethod
     def of(cls, error: InvalidSchemaError) -> "Refusal":
-        """The refusal of a candidate that is no schema."""
+        """Return the refusal of a candidate that is no schema."""
         return cls(error.rule, error.message, error.place.path, error.place)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The verdict, or what stands in its way; `equal_to` is the version that the broker would answer with, if any.
+    """Verdict, or the refusal instead of it. `equal_to` is the version that the broker would return, if any.
 
-    Where the broker's comparison itself fails, `refusal` is the one of the incompatibilities that it fails on.
+    If the broker's comparison itself fails, `refusal` is the incompatibility on which it fails.
     """
 
     equal_to: int | None = None
@@ -101,7 +102,7 @@ class Answer:
 
     @property
     def is_compatible(self) -> bool:
-        """Whether the broker would say yes."""
+        """True if the broker would accept the candidate."""
         return self.refusal is None and not self.incompatibilities
 
 
@@ -118,7 +119,7 @@ class UnusableVersionError(Exception):
 
 
 def answer(question: Question, parse: Parse = formats.parse) -> Answer:
-    """What the broker would answer; a schema that it cannot read is a refusal, never an exception."""
+    """Return the broker's answer. A schema that it cannot read is a refusal, never an exception."""
     try:
         return _STEPS[question.step](_stored(question), parse)
     except InvalidSchemaError as error:
@@ -128,7 +129,7 @@ def answer(question: Question, parse: Parse = formats.parse) -> Answer:
 
 
 def as_stored(info: SchemaInfo) -> SchemaInfo:
-    """What the broker makes of a schema sent over REST; InvalidSchemaError where it cannot."""
+    """Return the form in which the broker stores a schema sent over REST. Raises InvalidSchemaError if it cannot."""
     if info.type is not SchemaType.KEY_VALUE:
         return info
     try:
@@ -156,9 +157,9 @@ def _register(question: Question, parse: Parse) -> Answer:
     read = _Reading(question, parse, validate_defaults=True)
     candidate = Candidate(schema)
     history = History(_ANY_TOPIC, entries=_entries(schema, question.history, read))
-    must = {each.schema_version for each in verdict.required(candidate, history, policy)}
-    wanted = {each.schema_version for each in verdict.needed(candidate, history, policy)}
-    judged = verdict.judge(candidate, history, policy, read.all(must, wanted))
+    required = {each.schema_version for each in verdict.required(candidate, history, policy)}
+    optional = {each.schema_version for each in verdict.needed(candidate, history, policy)}
+    judged = verdict.judge(candidate, history, policy, read.all(required, optional))
     equal_to = judged.schema_version if judged.outcome is Outcome.EQUAL_VERSION else None
     return Answer(equal_to, judged.incompatibilities, judged.risks + judged.notes, _failure(judged.thrown))
 
@@ -170,10 +171,10 @@ def _compatibility(question: Question, parse: Parse) -> Answer:
     considered = numbered if strategy.is_transitive else numbered[-1:]
     read = _Reading(question, parse, validate_defaults=False)
     if not strategy.is_transitive and any(_same_hash(info, question.candidate) for _, info in considered):
-        found = verdict.compare_equal(schema, _equal(question, read), policy)
+        comparison = verdict.compare_equal(schema, _equal(question, read), policy)
     else:
-        found = verdict.compare(schema, _predecessors(question, schema, considered, read), strategy, policy)
-    return Answer(None, found.incompatibilities, found.risks, _failure(found.thrown))
+        comparison = verdict.compare(schema, _predecessors(question, schema, considered, read), strategy, policy)
+    return Answer(None, comparison.incompatibilities, comparison.risks, _failure(comparison.thrown))
 
 
 def _failure(thrown: Incompatibility | None) -> Refusal | None:
@@ -181,21 +182,21 @@ def _failure(thrown: Incompatibility | None) -> Refusal | None:
 
 
 def _equal(question: Question, read: "_Reading") -> Predecessor:
-    """The latest version where its hash is the candidate's: no checker is asked, whatever else it is."""
+    """Return the latest version, whose hash equals the candidate's. No checker is called for it."""
     number = len(question.history) - 1
     kind = question.candidate.type
-    wanted = {number} if formats.properties_matter(kind) else set()
+    optional = {number} if formats.properties_matter(kind) else set()
     is_strict = question.policy.strictness is Strictness.STRICT
-    return Predecessor(number, kind, read.all(wanted if is_strict else (), wanted).get(number))
+    return Predecessor(number, kind, read.all(optional if is_strict else (), optional).get(number))
 
 
 def _predecessors(
     question: Question, candidate: Schema, considered: Sequence[tuple[int, SchemaInfo]], read: "_Reading"
 ) -> list[Predecessor]:
     strategy, kind, checkers = question.strategy, candidate.info.type, question.policy.profile.checkers
-    wanted = {n for n, info in considered if compatibility.is_payload_wanted(strategy, kind, info.type, checkers)}
+    optional = {n for n, info in considered if compatibility.is_payload_wanted(strategy, kind, info.type, checkers)}
     needed = {n for n, info in considered if compatibility.is_payload_needed(strategy, kind, info.type, checkers)}
-    schemas = read.all(wanted if question.policy.strictness is Strictness.STRICT else needed, wanted)
+    schemas = read.all(optional if question.policy.strictness is Strictness.STRICT else needed, optional)
     return [Predecessor(number, info.type, schemas.get(number)) for number, info in considered]
 
 
@@ -206,7 +207,7 @@ _STEPS: Mapping[Step, Callable[[Question, Parse], Answer]] = {
 
 
 class _Reading:
-    """Parses versions of a question's history by number; UnusableVersionError where that fails."""
+    """Parser of versions of a question's history by number. Raises UnusableVersionError if a version cannot be read."""
 
     def __init__(self, question: Question, parse: Parse, *, validate_defaults: bool) -> None:
         self._question = question
@@ -224,17 +225,17 @@ class _Reading:
             self._read[schema_version] = schema
         return self._read[schema_version]
 
-    def all(self, must: Collection[int], wanted: Collection[int]) -> dict[int, Schema]:
-        """The versions by number; of those that are wanted and no must, the ones that can be read."""
-        found = {number: self(number) for number in must}
-        for number in set(wanted) - set(must):
+    def all(self, required: Collection[int], optional: Collection[int]) -> dict[int, Schema]:
+        """Return the versions by number: all of `required`, and those of `optional` that can be read."""
+        schemas = {number: self(number) for number in required}
+        for number in set(optional) - set(required):
             with suppress(UnusableVersionError):
-                found[number] = self(number)
-        return found
+                schemas[number] = self(number)
+        return schemas
 
 
 def _entries(candidate: Schema, history: tuple[SchemaInfo, ...], read: _Reading) -> tuple[VersionEntry, ...]:
-    """The history as a record, up to the first version that is equal to the candidate: the broker reads no further."""
+    """Return the history up to the first version that equals the candidate: the broker reads no further."""
     entries: list[VersionEntry] = []
     for number, info in enumerate(history):
         by_structure = {info.type, candidate.info.type} <= AVRO_TEXTS

@@ -1,4 +1,4 @@
-"""The part of a schema's text that a finding speaks of, with its line number and a caret under the place."""
+"""Excerpt of a schema's text around a place, with its line number and a caret under the place."""
 
 import re
 import unicodedata
@@ -15,14 +15,17 @@ _CUT: Final = "..."
 
 
 class Excerpts:
-    """A schema's text, read once for all the places that will be asked for."""
+    """Excerpts of a schema's text, which is parsed once for all the places."""
 
     def __init__(self, text: str, places: Iterable[Place]) -> None:
         self._lines = _LINE_END.split(text) if text.strip() else []
         self._positions = _positions(text, {each.path for each in places if each.line is None})
 
     def at(self, place: Place) -> Iterator[str]:
-        """The line before the place, that of the place and the caret, within 80 columns; none in an empty text."""
+        """Yield the line before the place, its own line and the caret, within 80 columns.
+
+        Yields none for an empty text.
+        """
         line, column = self._positions.get(place.path, (1, 1))
         if place.line is not None:
             line, column = place.line, place.column or 1
@@ -31,16 +34,16 @@ class Excerpts:
         if line > len(self._lines):
             return
         margin = len(str(line))
-        room = WIDTH - len(_INDENT) - margin - len(" | ")
+        width = WIDTH - len(_INDENT) - margin - len(" | ")
         if line > 1 and self._lines[line - 2].strip():
-            yield _numbered(line - 1, margin, _window(self._lines[line - 2], 1, room)[0])
-        shown, before = _window(self._lines[line - 1], column, room)
+            yield _numbered(line - 1, margin, _window(self._lines[line - 2], 1, width)[0])
+        shown, before = _window(self._lines[line - 1], column, width)
         yield _numbered(line, margin, shown)
         yield f"{_INDENT}{' ' * margin} | {' ' * before}^"
 
 
 def printable(text: str) -> str:
-    """The text with a mark for everything that a terminal would not show as a character; line ends are marked too."""
+    """Return the text with a replacement mark for every character that a terminal cannot show, line ends included."""
     return "".join(
         char if char.isprintable() else " " if char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text
     )
@@ -57,16 +60,16 @@ def _numbered(number: int, margin: int, shown: str) -> str:
     return f"{_INDENT}{number:{margin}} | {shown}".rstrip()
 
 
-def _window(line: str, column: int, room: int) -> tuple[str, int]:
-    """What of the line fits into `room` columns, around the place, and how many columns stand before the place."""
+def _window(line: str, column: int, width: int) -> tuple[str, int]:
+    """Return the part of the line that fits into `width` columns around the place, and the columns before the place."""
     at = min(column - 1, len(line))
-    if len(line) <= room and _columns(line) <= room:
+    if len(line) <= width and _columns(line) <= width:
         return printable(line), _columns(line[:at])
-    start = max(0, at - room // 3) if at > room // 2 else 0
+    start = max(0, at - width // 3) if at > width // 2 else 0
     opening = _CUT if start else ""
     used, end = len(opening), start
-    most = min(len(line), start + room)  # marks without a width of their own may go on for ever
-    while end < most and used + _columns(line[end]) <= room - len(_CUT):
+    most = min(len(line), start + width)  # combining marks have no width and may continue without end
+    while end < most and used + _columns(line[end]) <= width - len(_CUT):
         used += _columns(line[end])
         end += 1
     closing = _CUT if end < len(line) else ""
@@ -74,7 +77,7 @@ def _window(line: str, column: int, room: int) -> tuple[str, int]:
 
 
 def _columns(text: str) -> int:
-    """How many columns a terminal gives the text: two for East Asian wide characters, none for combining ones."""
+    """Return the text's width in a terminal: two columns for an East Asian wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)

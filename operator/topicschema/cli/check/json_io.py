@@ -1,6 +1,6 @@
-"""Questions and answers as JSON: what `check --batch` reads and writes, a line each, and `check -o json` prints.
+"""Questions and answers as JSON, for `check --batch` and `check -o json`.
 
-The members are described in docs/cli.md. Pure: values in, values out.
+docs/cli.md describes the members. The module is pure: values in, values out.
 """
 
 import json
@@ -23,16 +23,19 @@ _NATIVE: Final = SchemaType.PROTOBUF_NATIVE.value
 _UNNAMED: Final = "is not a type of Pulsar"
 _LATER: Final = "is a type of Pulsar 4.1 and later, which no Pulsar 4.0 broker knows"
 _SETTINGS: Final = ("AUTO", "AUTO_PRODUCE")
-"""Names that clients have for what is never stored, beside those of SchemaType."""
+"""Clients' names for types that are never stored, beside those of SchemaType."""
 
 
 _Part = tuple[str, bytes, Mapping[str, str]]
 Compile = Callable[[str, Mapping[str, str]], bytes]
-"""Makes an envelope of a root message's name and files; InvalidSchemaError, or WaitingError of a machine at fault."""
+"""Compiler of an envelope from a root message and files.
+
+Raises InvalidSchemaError, or WaitingError of a machine at fault.
+"""
 
 
 class UnusableSourcesError(Exception):
-    """Sources of a schema that cannot be compiled; the refusal's path leads to them in the request."""
+    """Sources of a schema that cannot be compiled. The refusal's path leads to them in the request."""
 
     def __init__(self, path: str, error: InvalidSchemaError) -> None:
         super().__init__(path)
@@ -41,7 +44,7 @@ class UnusableSourcesError(Exception):
 
 
 class InvalidRequestError(Exception):
-    """The line is no valid request; `path` names the member, empty for the line as a whole."""
+    """A line that is no valid request. `path` names the member, and is empty for the line as a whole."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -50,7 +53,7 @@ class InvalidRequestError(Exception):
 
 
 def read(line: bytes) -> Any:
-    """The JSON value of a line; InvalidRequestError when it holds none."""
+    """Parse the JSON value of a line. Raises InvalidRequestError if it has none."""
     if line.startswith(BOM_UTF8):
         raise InvalidRequestError("the line begins with a byte order mark; remove it")
     try:
@@ -66,20 +69,20 @@ def read(line: bytes) -> Any:
 
 
 def id_of(request: Any) -> Any:
-    """The request's own id, any JSON value; None where it has none. InvalidRequestError where it is nested too deep."""
-    found = request.get("id") if isinstance(request, dict) else None
+    """Return the request's own id, any JSON value, or None. Raises InvalidRequestError if it is nested too deep."""
+    identity = request.get("id") if isinstance(request, dict) else None
     try:
-        json.dumps([[found]])  # as deep as it will stand in the answer
+        json.dumps([[identity]])  # as deep as in the answer
     except RecursionError:
         raise InvalidRequestError("id is nested too deep", "id") from None
-    return found
+    return identity
 
 
 def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) -> Question:
-    """The question that a request asks, where `checkers` are plugged in; `compiled` makes envelopes of sources.
+    """Parse a request. `checkers` are the plugged-in checkers, `compiled` compiles sources.
 
-    InvalidRequestError when it is no request. InvalidSchemaError or UnusableVersionError when all is wrong with it is a
-    type that Pulsar has no name for, which the broker answers with an error; UnusableSourcesError for sources.
+    Raises InvalidRequestError if it is no request, and UnusableSourcesError for sources. If its only fault is a type
+    that Pulsar has no name for, raises InvalidSchemaError or UnusableVersionError, because the broker returns an error.
     """
     members = _Members(request, "")
     default = members.text("type", "")
@@ -98,14 +101,14 @@ def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) 
 
 
 def line_of(identity: Any, answer: Answer) -> dict[str, Any]:
-    """The answer as JSON."""
+    """Return the answer as JSON."""
     refusal = answer.refusal
     error = None if refusal is None else _error(refusal.reason, refusal.message, refusal.path)
     return _line(identity, error, answer, compatible=answer.is_compatible)
 
 
 def no_answer(identity: Any, error: InvalidRequestError) -> dict[str, Any]:
-    """What is written for a line that is no valid request: `compatible` is null."""
+    """Return the answer to a line that is no valid request: `compatible` is null."""
     return _line(identity, _error("INVALID_REQUEST", error.message, error.path), Answer(), compatible=None)
 
 
@@ -124,8 +127,8 @@ def _error(reason: str, message: str, path: str) -> dict[str, str]:
     return {"reason": reason, "message": message, "path": path}
 
 
-def findings(found: Iterable[Incompatibility]) -> list[dict[str, Any]]:
-    """Incompatibilities or warnings as JSON."""
+def findings(incompatibilities: Iterable[Incompatibility]) -> list[dict[str, Any]]:
+    """Return incompatibilities or warnings as JSON."""
     return [
         {
             "rule": each.rule,
@@ -134,15 +137,15 @@ def findings(found: Iterable[Incompatibility]) -> list[dict[str, Any]]:
             "direction": each.direction,
             "schemaVersion": each.schema_version,
         }
-        for each in found
+        for each in incompatibilities
     ]
 
 
 def _finite(number: str) -> float:
-    found = float(number)
-    if math.isinf(found):
+    value = float(number)
+    if math.isinf(value):
         raise ValueError(number)
-    return found
+    return value
 
 
 def _no_constant(word: str) -> None:
@@ -172,7 +175,7 @@ def _version(number: int, part: _Part, line: PulsarLine) -> SchemaInfo:
 
 
 class _Members:
-    """The members of a JSON object; InvalidRequestError, with the path, where one is not as it must be."""
+    """Members of a JSON object. Raises InvalidRequestError, with the path, for an invalid member."""
 
     def __init__(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):
@@ -184,39 +187,39 @@ class _Members:
         return self._members.get(name)
 
     def text(self, name: str, default: str) -> str:
-        """A text; absent or null is the default."""
-        found = self._members.get(name)
-        if found is None:
+        """Return a text. Absent or null is the default."""
+        member = self._members.get(name)
+        if member is None:
             return default
-        if not isinstance(found, str):
+        if not isinstance(member, str):
             raise self._invalid(name, "must be a text")
-        return found
+        return member
 
     def list(self, name: str) -> list[Any]:
-        """An array; absent or null is an empty one."""
-        found = self._members.get(name)
-        if found is None:
+        """Return an array. Absent or null is an empty one."""
+        member = self._members.get(name)
+        if member is None:
             return []
-        if not isinstance(found, list):
+        if not isinstance(member, list):
             raise self._invalid(name, "must be an array, oldest first")
-        return found
+        return member
 
     def named(self, name: str, names: type[E], default: E) -> E:
-        """One of the names."""
-        found = self.text(name, default)
+        """Return one of the names."""
+        name_or_default = self.text(name, default)
         try:
-            return names(found)
+            return names(name_or_default)
         except ValueError:
             raise self._invalid(name, f"must be one of {', '.join(names)}") from None
 
     def schema(self, default_type: str, compiled: Compile) -> _Part:
-        """Type, bytes and properties of a schema."""
+        """Return type, bytes and properties of a schema."""
         kind = self.text("type", default_type)
         if self._members.get("protobuf") is not None:
             return self._compiled(kind or _NATIVE, compiled)
         if not kind:
             raise self._invalid("type", "is missing, here and at the top")
-        # A lone surrogate has no UTF-8; as three bytes it is refused where the schema is parsed.
+        # A lone surrogate has no UTF-8. As three bytes it is refused when the schema is parsed.
         return kind, self.text("schema", "").encode(errors="surrogatepass"), self._properties()
 
     def _compiled(self, kind: str, compiled: Compile) -> _Part:
@@ -237,12 +240,12 @@ class _Members:
             raise UnusableSourcesError(path, error) from None
 
     def _properties(self) -> Mapping[str, str]:
-        found = self._members.get("properties")
-        if found is None:
+        members = self._members.get("properties")
+        if members is None:
             return {}
-        if not isinstance(found, dict) or not all(isinstance(each, str | int | float) for each in found.values()):
+        if not isinstance(members, dict) or not all(isinstance(each, str | int | float) for each in members.values()):
             raise self._invalid("properties", "must be an object of texts")
-        return {name: each if isinstance(each, str) else json.dumps(each) for name, each in found.items()}
+        return {name: each if isinstance(each, str) else json.dumps(each) for name, each in members.items()}
 
     def _invalid(self, name: str, why: str) -> InvalidRequestError:
         path = f"{self._path}.{name}" if self._path else name

@@ -1,4 +1,4 @@
-"""What a person reads of an answer: at most 80 columns wide, each finding with its place in the candidate's text."""
+"""Answers as text, at most 80 columns wide, each finding with its place in the candidate's text."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -24,26 +24,26 @@ UPGRADE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What the candidate and the versions of the history are called: their files."""
+    """Names of the candidate's file and of the versions' files."""
 
     candidate: str
     history: tuple[str, ...] = ()
     has_excerpts: bool = True
-    """Whether the candidate's file has the text that places speak of: not where it was compiled."""
+    """True if places refer to the text of the candidate's file, which they do not if it was compiled."""
 
 
-def told(question: Question, answer: Answer, files: Files) -> str:
-    """The answer to the question in words, without a line end after the last line."""
+def render(question: Question, answer: Answer, files: Files) -> str:
+    """Return the answer as text, without a line end after the last line."""
     return "\n".join(_lines(question, answer, files))
 
 
 def refused(text: str, refusal: Refusal, file: str) -> str:
-    """Why the file's text is no schema."""
+    """Return the reason why the file's text is no schema."""
     return "\n".join((*wrapped(f"{file} is not a schema that a broker accepts"), *_refusal(text, refusal)))
 
 
 def not_compiled(text: str, refusal: Refusal, file: str) -> str:
-    """Why the file, whose text is `text`, cannot be compiled."""
+    """Return the reason why the file, whose text is `text`, cannot be compiled."""
     return "\n".join((*wrapped(f"{file} cannot be compiled"), *_refusal(text, refusal)))
 
 
@@ -81,33 +81,33 @@ def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[st
 
 
 def _incompatible(question: Question, answer: Answer, files: Files, text: str) -> Iterator[str]:
-    found = answer.incompatibilities
-    count = f"{len(found)} {'reason' if len(found) == 1 else 'reasons'}"
+    reasons = answer.incompatibilities
+    count = f"{len(reasons)} {'reason' if len(reasons) == 1 else 'reasons'}"
     strictness = "" if question.policy.strictness is Strictness.BROKER else f", {question.policy.strictness}"
     yield from wrapped(f"{files.candidate} is incompatible under {question.strategy}{strictness}: {count}")
     if answer.refusal is not None:
         where = f"{answer.refusal.reason} at {answer.refusal.path}"
         yield from wrapped(f"The broker fails on the comparison, and answers with an error: {where}")
-    yield from findings(found, files, text)
+    yield from findings(reasons, files, text)
 
 
-def findings(found: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
-    """The lines that tell what was found wrong with the candidate, whose text is `text`."""
-    excerpts = _excerpts(found, text)
-    for each in found[:_SHOWN]:
+def findings(incompatibilities: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
+    """Yield the lines about the incompatibilities of the candidate, whose text is `text`."""
+    excerpts = _excerpts(incompatibilities, text)
+    for each in incompatibilities[:_SHOWN]:
         yield ""
         yield f"{each.rule} at {printable(each.path)}"
         yield from _details(each, files, excerpts)
-    if len(found) > _SHOWN:
+    if len(incompatibilities) > _SHOWN:
         yield ""
-        yield f"and {len(found) - _SHOWN} more; -o json lists them"
-    yield from _explained(found[0].rule)
+        yield f"and {len(incompatibilities) - _SHOWN} more; -o json lists them"
+    yield from _explained(incompatibilities[0].rule)
 
 
-def warnings(found: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
-    """The lines that tell what will hurt, and what breaks; what hurts nobody is a line or two."""
-    excerpts = _excerpts(found, text)
-    for each in found[:_SHOWN]:
+def warnings(risks: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
+    """Yield the lines about the warnings. A warning that does no harm has a line or two."""
+    excerpts = _excerpts(risks, text)
+    for each in risks[:_SHOWN]:
         severity = severity_of(each.rule)
         if severity is None:
             yield from wrapped(f"warning: {each.rule}: {each.message}")
@@ -115,14 +115,14 @@ def warnings(found: Sequence[Incompatibility], files: Files, text: str) -> Itera
         yield ""
         yield from wrapped(f"warning: {each.rule} at {each.path} ({severity}: {severity.meaning})")
         yield from _details(each, files, excerpts)
-    if len(found) > _SHOWN:
-        yield f"and {len(found) - _SHOWN} more warnings; -o json lists them"
-    if any(map(severity_of, (each.rule for each in found))):
-        yield from _explained(next(each.rule for each in found if severity_of(each.rule)))
+    if len(risks) > _SHOWN:
+        yield f"and {len(risks) - _SHOWN} more warnings; -o json lists them"
+    if any(map(severity_of, (each.rule for each in risks))):
+        yield from _explained(next(each.rule for each in risks if severity_of(each.rule)))
 
 
-def _excerpts(found: Sequence[Incompatibility], text: str) -> Excerpts:
-    return Excerpts(text, (Place(each.path) for each in found[:_SHOWN]))
+def _excerpts(incompatibilities: Sequence[Incompatibility], text: str) -> Excerpts:
+    return Excerpts(text, (Place(each.path) for each in incompatibilities[:_SHOWN]))
 
 
 def _details(finding: Incompatibility, files: Files, excerpts: Excerpts) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _compared(question: Question, files: Files) -> str:
 
 
 def _demand(finding: Incompatibility, files: Files) -> str:
-    """Who must read whom, for the finding."""
+    """Describe who must read whose messages, for the finding."""
     if finding.schema_version is None:
         return ""
     version = f"version {finding.schema_version} ({files.history[finding.schema_version]})"
@@ -174,7 +174,7 @@ def _explained(rule: str) -> Iterator[str]:
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:
-    """The text in lines of the width of a terminal, without what a terminal would obey."""
+    """Split the text into lines of a terminal's width, without control characters."""
     return textwrap.wrap(
         printable(text), WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )

@@ -1,1 +1,1 @@
-"""The commands, a module each; `arguments` names the module that a command runs."""
+"""Commands, a module each. `arguments` names the module that a command runs."""

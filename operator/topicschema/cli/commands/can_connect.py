@@ -1,6 +1,6 @@
-"""`topicschema can-connect`: would a broker let a client connect to a topic, and what changes if it does?
+"""`topicschema can-connect`: would a broker let a client connect to a topic, and what would change?
 
-The answer is `core.clients`'; here it is asked with files, and told.
+`core.clients` decides. This module reads the files and prints the answer.
 """
 
 import json
@@ -27,17 +27,17 @@ from topicschema.core.strategies import Strategy
 
 _WITHOUT_TEXT: Final = TEXTLESS - {SchemaType.BYTES}
 _NEVER_STORED: Final = (SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH)
-_CHOKES: Final = "The broker fails with an exception in the comparison; a retry does not help."
+_FAILS: Final = "The broker fails with an exception in the comparison; a retry does not help."
 _NEVER_ANSWERS: Final = "The broker never answers, until the client's own timeout."
 
 
 def run(options: Namespace) -> int:
-    """Answer on standard output; the exit code says whether the client may connect."""
-    given = [] if options.schema is None else [options.schema]
-    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else schema_files.kind_of(options.type, given)
+    """Print the answer. Return the exit code for it."""
+    names = [] if options.schema is None else [options.schema]
+    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else schema_files.kind_of(options.type, names)
     stored = _kind_of_history(options, kind)
-    kinds = [*(stored for _ in options.history), *(kind for _ in given)]
-    texts = schema_files.read_each(kinds, [*options.history, *given], options)
+    kinds = [*(stored for _ in options.history), *(kind for _ in names)]
+    texts = schema_files.read_each(kinds, [*options.history, *names], options)
     topic = _topic(options, stored, texts[: len(options.history)])
     sent = _sent(options, kind, texts[len(options.history) :])
     answer = clients.connect(Client(options.client), sent, topic)
@@ -49,7 +49,7 @@ def run(options: Namespace) -> int:
 
 
 def _kind_of_history(options: Namespace, kind: SchemaType) -> SchemaType:
-    """The type of the topic's versions, where a client's is `kind`."""
+    """Return the type of the topic's versions for a client's type `kind`."""
     if options.history_type is not None or any(map(schema_files.is_proto, options.history)):
         return schema_files.kind_of(options.history_type, options.history, "--history-type")
     return SchemaType.AVRO if kind in _NEVER_STORED else kind
@@ -68,7 +68,7 @@ def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicSta
 
 
 def _sent(options: Namespace, kind: SchemaType, texts: list[bytes]) -> SchemaInfo | None:
-    """The client's schema; None where it has none: no text is given, and the type needs one."""
+    """Return the client's schema, or None if the type needs a text and none is given."""
     if texts:
         return _stored(kind, options.schema, texts[0], options)
     return SchemaInfo(kind) if kind in _WITHOUT_TEXT else None
@@ -114,7 +114,7 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
 
 
 def _files(options: Namespace, sent: SchemaInfo | None) -> tuple[Files, str]:
-    """What the schemas are called, and the text that places in the client's speak of."""
+    """Return the names of the schemas, and the text that places in the client's schema refer to."""
     is_source = options.schema is not None and schema_files.is_proto(options.schema)
     text = "" if sent is None or is_source else sent.schema.decode(errors="replace")
     return Files(_schema(options, sent), tuple(map(files.shown, options.history)), not is_source), text
@@ -144,5 +144,5 @@ def _brokers_words(answer: Connection) -> str:
     if answer.error is BrokerError.NO_ANSWER:
         return _NEVER_ANSWERS
     if answer.error is BrokerError.UNKNOWN_ERROR:
-        return _CHOKES
-    return f"The broker says: {answer.message.strip()} ..." if answer.message else ""
+        return _FAILS
+    return f"Broker: {answer.message.strip()} ..." if answer.message else ""

@@ -1,4 +1,4 @@
-"""`topicschema check`: may a schema follow others? One candidate, or a batch."""
+"""`topicschema check`: may a schema follow others? It checks one candidate, or a batch."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ from topicschema.core.strategies import Strategy
 
 
 def run(options: Namespace) -> int:
-    """Answer on standard output; the exit code is the verdict."""
+    """Print the answer. Return the exit code for the verdict."""
     if options.batch:
         return _batch(options)
     missing = "name the CANDIDATE file, or use --batch"
@@ -32,18 +32,22 @@ def run(options: Namespace) -> int:
     if options.output == "json":
         print(json.dumps(json_io.line_of(options.candidate, answer), indent=2))
     else:
-        asked = candidate.type.value if options.candidate is None else files.shown(options.candidate)
+        candidate_name = candidate.type.value if options.candidate is None else files.shown(options.candidate)
         earlier = tuple(map(files.shown, options.history))
-        print(check_text.told(question, answer, Files(asked, earlier, not schema_files.is_proto(asked))))
+        print(
+            check_text.render(
+                question, answer, Files(candidate_name, earlier, not schema_files.is_proto(candidate_name))
+            )
+        )
     return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
 
 
 def history_and(
     name: str | None, options: Namespace, textless: Collection[SchemaType], otherwise: str
 ) -> list[SchemaInfo]:
-    """The history, and last the schema in the file.
+    """Return the history, with the schema in the file last.
 
-    Without a file it is the type's, which needs no text; UsageError with `otherwise` where it does.
+    Without a file the last one is that of the type, if it needs no text. Otherwise raises UsageError with `otherwise`.
     """
     if name is not None:
         return schemas([*options.history, name], options)
@@ -55,28 +59,28 @@ def history_and(
 
 
 def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
-    """The schemas in the files, as they are sent over REST; UsageError where one cannot be read.
+    """Return the schemas in the files, in the form of the REST API. Raises UsageError if one cannot be read.
 
-    A manifest tells its type and properties; files beside it that are none are of its type, and have its properties.
+    A manifest sets type and properties, also of the plain files beside it.
     """
     texts = files.read_all(names)
     in_manifests = [
         _of_manifest(name, text, options) if schema_files.is_manifest(name, text) else None
         for name, text in zip(names, texts, strict=True)
     ]
-    told = next(filter(None, reversed(in_manifests)), None)
+    manifest = next(filter(None, reversed(in_manifests)), None)
     plain = [name for name, info in zip(names, in_manifests, strict=True) if info is None]
-    kind = schema_files.kind_of(options.type if told is None else told.type.value, plain)
-    given = {} if told is None else told.properties
-    if told is None and "property" in vars(options):  # not of `fingerprint`, which needs none
-        given = properties(options.property)
+    kind = schema_files.kind_of(options.type if manifest is None else manifest.type.value, plain)
+    plain_properties = {} if manifest is None else manifest.properties
+    if manifest is None and "property" in vars(options):  # `fingerprint` has no properties
+        plain_properties = properties(options.property)
     kinds = [kind if info is None else SchemaType.NONE for info in in_manifests]
     made = schema_files.made_of(kinds, names, texts, options)
-    return [info or SchemaInfo(kind, text, given) for info, text in zip(in_manifests, made, strict=True)]
+    return [info or SchemaInfo(kind, text, plain_properties) for info, text in zip(in_manifests, made, strict=True)]
 
 
 def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:
-    from topicschema.cli.inputs import manifests  # noqa: PLC0415  # YAML and the CRDs' room, for manifests alone
+    from topicschema.cli.inputs import manifests  # noqa: PLC0415  # YAML and the CRDs, only for manifests
 
     shown = files.shown(name)
     if options.type is not None or vars(options).get("property"):
@@ -85,15 +89,15 @@ def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:
 
 
 def _batch(options: Namespace) -> int:
-    given = [name for name, default in arguments.NOT_WITH_BATCH.items() if getattr(options, name) != default]
-    if given:
-        raise UsageError(f"--batch takes {given[0]} from the lines of standard input")
+    conflicting = [name for name, default in arguments.NOT_WITH_BATCH.items() if getattr(options, name) != default]
+    if conflicting:
+        raise UsageError(f"--batch takes {conflicting[0]} from the lines of standard input")
     return batch.answer_all(files.standard_input(), sys.stdout, sys.stderr, plugins.load())
 
 
-def properties(given: Sequence[str]) -> Mapping[str, str]:
-    """The properties; UsageError where one is not NAME=TEXT or is given twice."""
-    parts = [each.partition("=") for each in given]
+def properties(texts: Sequence[str]) -> Mapping[str, str]:
+    """Parse the properties. Raises UsageError if one is not NAME=TEXT or is given twice."""
+    parts = [each.partition("=") for each in texts]
     wrong = [name for name, sign, _ in parts if not (name and sign)]
     if wrong:
         raise UsageError(f"--property {wrong[0]!r}: write NAME=TEXT")

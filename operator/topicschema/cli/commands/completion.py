@@ -1,6 +1,6 @@
 """`topicschema completion`: a script that completes commands, options and their values in bash and zsh.
 
-shtab makes it of the parser itself, so it cannot fall behind.
+shtab generates it from the parser, so it is always complete.
 """
 
 import argparse
@@ -21,9 +21,9 @@ _COMPLETED: Final = {
     "DIR": shtab.DIRECTORY,
     "RULE": dict.fromkeys(_RULES, "_topicschema_rules"),
 }
-"""How an argument is completed, by its metavar."""
+"""Completion of an argument, by its metavar."""
 _ZSH: Final = "autoload -U +X compinit && compinit\neval {script}\n"
-"""shtab's script for zsh registers itself where it is evaluated, but not where it is sourced."""
+"""shtab's script for zsh registers itself if it is evaluated, but not if it is sourced."""
 
 
 class _Parser(argparse.ArgumentParser):

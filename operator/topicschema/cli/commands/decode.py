@@ -13,14 +13,14 @@ from topicschema.payload import display_json
 
 
 def run(options: Namespace) -> int:
-    """Print the value; what a consumer passes over, and why it has none, go to standard error."""
+    """Print the value. Findings, those that a consumer ignores included, go to standard error."""
     schema, writer = payloads.schema(options), payloads.writer(options)
     reader = payloads.usable(lambda: payload.reader(schema, writer), options.schema)
     key, content = payloads.key(options, schema), payloads.read(options.payload, options)
-    value, found = reader.read(content, key)
-    for each in found:
-        print(f"topicschema decode: {payloads.told(each)}", file=sys.stderr)
-    if not all(each.is_tolerated for each in found):
+    value, findings = reader.read(content, key)
+    for each in findings:
+        print(f"topicschema decode: {payloads.summary(each)}", file=sys.stderr)
+    if not all(each.is_tolerated for each in findings):
         return INCOMPATIBLE
     try:
         print(shown(display_json.to_json(schema, value)))
@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
 
 
 def shown(value: Any) -> str:
-    """The JSON, indented; InvalidPayloadError TOO_DEEP."""
+    """Return the indented JSON. Raises InvalidPayloadError TOO_DEEP."""
     try:
         return json.dumps(value, indent=2, ensure_ascii=False)
     except RecursionError:

@@ -14,9 +14,9 @@ from topicschema.payload import Message, display_json
 
 
 def run(options: Namespace) -> int:
-    """Write the payload; 1, with the reason on standard error, when the value is none of the schema's."""
+    """Write the payload. Return 1, with the reason on standard error, if the value does not fit the schema."""
     if options.type == SchemaType.PROTOBUF:
-        raise UsageError("a PROTOBUF schema does not say what is in its messages: name their .proto file instead")
+        raise UsageError("a PROTOBUF schema does not describe its messages: name their .proto file instead")
     schema = payloads.schema(options)
     if options.key is not None:
         payloads.demand_separated(schema)

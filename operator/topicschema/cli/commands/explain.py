@@ -1,4 +1,4 @@
-"""`topicschema explain`: what a rule means, what to do, and an example each of what it refuses and takes."""
+"""`topicschema explain`: a rule's meaning, its remedy, and an example each of a refusal and of an accepted schema."""
 
 import textwrap
 from argparse import Namespace
@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
         return COMPATIBLE
     rule = rules.find(options.rule)
     if rule is None:
-        others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
+        others = f"; see {' or '.join(each.name for each in checkers.values())}" if checkers else ""
         raise UsageError(
             f"there is no rule {options.rule!r}; topicschema explain lists them all, "
             "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md those of "
@@ -39,8 +39,8 @@ def _list() -> Iterator[str]:
     for chapter in rules.CHAPTERS:
         yield f"{chapter.title}"
         for rule in chapter.rules:
-            room = WIDTH - _NAME_WIDTH
-            yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), room, placeholder=' ...')}"
+            width = WIDTH - _NAME_WIDTH
+            yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), width, placeholder=' ...')}"
         yield ""
     yield "topicschema explain RULE prints the details of one."
 
@@ -66,5 +66,5 @@ def _explained(rule: Rule) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """The sentences without the marks of Markdown."""
+    """Return the sentences without Markdown's marks."""
     return text.replace("`", "").replace("*", "")

@@ -1,4 +1,4 @@
-"""`topicschema export`: a topic's versions out of the record, as uploads for a broker that lost them."""
+"""`topicschema export`: a topic's stored versions, as uploads for a broker that lost them."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ _NOT_PRINTED: Final = "standard input is not the output of kubectl get -o json; 
 
 
 def run(options: Namespace) -> int:
-    """Print the bodies in order; 1, with the reason on standard error, where a broker can never have them all again."""
+    """Print the bodies in order. Return 1, with the reason on standard error, if no upload can restore them all."""
     del options
     objects = list(_objects(files.read(files.STANDARD_INPUT)))
     try:
@@ -36,11 +36,11 @@ def run(options: Namespace) -> int:
 
 
 class _LostError(Exception):
-    """Why the versions cannot be uploaded to where they were."""
+    """Reason why the versions cannot get their numbers again."""
 
 
 def _objects(content: bytes) -> Iterator[Mapping[str, Any]]:
-    """The objects in JSON documents that follow each other, lists of them unfolded."""
+    """Yield the objects of successive JSON documents, with lists flattened."""
     decoder, text, at = json.JSONDecoder(), content.decode(errors="replace").strip(), 0
     while at < len(text):
         try:
@@ -59,10 +59,10 @@ def _of_kind(objects: Iterable[Mapping[str, Any]], kind: str) -> list[Mapping[st
 
 
 def _history(objects: Iterable[Mapping[str, Any]]) -> History:
-    found = _of_kind(objects, SCHEMA_HISTORY.name)
-    if len(found) != 1:
-        raise UsageError(f"standard input has {len(found)} SchemaHistories; one is needed, and its SchemaVersions")
-    return record.history_from_wire(found[0])
+    histories = _of_kind(objects, SCHEMA_HISTORY.name)
+    if len(histories) != 1:
+        raise UsageError(f"standard input has {len(histories)} SchemaHistories; one is needed, and its SchemaVersions")
+    return record.history_from_wire(histories[0])
 
 
 def _bodies(history: History, objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""`topicschema fingerprint`: what a broker tells schemas apart by (docs/spec/fingerprint.md)."""
+"""`topicschema fingerprint`: the hash by which a broker deduplicates schemas (docs/spec/fingerprint.md)."""
 
 import sys
 from argparse import Namespace
@@ -14,7 +14,7 @@ from topicschema.core.schemas import PulsarLine
 
 
 def run(options: Namespace) -> int:
-    """Print the fingerprint; 1, with the reason on standard error, when the text is no schema."""
+    """Print the fingerprint. Return 1, with the reason on standard error, if the text is no schema."""
     [info] = check.schemas([options.file], options)
     try:
         print(formats.parse(engine.as_stored(info), PulsarLine(options.pulsar_version)).fingerprint)

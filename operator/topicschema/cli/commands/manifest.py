@@ -23,7 +23,7 @@ from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaT
 from topicschema.core.topics import Topic
 
 _OF_PARTS: Final = ("key.schema.", "value.schema.", "kv.encoding.type")
-"""How the properties begin that a resource says by `spec.keyValue`."""
+"""Prefixes of the properties that a resource expresses as `spec.keyValue`."""
 _MAX_NAME: Final = 253
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -31,7 +31,7 @@ _NOT_IN_NAME: Final = re.compile(r"[^a-z0-9.]+")
 
 
 def run(options: Namespace) -> int:
-    """Print the manifest; 1, with the reason on standard error, when the text is no schema."""
+    """Print the manifest. Return 1, with the reason on standard error, if the text is no schema."""
     try:
         topic = Topic.parse(options.topic)
     except StalledError as error:
@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
 
 
 def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | None) -> dict[str, Any]:
-    """The resource for a schema that parses, given as the fields that the spec has for it."""
+    """Return the resource for a parsed schema, given as fields of the spec."""
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     return {
         "apiVersion": "topicschema.io/v1alpha1",
@@ -65,19 +65,19 @@ def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | Non
 
 
 def name_of(topic: Topic) -> str:
-    """A name for the topic's resource: of its Pulsar namespace and its own name, in what Kubernetes takes."""
-    wanted = f"{topic.namespace}-{topic.local_name}".lower()
-    return _NOT_IN_NAME.sub("-", wanted).strip("-.")[:_MAX_NAME].strip("-.")
+    """Return a name for the topic's resource, made of its Pulsar namespace and local name in Kubernetes' characters."""
+    name = f"{topic.namespace}-{topic.local_name}".lower()
+    return _NOT_IN_NAME.sub("-", name).strip("-.")[:_MAX_NAME].strip("-.")
 
 
 def rendered(resource: dict[str, Any]) -> str:
-    """The resource as YAML, with texts of several lines as they are, wherever YAML can hold them so."""
+    """Return the resource as YAML, with multi-line texts as literal blocks if YAML allows it."""
     text: str = yaml.dump(resource, Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=sys.maxsize)
     return text
 
 
 class _Blocks(yaml.SafeDumper):
-    """Writes texts of several lines as literal blocks."""
+    """Dumper that writes multi-line texts as literal blocks."""
 
 
 def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -89,7 +89,7 @@ _Blocks.add_representer(str, _written)
 
 
 def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
-    """The schema, and the fields of a spec that say it."""
+    """Return the schema, and the fields of a spec for it."""
     names = [] if options.file is None else [options.file]
     kind = schema_files.kind_of(options.type, names)
     if kind not in AVAILABLE_TYPES:
@@ -113,7 +113,7 @@ def _spec(kind: SchemaType, properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
-    """A pair as it is sent over REST, whose properties say what it is made of; InvalidSchemaError where it is none."""
+    """Return a pair in the form of the REST API, and its fields. Raises InvalidSchemaError if it is none."""
     info = engine.as_stored(sent)
     pair = key_value.decode(info)
     if pair.encoding is None:
@@ -129,14 +129,14 @@ def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
 
 
 def _part(part: key_value.Part) -> dict[str, Any]:
-    said = {"name": part.name, "type": part.info.type.value, "schema": part.info.schema.decode(errors="replace")}
-    return {name: text for name, text in said.items() if text} | (
+    fields = {"name": part.name, "type": part.info.type.value, "schema": part.info.schema.decode(errors="replace")}
+    return {name: text for name, text in fields.items() if text} | (
         {"properties": dict(part.info.properties)} if part.info.properties else {}
     )
 
 
 def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
-    from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
+    from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, only for .proto
 
     listed = [*options.imported, *options.more_imported]
     search = proto_files.Search(options.message, options.folders, listed)

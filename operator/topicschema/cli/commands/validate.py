@@ -13,22 +13,22 @@ from topicschema.payload import Finding, auto_produce
 
 
 def run(options: Namespace) -> int:
-    """Answer on standard output; the exit code is the verdict."""
+    """Print the answer. Return the exit code for the verdict."""
     schema, writer = payloads.schema(options), payloads.writer(options)
     reader = payloads.usable(lambda: payload.reader(schema, writer), options.schema)
     key, content = payloads.key(options, schema), payloads.read(options.payload, options)
-    _, found = reader.read(content, key)
-    is_valid = all(each.is_tolerated for each in found)
+    _, findings = reader.read(content, key)
+    is_valid = all(each.is_tolerated for each in findings)
     is_sent = not auto_produce.refusals(schema, content) if writer is None else None
     if options.output == "json":
-        print(json.dumps(_answer(found, is_valid=is_valid, is_sent=is_sent), indent=2))
+        print(json.dumps(_answer(findings, is_valid=is_valid, is_sent=is_sent), indent=2))
     else:
-        print("\n".join(_told(files.shown(options.payload), found, is_valid=is_valid, is_sent=is_sent)))
+        print("\n".join(_lines(files.shown(options.payload), findings, is_valid=is_valid, is_sent=is_sent)))
     return COMPATIBLE if is_valid else INCOMPATIBLE
 
 
-def _answer(found: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> dict[str, object]:
-    findings = [
+def _answer(findings: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> dict[str, object]:
+    rows = [
         {
             "rule": each.rule,
             "path": each.path,
@@ -36,14 +36,14 @@ def _answer(found: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -
             "message": each.message,
             "isTolerated": each.is_tolerated,
         }
-        for each in found
+        for each in findings
     ]
-    return {"valid": is_valid, "autoProduceSends": is_sent, "findings": findings}
+    return {"valid": is_valid, "autoProduceSends": is_sent, "findings": rows}
 
 
-def _told(name: str, found: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> Iterator[str]:
+def _lines(name: str, findings: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> Iterator[str]:
     yield from text.wrapped(f"{name} is {'valid' if is_valid else 'invalid'}")
-    for each in found:
+    for each in findings:
         yield ""
         yield f"{each.rule} at {printable(each.path)}, byte {each.offset}"
         yield from text.wrapped(each.message, "  ")
@@ -52,9 +52,9 @@ def _told(name: str, found: Sequence[Finding], *, is_valid: bool, is_sent: bool 
     if is_sent is not None and is_sent != is_valid:
         yield ""
         yield from text.wrapped(_SENT if is_sent else _NOT_SENT)
-    if found:
+    if findings:
         yield ""
-        yield f"What a rule means and what to do: topicschema explain {found[0].rule}"
+        yield f"What a rule means and what to do: topicschema explain {findings[0].rule}"
 
 
 _SENT = "A Java producer with AUTO_PRODUCE still sends it: its check is less strict."

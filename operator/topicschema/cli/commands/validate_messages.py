@@ -1,4 +1,4 @@
-"""`topicschema validate-messages`: can messages that are there be read with a schema? The run itself is spark's."""
+"""`topicschema validate-messages`: can retained messages be read with a schema? See `validation.run` for the run."""
 
 import json
 import sys
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from topicschema.validation.report.report import Report
 
 RUN_FAILED: Final = 3
-"""The run ended without a verdict."""
+"""Exit code of a run without a verdict."""
 
 
 def run(options: Namespace) -> int:
-    """Answer on standard output; the exit code is the verdict."""
-    asked = request.question_of(options)
+    """Print the answer. Return the exit code for the verdict."""
+    question = request.question_of(options)
     _demand_places(options)
     try:
-        found = _report(asked, options.processes)
+        report = _report(question, options.processes)
     except InvalidQuestionError as error:
         raise UsageError(error.message) from None
     except TopicSchemaError as error:
         print(f"topicschema validate-messages: the run failed: {error.message}", file=sys.stderr)
         return RUN_FAILED
     if options.page is not None:
-        _write(options.page, page(found.document))
+        _write(options.page, page(report.document))
     if options.report is not None:
-        _write(options.report, json.dumps(found.document, indent=2, ensure_ascii=False) + "\n")
+        _write(options.report, json.dumps(report.document, indent=2, ensure_ascii=False) + "\n")
     if STANDARD_INPUT not in (options.report, options.page):
-        print("\n".join(output.told(found.document, writers=options.writers)))
-    return COMPATIBLE if found.passes else INCOMPATIBLE
+        print("\n".join(output.lines(report.document, writers=options.writers)))
+    return COMPATIBLE if report.passes else INCOMPATIBLE
 
 
 def _demand_places(options: Namespace) -> None:
-    """UsageError where report or page could not be written once the run, which may take long, is over."""
+    """Raise UsageError before the run, which may take long, if report or page cannot be written."""
     if options.report == options.page == STANDARD_INPUT:
         raise UsageError("report and page cannot both go to standard output: name a file for one of them")
     for name in (options.report, options.page):
@@ -51,16 +51,16 @@ def _demand_places(options: Namespace) -> None:
             raise UsageError(f"{name}: cannot write a file there")
 
 
-def _report(asked: ValidationRequest, processes: int | None) -> "Report":
+def _report(question: ValidationRequest, processes: int | None) -> "Report":
     try:
-        from topicschema.validation.run import runner  # noqa: PLC0415  # numpy and Arrow, which not every installation has
+        from topicschema.validation.run import runner  # noqa: PLC0415  # numpy and Arrow, which are optional
         from topicschema.validation.sources import opening  # noqa: PLC0415  # as above
     except ImportError as error:
         raise UsageError(f"{error.name} is missing: install topicschema[validation]") from None
-    source = opening.source_of(asked, time.time_ns() // 1_000_000)
+    source = opening.source_of(question, time.time_ns() // 1_000_000)
     bar = output.Bar(sys.stderr)
     try:
-        return runner.run(asked, source, processes=processes, progress=bar)
+        return runner.run(question, source, processes=processes, progress=bar)
     finally:
         bar.clear()
 

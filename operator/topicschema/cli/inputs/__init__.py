@@ -1,1 +1,1 @@
-"""What commands read: files, schemas, .proto sources, manifests, payloads."""
+"""Inputs of the commands: files, schemas, .proto sources, manifests, payloads."""

@@ -1,4 +1,4 @@
-"""The files that a command line names."""
+"""Files that a command line names."""
 
 import sys
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ STANDARD_INPUT = "-"
 
 
 class UsageError(Exception):
-    """What was asked for cannot be read, or makes no sense; the text is for the person who asked."""
+    """Invalid input or options. The text is for the user of the command."""
 
 
 def read(name: str) -> bytes:
-    """The bytes of the file, of standard input for `-`; UsageError when they cannot be read."""
+    """Return the bytes of the file, or of standard input for `-`. Raises UsageError if it cannot be read."""
     if not name:
         raise UsageError("a file has an empty name: is a variable unset?")
     try:
@@ -25,8 +25,8 @@ def read(name: str) -> bytes:
 
 
 def standard_input() -> BinaryIO:
-    """The stream; UsageError where there is none."""
-    # What type checkers are not told: it is None where whoever starts the program closed it.
+    """Return standard input. Raises UsageError if it is closed."""
+    # Type checkers do not know that it is None if the calling process closed it.
     stream: TextIO | None = sys.stdin
     if stream is None:
         raise UsageError("standard input is closed")
@@ -34,12 +34,12 @@ def standard_input() -> BinaryIO:
 
 
 def read_all(names: Sequence[str]) -> list[bytes]:
-    """The bytes of each; UsageError when one cannot be read, or standard input is named twice."""
+    """Return the bytes of each file. Raises UsageError if one cannot be read, or if standard input is named twice."""
     if names.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be one of the files only")
     return [read(name) for name in names]
 
 
 def shown(name: str) -> str:
-    """What messages call the file."""
+    """Return the file's name for messages."""
     return "standard input" if name == STANDARD_INPUT else name

@@ -1,4 +1,4 @@
-"""The schema that a TopicSchema manifest holds, for commands that take a manifest where a schema's file is wanted."""
+"""Schema of a TopicSchema manifest, for commands that accept a manifest instead of a schema's file."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,12 +19,12 @@ from topicschema.protoc import ProtobufSources
 
 
 def schema(name: str, content: bytes) -> SchemaInfo:
-    """The schema as it is sent over REST; UsageError unless there is one TopicSchema whose schema can be made."""
+    """Return the schema in the form of the REST API. Raises UsageError unless there is one valid TopicSchema."""
     spec = _spec(name, content)
     try:
-        wanted = schema_source.sources_of(spec)
-        if wanted is not None:
-            return SchemaInfo(SchemaType.PROTOBUF_NATIVE, _compiled(name, wanted), dict(spec.properties))
+        sources = schema_source.sources_of(spec)
+        if sources is not None:
+            return SchemaInfo(SchemaType.PROTOBUF_NATIVE, _compiled(name, sources), dict(spec.properties))
         info = schema_source.info_of(spec)
         if info.type is not SchemaType.KEY_VALUE:
             return info
@@ -36,11 +36,11 @@ def schema(name: str, content: bytes) -> SchemaInfo:
 
 
 def _spec(name: str, content: bytes) -> TopicSchemaSpec:
-    found = [each for each in _documents(name, content) if _is_topic_schema(each)]
-    if len(found) != 1:
-        raise UsageError(f"{name} has {len(found)} TopicSchemas; one is needed")
+    resources = [each for each in _documents(name, content) if _is_topic_schema(each)]
+    if len(resources) != 1:
+        raise UsageError(f"{name} has {len(resources)} TopicSchemas; one is needed")
     try:
-        return decode(TopicSchemaSpec, found[0].get("spec"), "spec")
+        return decode(TopicSchemaSpec, resources[0].get("spec"), "spec")
     except StalledError as error:
         raise UsageError(f"{name}: {error.message}") from None
 
@@ -56,7 +56,7 @@ def _documents(name: str, content: bytes) -> list[Any]:
         raise UsageError(f"{name} is not YAML: {error.reason} at position {error.position}") from None
     except RecursionError:
         raise UsageError(f"{name} is nested too deep") from None
-    except (ValueError, AttributeError, LookupError) as error:  # what should be a date or a number: 2026-02-30
+    except (ValueError, AttributeError, LookupError) as error:  # an invalid date or number, such as 2026-02-30
         raise UsageError(f"{name} is not YAML: {error}; write texts in quotes") from None
 
 
@@ -64,12 +64,12 @@ def _is_topic_schema(resource: Any) -> bool:
     return isinstance(resource, dict) and resource.get("kind") == "TopicSchema"
 
 
-def _compiled(name: str, wanted: ProtobufSources) -> bytes:
+def _compiled(name: str, sources: ProtobufSources) -> bytes:
     try:
-        return protoc.compile_envelope(wanted)
+        return protoc.compile_envelope(sources)
     except InvalidSchemaError as error:
-        culprit = protoc.file_of(error.place.path, wanted.files)
-        text = "" if culprit is None or error.place.line is None else wanted.files[culprit]
+        culprit = protoc.file_of(error.place.path, sources.files)
+        text = "" if culprit is None or error.place.line is None else sources.files[culprit]
         shown = f"{culprit} of {name}" if culprit else name
         raise UsageError(check_text.not_compiled(text, Refusal.of(error), shown)) from None
     except WaitingError as error:

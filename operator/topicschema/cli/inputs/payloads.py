@@ -1,4 +1,4 @@
-"""What `decode`, `encode` and `validate` have in common: the schema that is named, and bytes, plain or as text."""
+"""Common parts of `decode`, `encode` and `validate`: the schema, and bytes, plain or as text."""
 
 import base64
 import binascii
@@ -25,10 +25,10 @@ _PLAIN = frozenset({SchemaType.NONE, SchemaType.BYTES})
 
 
 def schema(options: Namespace) -> Schema:
-    """The schema that the options name; UsageError where it is none, or has no payloads."""
-    given = vars(options)
-    names = [given.get(each) for each in ("schema", "writer", "payload", "value")]
-    names += [options.key] if "payload" in given else []  # `encode` writes it
+    """Return the schema that the options name. Raises UsageError if it is none, or has no payloads."""
+    values = vars(options)
+    names = [values.get(each) for each in ("schema", "writer", "payload", "value")]
+    names += [options.key] if "payload" in values else []  # `encode` writes the key
     if names.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be one of the files only")
     kind = schema_files.kind_of(options.type, [options.schema or ""])
@@ -40,16 +40,16 @@ def schema(options: Namespace) -> Schema:
 
 
 def writer(options: Namespace) -> Schema | None:
-    """The version with which the payload was written, where the options name one."""
+    """Return the version with which the payload was written, or None if the options name none."""
     if options.writer is None:
         return None
     if schema_files.kind_of(options.type, [options.schema or ""]) is not SchemaType.AVRO:
         raise UsageError("--writer is for the type AVRO: consumers of other types read with one schema")
-    return _parsed(options, options.writer, validate_defaults=False)  # a reader never looks at a writer's defaults
+    return _parsed(options, options.writer, validate_defaults=False)  # a reader never uses a writer's defaults
 
 
 def usable(step: Callable[[], T], name: str | None) -> T:
-    """What `step` returns; UsageError where the schema in that file is none that it can use."""
+    """Return the result of `step`. Raises UsageError if it cannot use the schema in that file."""
     try:
         return step()
     except InvalidSchemaError as error:
@@ -58,12 +58,12 @@ def usable(step: Callable[[], T], name: str | None) -> T:
 
 
 def read(name: str, options: Namespace) -> bytes:
-    """The bytes that a file holds, or stands for with --hex or --base64."""
+    """Return the bytes of a file, decoded with --hex or --base64."""
     return _bytes(files.read(name), files.shown(name), options)
 
 
 def key(options: Namespace, parsed: Schema) -> bytes | None:
-    """The message's key; UsageError where one is given that the schema does not ask for."""
+    """Return the message's key. Raises UsageError for a key that the schema does not use."""
     if options.key is None:
         return None
     demand_separated(parsed)
@@ -71,18 +71,18 @@ def key(options: Namespace, parsed: Schema) -> bytes | None:
 
 
 def is_separated(parsed: Schema) -> bool:
-    """Whether the message's own key is a part of its value."""
+    """Return True if the message's own key is a part of its value."""
     return isinstance(parsed, KeyValueSchema) and parsed.pair.encoding is Encoding.SEPARATED
 
 
 def demand_separated(parsed: Schema) -> None:
-    """UsageError where the message's own key is no part of its value."""
+    """Raise UsageError if the message's own key is no part of its value."""
     if not is_separated(parsed):
         raise UsageError("--key is for a KEY_VALUE with --property kv.encoding.type=SEPARATED")
 
 
 def write(content: bytes, name: str | None, options: Namespace) -> None:
-    """The bytes into the file, or to standard output; with --hex or --base64 as a line of text."""
+    """Write the bytes into the file, or to standard output. With --hex or --base64 they are a line of text."""
     if options.hex or options.base64:
         content = (content.hex() if options.hex else base64.b64encode(content).decode()).encode() + b"\n"
     if name is None or name == STANDARD_INPUT:
@@ -95,8 +95,8 @@ def write(content: bytes, name: str | None, options: Namespace) -> None:
         raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def told(finding: Finding) -> str:
-    """The finding in a line."""
+def summary(finding: Finding) -> str:
+    """Return the finding as a line of text."""
     return printable(f"{finding.error.sentence}{' (consumers read on)' if finding.is_tolerated else ''}")
 
 

@@ -1,4 +1,4 @@
-"""`.proto` files: found with what they import, and compiled to what a client would send."""
+"""`.proto` files, collected with their imports and compiled to the schema that a client would send."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ _STRING: Final = r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
 _IMPORT: Final = re.compile(
     rf"//[^\n]*|/\*.*?\*/|\bimport\s+(?:(?:public|weak|option)\s+)?(?P<imported>{_STRING})\s*;|{_STRING}", re.DOTALL
 )
-"""An import, or a comment or text in which one is none."""
+"""Pattern of an import, or of a comment or text that resembles one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What became of a root file: its message, all files by the names that imports use, and the envelope."""
+    """Result for a root file: its message, all files by the names that imports use, and the envelope."""
 
     message: str
     files: Mapping[str, str]
@@ -32,11 +32,11 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is wanted of root files, and where their imports are.
+    """Search for root files and their imports.
 
-    The root message is `message`, or else the only one at the top of the root file. Imports are looked for among the
-    `listed` files, then in the root file's own folder, then in `folders` (-I). The own folder is the innermost of these
-    that holds the file, and else the one it is in; names are relative to it.
+    The root message is `message`, or else the only one at the top level of the root file. Imports are searched among
+    the `listed` files, then in the root file's own folder, then in `folders` (-I). The own folder is the innermost of
+    `folders` that holds the file, or else the file's folder. Names are relative to it.
     """
 
     message: str | None
@@ -44,35 +44,35 @@ class Search:
     listed: Sequence[str] = ()
 
     def compiled(self, name: str, text: bytes) -> Compiled:
-        """The file with all that it imports, compiled; UsageError, with the place, where that fails."""
+        """Return the file compiled with all its imports. Raises UsageError, with the place, if that fails."""
         self._demand_folders()
         own = self._own_folder(Path(name))
         root = _absolute(Path(name)).relative_to(own).as_posix()
-        found = self._with_imports(root, text, own)
+        sources = self._with_imports(root, text, own)
         try:
             if self.message is None:
-                message, envelope = protoc.compile_first(found)
+                message, envelope = protoc.compile_first(sources)
             else:
                 message = self.message.removeprefix(".")
-                envelope = protoc.compile_envelope(ProtobufSources(message, found))
+                envelope = protoc.compile_envelope(ProtobufSources(message, sources))
         except InvalidSchemaError as error:
-            culprit = protoc.file_of(error.place.path, found) or root
+            culprit = protoc.file_of(error.place.path, sources) or root
             shown = name if culprit == root else culprit
-            excerpted = "" if error.place.line is None else found[culprit]
+            excerpted = "" if error.place.line is None else sources[culprit]
             raise UsageError(check_text.not_compiled(excerpted, Refusal.of(error), shown)) from None
         except WaitingError as error:
             raise UsageError(error.message) from None
-        return Compiled(message, found, envelope)
+        return Compiled(message, sources, envelope)
 
-    def demand_used(self, found: Iterable[str]) -> None:
-        """UsageError where none of the files `found`, by the names that imports use, is one of the listed."""
-        unused = next((each for each in self.listed if not any(_ends(each, file) for file in found)), None)
+    def demand_used(self, names: Iterable[str]) -> None:
+        """Raise UsageError if one of the listed files is none of the files `names`, by the names that imports use."""
+        unused = next((each for each in self.listed if not any(_ends(each, file) for file in names)), None)
         if unused is not None:
             raise UsageError(f"{unused} is not imported by any file; remove it")
 
     def _demand_folders(self) -> None:
         absent = next((each for each in self.folders if not each or not Path(each).is_dir()), None)
-        if absent is not None:  # a misspelt one would give the root file another name, and so another envelope
+        if absent is not None:  # a misspelled one would change the root file's name, and so the envelope
             raise UsageError(f"-I {absent or repr(absent)}: there is no such folder")
 
     def _own_folder(self, file: Path) -> Path:
@@ -80,21 +80,21 @@ class Search:
         return max(holding, key=lambda each: len(each.parts), default=_absolute(file).parent)
 
     def _with_imports(self, root: str, text: bytes, own: Path) -> dict[str, str]:
-        """The root file, first, and what it imports, as far as it is found: what is missing is protoc's to tell."""
-        found = {root: text.decode(errors="surrogateescape")}
-        waiting = list(_imports(found[root]))
-        while waiting and len(found) <= protoc.MAX_FILES:
+        """Return the root file, first, and those imports that exist. protoc reports missing ones."""
+        sources = {root: text.decode(errors="surrogateescape")}
+        waiting = list(_imports(sources[root]))
+        while waiting and len(sources) <= protoc.MAX_FILES:
             name = waiting.pop()
-            path = self._path(name, own) if protoc.is_name(name) and name not in found else None
+            path = self._path(name, own) if protoc.is_name(name) and name not in sources else None
             if path is not None:
-                found[name] = files.read(str(path)).decode(errors="surrogateescape")
-                waiting += _imports(found[name])
-        return found
+                sources[name] = files.read(str(path)).decode(errors="surrogateescape")
+                waiting += _imports(sources[name])
+        return sources
 
     def _path(self, name: str, own: Path) -> Path | None:
         listed = next((Path(each) for each in self.listed if _ends(each, name)), None)
-        found = (each / name for each in (own, *map(Path, self.folders)))
-        return listed or next((each for each in found if each.is_file()), None)
+        candidates = (each / name for each in (own, *map(Path, self.folders)))
+        return listed or next((each for each in candidates if each.is_file()), None)
 
 
 def _imports(text: str) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _imports(text: str) -> Iterator[str]:
 
 
 def _ends(path: str, name: str) -> bool:
-    """Whether a file at that path can be meant by an import of that name."""
+    """Return True if an import of that name can mean a file at that path."""
     parts = Path(name).parts
     return _absolute(Path(path)).parts[-len(parts) :] == parts
 

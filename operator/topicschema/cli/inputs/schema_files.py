@@ -1,4 +1,4 @@
-"""The schemas that a command line names: what is in the files, or, of `.proto` files, what a client would send."""
+"""Schemas of a command line: the content of a file or, for `.proto` files, the schema that a client would send."""
 
 import re
 from argparse import Namespace
@@ -18,9 +18,9 @@ _RESOURCE: Final = re.compile(
 
 
 def kind_of(named: str | None, names: Sequence[str], option: str = "--type") -> SchemaType:
-    """The type that is asked for; where none is `named`, that of the files: PROTOBUF_NATIVE for `.proto`, else AVRO.
+    """Return the type `named`, or else that of the files: PROTOBUF_NATIVE for `.proto`, otherwise AVRO.
 
-    UsageError where sources are to be of another type.
+    Raises UsageError if sources should have another type.
     """
     source = next(filter(is_proto, names), None)
     if source is None:
@@ -31,24 +31,24 @@ def kind_of(named: str | None, names: Sequence[str], option: str = "--type") -> 
 
 
 def is_proto(name: str) -> bool:
-    """Whether the file has sources for protoc."""
+    """Return True if the file has sources for protoc."""
     return name.endswith(".proto")
 
 
 def is_manifest(name: str, content: bytes) -> bool:
-    """Whether the file has a Kubernetes resource, by its name or by how it begins: no schema begins like that."""
+    """Return True if the file has a Kubernetes resource, by its name or its beginning. No schema begins like that."""
     return PurePath(name).suffix in _MANIFESTS or _RESOURCE.match(content) is not None
 
 
 def read_all(kind: SchemaType, names: Sequence[str], options: Namespace) -> list[bytes]:
-    """The schema in each file, all of one type; UsageError where one cannot be read or compiled."""
+    """Return the schema in each file, all of one type. Raises UsageError if one cannot be read or compiled."""
     return read_each([kind] * len(names), names, options)
 
 
 def read_each(kinds: Sequence[SchemaType], names: Sequence[str], options: Namespace) -> list[bytes]:
-    """The schema in each file, each of its own type; UsageError where one cannot be read or compiled.
+    """Return the schema in each file, each of its own type. Raises UsageError if one cannot be read or compiled.
 
-    Where the command has a history, its files come first. A manifest is no schema's file.
+    If the command has a history, its files come first. A manifest is no schema's file.
     """
     texts = files.read_all(names)
     manifest = next((name for name, text in zip(names, texts, strict=True) if is_manifest(name, text)), None)
@@ -61,20 +61,20 @@ def read_each(kinds: Sequence[SchemaType], names: Sequence[str], options: Namesp
 def made_of(
     kinds: Sequence[SchemaType], names: Sequence[str], texts: Sequence[bytes], options: Namespace
 ) -> list[bytes]:
-    """The same of what was read already."""
-    given = vars(options)
+    """Return the schemas for texts that are already read."""
+    values = vars(options)
     are_sources = [_is_source(*each) for each in zip(kinds, names, texts, strict=True)]
     if not any(are_sources):
-        if any(given.get(each) for each in ("message", "history_message", "folders", "imported")):
+        if any(values.get(each) for each in ("message", "history_message", "folders", "imported")):
             raise UsageError("--message, --history-message, --import and -I are for .proto files")
         return list(texts)
-    from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
+    from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, only for .proto
 
     search = proto_files.Search(options.message, options.folders, options.imported)
-    earlier = replace(search, message=given.get("history_message") or options.message)
-    versions = len(given.get("history", ()))
-    called = next(filter(is_proto, names), "stdin.proto")  # standard input has the name of the file beside it
-    found: set[str] = set()
+    earlier = replace(search, message=values.get("history_message") or options.message)
+    versions = len(values.get("history", ()))
+    called = next(filter(is_proto, names), "stdin.proto")  # standard input gets the name of the file beside it
+    used: set[str] = set()
     made = []
     for number, (name, text, is_source) in enumerate(zip(names, texts, are_sources, strict=True)):
         if not is_source:
@@ -82,9 +82,9 @@ def made_of(
             continue
         own = earlier if number < versions else search
         compiled = own.compiled(called if name == STANDARD_INPUT else name, text)
-        found.update(compiled.files)
+        used.update(compiled.files)
         made.append(compiled.envelope)
-    search.demand_used(found)
+    search.demand_used(used)
     return made
 
 

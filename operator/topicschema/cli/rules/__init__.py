@@ -1,7 +1,7 @@
-"""The rules by which schemas are refused: what each means, what to do, and an example that it refuses and one it takes.
+"""Rules by which schemas are refused: the meaning, the remedy, and an example each of a refusal and an accepted schema.
 
-This is the one source: `topicschema explain` prints it, docs/rules.md is made of it (`make generate`), and the examples
-are tests. What the rules are is decided in `core`; their ids are stable.
+This is the one source: `topicschema explain` prints it, docs/rules.md is generated from it (`make generate`), and the
+examples are tests. `core` implements the rules. Their ids are stable.
 """
 
 from topicschema.cli.rules import (
@@ -39,10 +39,10 @@ CHAPTERS = (
 
 
 def every() -> tuple[Rule, ...]:
-    """All rules."""
+    """Return all rules."""
     return tuple(rule for chapter in CHAPTERS for rule in chapter.rules)
 
 
 def find(name: str) -> Rule | None:
-    """The rule of that id, in capital letters or not."""
+    """Return the rule with that id, in any case, or None."""
     return next((rule for rule in every() if rule.id == name.upper()), None)

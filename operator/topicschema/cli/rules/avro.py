@@ -1,4 +1,4 @@
-"""The rules of reading: what a reader cannot read of a writer. In the examples the candidate is the reader."""
+"""Rules of reading: writers that a reader cannot read. In the examples the candidate is the reader."""
 
 from topicschema.cli.rules.avro_oddities import ODDITIES
 from topicschema.cli.rules.rule import Chapter, Example, Rule

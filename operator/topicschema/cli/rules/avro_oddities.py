@@ -1,4 +1,4 @@
-"""The rules of reading that speak of records within themselves, of aliases, and of where Avro itself breaks down."""
+"""Rules of reading about recursive records, aliases, and failures of Avro itself."""
 
 from topicschema.cli.check.engine import Step
 from topicschema.cli.rules.rule import Example, Rule

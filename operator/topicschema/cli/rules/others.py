@@ -1,4 +1,4 @@
-"""The rules of strategies, of types without a text, of the policy, and of questions to the command line."""
+"""Rules of strategies, of types without a text, of the policy, and of requests to the command line."""
 
 from topicschema.cli.rules.rule import Chapter, Example, Rule
 from topicschema.core.compatibility import TOO_COMPLEX

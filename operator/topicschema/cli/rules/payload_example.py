@@ -1,4 +1,4 @@
-"""What an example of a payload's rule is made of."""
+"""Examples of the rules of payloads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from topicschema.cli.rules.rule import Example
 
 @dataclass(frozen=True, slots=True)
 class PayloadExample(Example):
-    """A payload, or a value to be written (as JSON), by the schema that is the candidate.
+    """A payload, or a value to be written (as JSON), with the candidate as its schema.
 
-    `earlier`, where it is there, is the version that an AVRO payload was written with.
+    `earlier`, if set, is the version that an AVRO payload was written with.
     """
 
     payload: bytes = b""
@@ -20,7 +20,7 @@ class PayloadExample(Example):
 
     @property
     def shown(self) -> Iterator[tuple[str, str]]:
-        """What stands below the terms, each text with its name."""
+        """Yield the texts below the terms, each with its name."""
         if self.earlier is not None:
             yield "written with", self.earlier
         if self.candidate:

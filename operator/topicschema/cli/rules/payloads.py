@@ -1,4 +1,4 @@
-"""The rules of payloads: why bytes are no message of a schema, or a value has no bytes (docs/payloads.md)."""
+"""Rules of payloads: bytes that are no message of a schema, and values that have no bytes (docs/payloads.md)."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.cli.rules.rule import Chapter, Rule
 from topicschema.core.schemas import SchemaType
 
-_ASK_PRODUCER: Final = "check the producer: it used another schema, or did not write the whole message."
+_CHECK_PRODUCER: Final = "check the producer: it used another schema, or did not write the whole message."
 _MEND: Final = "fix the value at that path."
 _ID: Final = "Ch4KB28ucHJvdG8iEwoFT3JkZXISCgoCaWQYASABKAM="
-"""The descriptors of a file o.proto, with a message Order that has an int64 `id` as its field 1."""
+"""Descriptors of a file o.proto, with a message Order that has an int64 `id` as its field 1."""
 _CHOICE: Final = "CjEKB28ucHJvdG8iJgoFT3JkZXISCwoBYRgBIAEoA0gAEgsKAWIYAiABKANIAEIDCgFj"
-"""Those of an Order with a oneof of two int64, `a` and `b`."""
+"""Descriptors of an Order with a oneof of two int64, `a` and `b`."""
 _PARSING_INFO: Final = '[{"number":1,"name":"n","type":"INT64","label":"OPTIONAL"}]'
 
 
@@ -46,14 +46,14 @@ _BYTES = (
     Rule(
         "TRUNCATED",
         "The payload ends before the value does.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('"long"', "80"),
         _avro('"long"', "02"),
     ),
     Rule(
         "TRAILING_BYTES",
         "Bytes follow the value. Java ignores them in AVRO, KEY_VALUE, INSTANT and LOCAL_DATE_TIME.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('"long"', "02 00"),
         _avro('"long"', "02"),
     ),
@@ -86,11 +86,11 @@ _BYTES = (
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\2"),
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\1"),
     ),
-    Rule("NEGATIVE_LENGTH", "A length is below zero.", _ASK_PRODUCER, _avro('"bytes"', "01"), _avro('"bytes"', "00")),
+    Rule("NEGATIVE_LENGTH", "A length is below zero.", _CHECK_PRODUCER, _avro('"bytes"', "01"), _avro('"bytes"', "00")),
     Rule(
         "VARINT_TOO_LONG",
         "A number has more bytes than its type allows: 5 for an int of Avro, 10 for all others.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('"int"', "ff ff ff ff ff 01"),
         _avro('"int"', "02"),
     ),
@@ -99,14 +99,14 @@ _AVRO = (
     Rule(
         "UNION_INDEX",
         "The union has no branch with that index.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('["null", "long"]', "04"),
         _avro('["null", "long"]', "00"),
     ),
     Rule(
         "ENUM_INDEX",
         "The enum has no symbol with that index.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "02"),
         _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "00"),
     ),
@@ -195,15 +195,15 @@ _JSON = (
     ),
 )
 _PROTOBUF = (
-    Rule("INVALID_FIELD_NUMBER", "A field has the number 0.", _ASK_PRODUCER, _native("00"), _native("08 01")),
+    Rule("INVALID_FIELD_NUMBER", "A field has the number 0.", _CHECK_PRODUCER, _native("00"), _native("08 01")),
     Rule(
         "INVALID_WIRE_TYPE",
         "A field has the wire type 6 or 7, which do not exist.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _native("0f"),
         _native("08 01"),
     ),
-    Rule("UNMATCHED_GROUP", "A group ends that did not begin.", _ASK_PRODUCER, _native("0c"), _native("08 01")),
+    Rule("UNMATCHED_GROUP", "A group ends that did not begin.", _CHECK_PRODUCER, _native("0c"), _native("08 01")),
     Rule(
         "WRONG_WIRE_TYPE",
         "A field has another wire type than its type. Java treats it as an unknown field.",

@@ -1,4 +1,4 @@
-"""Risks of PROTOBUF_NATIVE in enums. Those in messages stand in `protobuf_risks`."""
+"""Risks of PROTOBUF_NATIVE in enums. See `protobuf_risks` for those in messages."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ _RED_BLUE: Final = "RED = 0; BLUE = 1;"
 
 
 def _colours(values: str, syntax: str = "proto3") -> str:
-    """A file with an enum that an Order's field has."""
+    """Return a file with an enum and an Order with a field of it."""
     label = "optional " if syntax == "proto2" else ""
     return file(f"{label}Colour colour = 1;", f"enum Colour {{ {values} }}", syntax)
 

@@ -1,11 +1,11 @@
-"""The rules of PROTOBUF_NATIVE: its envelope, the descriptors in it, and what the broker compares."""
+"""Rules of PROTOBUF_NATIVE: its envelope, the descriptors in it, and the broker's comparison."""
 
 from typing import Final
 
 from topicschema.cli.rules.rule import Chapter, Example, Rule
 from topicschema.core.schemas import SchemaType
 
-# FileDescriptorSets, serialised: the file o.proto, mostly with an empty message Order.
+# FileDescriptorSets, serialized: the file o.proto, mostly with an empty message Order.
 _ORDER: Final = "ChIKB28ucHJvdG8iBwoFT3JkZXI="
 _ITEM: Final = "ChEKB28ucHJvdG8iBgoESXRlbQ=="
 _ORDER_WITH_ID: Final = "Ch4KB28ucHJvdG8iEwoFT3JkZXISCgoCaWQYASABKAM="

@@ -1,4 +1,4 @@
-"""How the rules on risks of PROTOBUF_NATIVE show themselves: small files, compiled first, one before the other."""
+"""Examples of the risks of PROTOBUF_NATIVE: small files, which are compiled first and checked one after the other."""
 
 from typing import Final
 
@@ -15,16 +15,16 @@ _ONE_LINE: Final = 58
 
 
 def file(fields: str, others: str = "", syntax: str = "proto3") -> str:
-    """A file whose message Order has the fields."""
+    """Return a file whose message Order has the fields."""
     body = f"message Order {{ {fields} }}" if len(fields) < _ONE_LINE else f"message Order {{\n  {fields}\n}}"
     return "\n".join(filter(None, (_HEADS[syntax], others, body)))
 
 
 def risk(name: str, meaning: str, advice: str, texts: tuple[str, str, str], strategy: str = "BACKWARD") -> Rule:
-    """A rule with version 0, a candidate that is refused after it, and one that passes."""
+    """Return a rule with version 0, a candidate that is refused after it, and one that is accepted."""
     earlier, refused, accepted = (each if each.startswith(_BEGINNINGS) else file(each) for each in texts)
-    return Rule(name, meaning, advice, _asked(refused, earlier, strategy), _asked(accepted, earlier, strategy))
+    return Rule(name, meaning, advice, _example(refused, earlier, strategy), _example(accepted, earlier, strategy))
 
 
-def _asked(candidate: str, earlier: str, strategy: str) -> Example:
+def _example(candidate: str, earlier: str, strategy: str) -> Example:
     return ProtoExample(candidate, earlier, strategy=Strategy(strategy), strictness=Strictness.STRICT)

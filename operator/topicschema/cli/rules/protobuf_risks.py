@@ -1,4 +1,4 @@
-"""Risks of PROTOBUF_NATIVE: what the broker lets pass, and consumers then lose or misread."""
+"""Risks of PROTOBUF_NATIVE: changes that the broker accepts, and that make consumers lose or misread messages."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The rules of PROTOBUF_NATIVE from `.proto` sources. What an envelope breaks stands in `protobuf_native`."""
+"""Rules of PROTOBUF_NATIVE from `.proto` sources. See `protobuf_native` for the rules of an envelope."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

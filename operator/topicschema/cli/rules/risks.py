@@ -1,4 +1,4 @@
-"""Risks: what the broker lets pass, and consumers then lose or misread."""
+"""Risks: changes that the broker accepts, and that make consumers lose or misread messages."""
 
 from typing import Final
 

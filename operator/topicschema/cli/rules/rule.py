@@ -1,4 +1,4 @@
-"""What a rule's explanation is made of."""
+"""Rules, their chapters and their examples."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from topicschema.core.strategies import Strategy
 class Example:
     """A question whose answer shows the rule: a candidate's text, and perhaps version 0 before it.
 
-    Texts are at most 76 columns wide. A lone surrogate stands for a byte that is not UTF-8.
+    Texts are at most 76 columns wide. A lone surrogate represents a byte that is not UTF-8.
     """
 
     candidate: str
@@ -24,7 +24,7 @@ class Example:
     strategy: Strategy = Strategy.BACKWARD
     constraints: Constraints = field(default_factory=Constraints)
     own_strategy: Strategy | None = None
-    """The topic's own strategy, where the example is about that."""
+    """The topic's own strategy, if the example is about that."""
     step: Step = Step.REGISTER
     properties: Mapping[str, str] = field(default_factory=dict)
     earlier_properties: Mapping[str, str] | None = None
@@ -33,7 +33,7 @@ class Example:
 
     @property
     def question(self) -> Question:
-        """The example as what a broker is asked."""
+        """The example as a question to a broker."""
         earlier = self.earlier_properties or self.properties
         history = () if self.earlier is None else (_info(self.earlier_type or self.type, self.earlier, earlier),)
         policy = Policy(self.strategy, self.strictness, BrokerProfile(self.line), constraints=self.constraints)
@@ -41,7 +41,7 @@ class Example:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What else belongs to the question, where it is not an AVRO schema under BACKWARD, given to a broker."""
+        """The other terms of the question, if it is not an AVRO schema under BACKWARD, given to a broker."""
         return tuple(self._terms())
 
     def _terms(self) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _info(kind: SchemaType, text: str, properties: Mapping[str, str]) -> SchemaI
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; `meaning` and `advice` are sentences, the examples texts or None where none can be shown."""
+    """One rule. `meaning` and `advice` are sentences. The examples are texts, or None if none can be shown."""
 
     id: str
     meaning: str
@@ -91,7 +91,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """Rules that belong together, and what is to be said of all of them."""
+    """Rules that belong together, with an introduction."""
 
     title: str
     rules: tuple[Rule, ...]

@@ -1,4 +1,4 @@
-"""The rules of parsing: Avro texts that are no schema."""
+"""Rules of parsing: Avro texts that are no schema."""
 
 from topicschema.cli.rules.rule import Chapter, Example, Rule
 from topicschema.core.schemas import SchemaType

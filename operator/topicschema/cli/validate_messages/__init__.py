@@ -1,1 +1,1 @@
-"""What validate-messages reads and prints: arguments, request, output."""
+"""Parts of validate-messages: arguments, request, output."""

@@ -1,4 +1,4 @@
-"""The options of `validate-messages`. Imports nothing that the command needs for its work."""
+"""Options of `validate-messages`. Imports nothing that the command needs for its work."""
 
 import argparse
 from typing import Final

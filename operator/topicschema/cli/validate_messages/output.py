@@ -1,4 +1,4 @@
-"""What `validate-messages` tells people: the verdict, what is wrong where, examples, who wrote what. And the bar."""
+"""Output of `validate-messages`: the verdict, the invalid places, examples, the writers, and a progress bar."""
 
 import os
 import time
@@ -13,11 +13,11 @@ _PLACES: Final = 20
 _WIDTH: Final = 30
 _TICK: Final = 0.2
 _USUAL: Final = 80
-"""Columns of a terminal that says that it has none."""
+"""Columns of a terminal that does not report its width."""
 
 
-def told(report: Row, *, writers: bool) -> Iterator[str]:
-    """The lines for a report's JSON."""
+def lines(report: Row, *, writers: bool) -> Iterator[str]:
+    """Yield the lines for a report's JSON."""
     messages, invalid = report["messages"], report["invalid"]
     verdict = "pass" if report["verdict"] == "Pass" else "do not pass"
     yield from wrapped(f"{messages:,} messages judged, {invalid:,} invalid: they {verdict}")
@@ -37,7 +37,7 @@ def told(report: Row, *, writers: bool) -> Iterator[str]:
 
 
 class Bar:
-    """A progress bar on a terminal; nothing elsewhere."""
+    """A progress bar on a terminal. It prints nothing elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -45,22 +45,22 @@ class Bar:
         self._next = 0.0
 
     def __call__(self, done: int, whole: int) -> None:
-        """Shows how many of about how many messages are done."""
+        """Show the number of messages that are done, of about `whole`."""
         if not self._is_shown or (time.monotonic() < self._next and done < whole):
             return
         self._next = time.monotonic() + _TICK
         share = min(1.0, done / whole) if whole else 1.0
         full = round(_WIDTH * share)
-        told = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} messages "
-        self._stream.write("\r" + told[: self._columns() - 1])
+        text = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} messages "
+        self._stream.write("\r" + text[: self._columns() - 1])
         self._stream.flush()
 
     def _columns(self) -> int:
-        """How wide the terminal is: of what goes on in a second row, only that one could be taken away."""
+        """Return the terminal's width. A bar on two rows could not be removed."""
         return os.get_terminal_size(self._stream.fileno()).columns or _USUAL
 
     def clear(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self._is_shown and self._next:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

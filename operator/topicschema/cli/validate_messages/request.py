@@ -1,4 +1,4 @@
-"""From the options of `validate-messages` to the question that a run is asked."""
+"""Conversion of the options of `validate-messages` to the request of a run."""
 
 import os
 from argparse import Namespace
@@ -26,12 +26,12 @@ from topicschema.validation.request import (
 )
 
 _SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
-"""Of the broker's admin API, and of where its clients connect."""
+"""URL schemes of the broker's admin API and of its service."""
 _PLAIN: Final = frozenset({*PRIMITIVES, SchemaType.BYTES, SchemaType.NONE})
 
 
 def question_of(options: Namespace) -> ValidationRequest:
-    """The question; UsageError where the options make none."""
+    """Return the request. Raises UsageError for invalid options."""
     is_topic = options.pulsar is not None
     _demand_names(options)
     candidate, history = _schemas(options)
@@ -56,7 +56,7 @@ def question_of(options: Namespace) -> ValidationRequest:
 
 
 def _demand_names(options: Namespace) -> None:
-    """UsageError where messages, broker or credentials have names that are none."""
+    """Raise UsageError for invalid names of messages, broker or credentials."""
     if options.pulsar is not None:
         _demand_broker(options)
     elif not all(options.messages):
@@ -82,19 +82,22 @@ def _demand_broker(options: Namespace) -> None:
 
 
 def _schemas(options: Namespace) -> tuple[SchemaInfo, list[SchemaInfo]]:
-    """The candidate, and the versions that messages were written with."""
-    found = check.history_and(options.schema, options, _PLAIN, "name the proposed schema with --schema FILE")
-    names = [*options.history, options.schema or found[-1].type.value]
+    """Return the candidate, and the versions that messages were written with."""
+    schemas = check.history_and(options.schema, options, _PLAIN, "name the proposed schema with --schema FILE")
+    names = [*options.history, options.schema or schemas[-1].type.value]
     line, last = PulsarLine(options.pulsar_version), len(options.history)
     *history, candidate = (
         payloads.usable(lambda: _stored(info, line, is_reader=number == last), name)  # noqa: B023  # called at once
-        for number, (info, name) in enumerate(zip(found, names, strict=True))
+        for number, (info, name) in enumerate(zip(schemas, names, strict=True))
     )
     return candidate, history
 
 
 def _stored(info: SchemaInfo, line: PulsarLine, *, is_reader: bool) -> SchemaInfo:
-    """The schema as a broker stores it; InvalidSchemaError where it is none. A writer's defaults are never read."""
+    """Return the schema as a broker stores it. Raises InvalidSchemaError if it is none.
+
+    Writers' defaults are not validated.
+    """
     stored = engine.as_stored(info)
     if stored.type not in _PLAIN:
         formats.parse(stored, line, validate_defaults=is_reader)
@@ -106,10 +109,10 @@ def _files(options: Namespace) -> FileSource:
     return FileSource(tuple(options.messages), form, _columns(options.column), options.written_with)
 
 
-def _columns(given: Sequence[str]) -> Columns:
+def _columns(texts: Sequence[str]) -> Columns:
     known = {each.name for each in fields(Columns)}
     named: dict[str, str] = {}
-    for each in given:
+    for each in texts:
         what, sign, name = each.partition("=")
         if not sign or what not in known or what in named:
             raise UsageError(f"--column {each!r}: write WHAT=NAME once, WHAT being one of {', '.join(sorted(known))}")

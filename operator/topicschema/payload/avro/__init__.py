@@ -1,8 +1,8 @@
 """Avro's binary encoding of a message, by a schema of core/formats/avro, to and from plain values (a generic record).
 
-A record is a dict, an enum's symbol a str, fixed and bytes are bytes, a union's value stands for itself, and a logical
-type's value is that of the type under it. Source: Apache Avro 1.11 specification, "Binary Encoding", and what Java's
-BinaryDecoder tolerates. Payloads that other programs encoded are taken as they are: this reads them, or says why not.
+A record is a dict, an enum's symbol a str, fixed and bytes are bytes. A union's value has no wrapper, and a logical
+type's value is that of the underlying type. Source: Apache Avro 1.11 specification, "Binary Encoding", and the
+tolerance of Java's BinaryDecoder. Payloads of other programs are read as they are, or refused with a reason.
 """
 
 from dataclasses import dataclass
@@ -18,29 +18,29 @@ __all__ = ["AvroCodec", "ResolvingCodec"]
 
 @dataclass(frozen=True, slots=True)
 class AvroCodec:
-    """The Codec of an AVRO schema, whose writer and reader are one."""
+    """Codec of an AVRO schema that is both writer and reader."""
 
     root: Node
 
-    def read(self, payload: bytes, found: list[Finding]) -> Any:
-        """The value."""
-        return reading.read(self.root, payload, found)
+    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+        """Return the value."""
+        return reading.read(self.root, payload, findings)
 
     def write(self, value: Any) -> bytes:
-        """The payload."""
+        """Return the payload."""
         return writing.write(self.root, value)
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvingCodec:
-    """The Codec of an AVRO schema for messages that were written with another version of it."""
+    """Codec of an AVRO schema for messages that were written with another version of it."""
 
     resolver: Resolver
 
-    def read(self, payload: bytes, found: list[Finding]) -> Any:
-        """The value by the reader's version."""
-        return self.resolver.read(payload, found)
+    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+        """Return the value by the reader's version."""
+        return self.resolver.read(payload, findings)
 
     def write(self, value: Any) -> bytes:
-        """The payload, by the reader's version."""
+        """Return the payload by the reader's version."""
         return writing.write(self.resolver.reader, value)

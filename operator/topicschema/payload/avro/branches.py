@@ -1,4 +1,4 @@
-"""Which branch of a union takes a plain value: the first that fits by the value's type, a record by its fields' too."""
+"""Choice of a union's branch for a value: the first that fits by the value's type, a record also by its fields."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -7,17 +7,17 @@ from typing import Any, Final
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload import numbers
 
-_LEVELS: Final = 2  # a value's type, and its fields': enough to tell records apart, and no search
+_LEVELS: Final = 2  # a value's type, and its fields': enough to distinguish records without a search
 
 
 def index_of(union: Union, value: Any) -> int | None:
-    """The branch's number, None where none fits; a long that would fit a double only is given to that."""
+    """Return the branch's number, or None if none fits. A long that only fits a double uses that."""
     exact = (index for index, branch in enumerate(union.branches) if _fits(branch, value, _LEVELS))
-    found = next(exact, None)
-    if found is None and isinstance(value, int) and not isinstance(value, bool):
+    first = next(exact, None)
+    if first is None and isinstance(value, int) and not isinstance(value, bool):
         kinds = [branch.kind if isinstance(branch, Primitive) else "" for branch in union.branches]
         return next((index for index, kind in enumerate(kinds) if kind in ("float", "double")), None)
-    return found
+    return first
 
 
 def _fits(node: Node, value: Any, levels: int) -> bool:
@@ -35,7 +35,7 @@ def _fits(node: Node, value: Any, levels: int) -> bool:
 
 
 def _holds(record: Record, value: dict[str, Any], levels: int) -> bool:
-    """Whether the value has the record's fields, and as far as is looked, of their types."""
+    """Return True if the value has the record's fields and, down to `levels`, of their types."""
     if len(value) != len(record.fields):
         return False
     return all(

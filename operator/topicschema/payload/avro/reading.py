@@ -1,6 +1,6 @@
-"""Avro's binary encoding, read: a value, or the byte and the field where it cannot be read.
+"""Reader of Avro's binary encoding: a value, or the byte and the field at which it cannot be read.
 
-What a Java reader passes over is a finding all the same: see `wire`, and bytes after the end.
+Faults that a Java reader tolerates are findings as well: those of `wire`, and trailing bytes.
 """
 
 from collections.abc import Mapping
@@ -16,38 +16,38 @@ from topicschema.payload.path import Entry, Path
 
 MAX_DEPTH: Final = 10_000  # of records, arrays and maps; Java's default stack ends before 1,000
 _HOLDER: Final = 2
-"""So many values a record, an array or a map counts for, besides those in it."""
+"""Values that a record, an array or a map counts for, besides those in it."""
 
 
-def read(root: Node, payload: bytes, found: list[Finding], *, cuts: bool = False) -> Any:
-    """The value; what Java tolerates is added to `found`, Unreadable for the rest.
+def read(root: Node, payload: bytes, findings: list[Finding], *, cuts: bool = False) -> Any:
+    """Return the value. Tolerated faults are added to `findings`; any other one raises Unreadable.
 
-    `cuts`: a number of too many bits loses them, as in Java, and is no reason to stop.
+    With `cuts`, a number loses excess bits, as in Java, and reading continues.
     """
-    reading = Reading(payload, found, cuts=cuts)
+    reading = Reading(payload, findings, cuts=cuts)
     return reading.all_of(reading.begin(root, None))
 
 
 class Reading(Wire):
-    """The reading of a payload by one schema."""
+    """Reading of a payload by one schema."""
 
     __slots__ = ("_depth", "_flat")
 
-    def __init__(self, payload: bytes, found: list[Finding], *, cuts: bool = False) -> None:
-        super().__init__(payload, found, cuts=cuts)
+    def __init__(self, payload: bytes, findings: list[Finding], *, cuts: bool = False) -> None:
+        super().__init__(payload, findings, cuts=cuts)
         self._depth = 0
         self._flat: dict[Record, bool] = {}
 
     def all_of(self, begun: Any) -> Any:
-        """The value that `begun` is or reads, with a finding where the payload has more."""
+        """Return the value that `begun` is or reads, with a finding if the payload has more bytes."""
         value = run(begun) if begun.__class__ is GeneratorType else begun
         if self.at < len(self.payload):
             message = trailing(self.payload, self.at, "the message")
-            self._found.append(tolerated("TRAILING_BYTES", message, self.at))
+            self._findings.append(tolerated("TRAILING_BYTES", message, self.at))
         return value
 
     def begin(self, node: Node, path: Path | None) -> Any:
-        """The value of `node` that begins here, or if it may hold many others, the step that reads them."""
+        """Return the value of `node` that begins here, or the step that reads it if it may hold many others."""
         start = self.at
         while node.__class__ is Union:
             node = self.branch(node, path)
@@ -65,8 +65,8 @@ class Reading(Wire):
         return value
 
     def branch(self, node: Node, path: Path | None) -> Node:
-        """The branch of a union that the index, which begins here, means."""
-        assert isinstance(node, Union)  # noqa: S101  # nothing else has branches
+        """Return the branch of a union that the index here selects."""
+        assert isinstance(node, Union)  # noqa: S101  # only a union has branches
         start = self.at
         index = self.long("a union's index", path, numbers.INT)
         if 0 <= index < len(node.branches):
@@ -75,7 +75,7 @@ class Reading(Wire):
         raise self.stop("UNION_INDEX", message, start, path)
 
     def enter(self, path: Path | None) -> None:
-        """One level deeper, as every record, array and map is."""
+        """Enter a record, an array or a map."""
         self._depth += 1
         self.spend(_HOLDER, path)
         if self._depth > MAX_DEPTH:
@@ -83,7 +83,7 @@ class Reading(Wire):
             raise self.stop("TOO_DEEP", message, self.at, path)
 
     def leave(self) -> None:
-        """Back from there."""
+        """Leave it."""
         self._depth -= 1
 
     def _record(self, node: Record, path: Path | None) -> Any:
@@ -143,11 +143,11 @@ class Reading(Wire):
         message = f"index {index}, but the enum has {len(node.symbols)} symbols, from index 0"
         raise self.stop("ENUM_INDEX", message, start, path)
 
-    # Functions, not bound methods: a reading that held itself would be left to the garbage collector.
+    # Functions, not bound methods: a reading that refers to itself would need the garbage collector.
     _HOLDERS: ClassVar[Mapping[type[Node], Any]] = {Record: _record, Array: _array, Map: _map}
 
 
 def _is_flat(field: Field) -> bool:
-    """Whether the field's values hold no others."""
+    """Return True if the field's values hold no others."""
     kinds = field.type.branches if isinstance(field.type, Union) else (field.type,)
     return not any(isinstance(each, Record | Array | Map) for each in kinds)

@@ -1,7 +1,7 @@
-"""The writer's version under the reader's names, as a consumer has it; and two versions on which Avro breaks down.
+"""The writer's version under the reader's names, and versions on which Avro itself fails.
 
 GenericDatumReader applies the reader's aliases, and then Resolver.resolve does so again (1.11), each time unless the
-two are equal by then; the broker's validator does it once. So what `a` was renamed to may be renamed once more.
+two are equal by then. The broker's validator does it once. So a new name may be renamed once more.
 """
 
 import sys
@@ -30,19 +30,15 @@ _BREAKS: Final = frozenset(
         Rule.RECURSIVE_RECORD_CRASHES_AVRO,
     }
 )
-"""Rules under which Avro throws before it has read a byte.
-
-With RECURSIVE_RECORD_CRASHES_AVRO the broker's comparison throws, and so does a reader at a message that comes to the
-hole in its grammar. It could read other messages, but the broker stores no version that has them read so.
-"""
+"""Rules under which Avro throws before it has read a byte."""
 
 
 def renamed(writer: Node, reader: Node, library: Library) -> Node:
-    """The writer's version as it is read; InvalidSchemaError where a name would be taken twice."""
-    wanted = fingerprint.fingerprint(SchemaType.AVRO, reader)
+    """Return the writer's version as the reader sees it. Raises InvalidSchemaError for a duplicate name."""
+    target = fingerprint.fingerprint(SchemaType.AVRO, reader)
     steps = Steps(sys.maxsize)
     for _ in range(_TIMES):
-        if fingerprint.fingerprint(SchemaType.AVRO, writer) == wanted:
+        if fingerprint.fingerprint(SchemaType.AVRO, writer) == target:
             break
         before = writer
         writer, faults = aliases.apply(writer, reader, library, steps)
@@ -52,9 +48,9 @@ def renamed(writer: Node, reader: Node, library: Library) -> Node:
     return writer
 
 
-def demand_no_break(found: Iterable[Mismatch]) -> None:
-    """InvalidSchemaError, with its rule, for the first on which Avro breaks down."""
-    for each in found:
+def demand_no_break(mismatches: Iterable[Mismatch]) -> None:
+    """Raise InvalidSchemaError, with its rule, for the first mismatch on which Avro fails."""
+    for each in mismatches:
         if each.rule in _BREAKS:
             message = each.message.replace("{reader}", "the reader's version").replace("{writer}", "the writer's")
             raise InvalidSchemaError(each.rule, message, Place(each.reader_path))

@@ -1,8 +1,8 @@
-"""An Avro message read with another version than it was written with, as Java's ResolvingDecoder (1.11) reads it.
+"""Avro messages read with another version than that of the writer, as Java's ResolvingDecoder (1.11) reads them.
 
-The writer's version says what the bytes are, the reader's what is made of them. What of it cannot be read is refused
-where a message has it (UNRESOLVABLE): two versions that do not go together in all may do for most messages.
-Which of a union's branches reads a value: Resolver.ReaderUnion, as core's `resolution` has it for the broker's verdict.
+The writer's version describes the bytes, the reader's version the value. A part that cannot be read is refused only if
+a message has it (UNRESOLVABLE): most messages may be readable although the versions are incompatible. Source of the
+choice of a union's branch: Resolver.ReaderUnion, like core's `resolution` for the broker's verdict.
 """
 
 import sys
@@ -36,14 +36,14 @@ _PROMOTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "bytes": frozenset({"string"}),
     }
 )
-"""Which kinds read another one's values too."""
-_KEPT: Final = frozenset({("int", "int"), ("int", "long"), ("long", "long")})
+"""Kinds whose readers also read values of other kinds."""
+_UNCHANGED: Final = frozenset({("int", "int"), ("int", "long"), ("long", "long")})
 
 
 class Resolver:
-    """Two versions, compared as far as messages ask for it; to be kept for many messages.
+    """Two versions, compared as far as messages need it, for any number of messages.
 
-    InvalidSchemaError, with the rule, where Avro's library breaks down on the two, whatever a message holds.
+    Raises InvalidSchemaError, with the rule, if Avro's library fails on the two versions for any message.
     """
 
     def __init__(self, writer: Node, reader: Node, library: Library) -> None:
@@ -59,38 +59,43 @@ class Resolver:
         self._resolution = Resolution(reader, library, Steps())
         self._is_compared = False
 
-    def read(self, payload: bytes, found: list[Finding]) -> Any:
-        """The value by the reader's version; what Java tolerates is added to `found`, Unreadable for the rest."""
-        reading = _Resolving(self, payload, found)
+    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+        """Return the value by the reader's version.
+
+        Tolerated faults are added to `findings`; others raise Unreadable.
+        """
+        reading = _Resolving(self, payload, findings)
         return reading.all_of(reading.resolved(self.writer, self.reader, None))
 
     def plan(self, writer: Record, reader: Record) -> "_Plan":
-        """How the fields of the two meet."""
+        """Return the plan for reading the writer's record as the reader's."""
         key = writer, reader
         if key not in self._plans:
-            wanted = {field.name: field for field in reader.fields}
-            met = tuple((each, wanted[each.name].type if each.name in wanted else None) for each in writer.fields)
+            reader_fields = {field.name: field for field in reader.fields}
+            met = tuple(
+                (each, reader_fields[each.name].type if each.name in reader_fields else None) for each in writer.fields
+            )
             written = {each.name for each in writer.fields}
             absent = tuple(each for each in reader.fields if each.name not in written)
-            self._plans[key] = _Plan(absent, met, tuple(wanted))
+            self._plans[key] = _Plan(absent, met, tuple(reader_fields))
         return self._plans[key]
 
     def is_readable(self, writer: Node, reader: Node) -> bool:
-        """Whether a value that holds no others can be read as the reader's type, whichever value it is."""
+        """Return True if every value of the writer's type, which holds no others, can be read as the reader's type."""
         key = writer, reader
         if key not in self._readable:
             self._readable[key] = _is_readable(writer, reader)
         return self._readable[key]
 
     def is_same(self, writer: Union, reader: Union) -> bool:
-        """Whether Avro takes two unions for one, and reads the writer's with the reader's branches."""
+        """Return True if Avro considers two unions equal, and reads the writer's with the reader's branches."""
         key = writer, reader
         if key not in self._same:
             self._same[key] = self._unions.holds(writer, reader)
         return self._same[key]
 
     def branch(self, writer: Node, reader: Union) -> Node | None:
-        """The reader's branch for a writer's value; None where there is none."""
+        """Return the reader's branch for a writer's value, or None."""
         key = writer, reader
         if key not in self._chosen:
             self._chosen[key] = self._choose(writer, reader)
@@ -105,11 +110,11 @@ class Resolver:
         if not isinstance(writer, Primitive):
             return alike[0] if alike else None
         kinds = [branch for branch in alike if isinstance(branch, Primitive)]
-        found = next((each for each in kinds if each.kind == writer.kind), None)
-        return found or next((each for each in kinds if each.kind in _PROMOTED.get(writer.kind, ())), None)
+        branch = next((each for each in kinds if each.kind == writer.kind), None)
+        return branch or next((each for each in kinds if each.kind in _PROMOTED.get(writer.kind, ())), None)
 
     def _structure(self, writer: Record, reader: Union) -> Record | None:
-        """A record, for its fields: as far as Avro looks when it comes by, and that is not into arrays and maps."""
+        """Return a record that fits by its fields. Like Avro, the search does not enter arrays and maps."""
         if not self._is_compared:
             self._is_compared = True
             self._resolution.resolve(self.writer, self.reader)
@@ -118,10 +123,10 @@ class Resolver:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a writer's record is read as a reader's.
+    """Plan for reading a writer's record as a reader's.
 
-    `absent` are the fields of the reader that are not written, `met` those written, each with the type it is read as,
-    None where it is skipped; `names` are the reader's.
+    `absent` are the reader's fields that are not written. `met` are the written ones, each with the type that it is
+    read as, or None if it is skipped. `names` are the reader's.
     """
 
     absent: tuple[Field, ...]
@@ -130,17 +135,17 @@ class _Plan:
 
 
 class _Resolving(Reading):
-    """The reading of one message."""
+    """Reading of one message."""
 
     __slots__ = ("_defaults", "_resolver")
 
-    def __init__(self, resolver: Resolver, payload: bytes, found: list[Finding]) -> None:
-        super().__init__(payload, found)
+    def __init__(self, resolver: Resolver, payload: bytes, findings: list[Finding]) -> None:
+        super().__init__(payload, findings)
         self._resolver = resolver
         self._defaults = Defaults()
 
     def resolved(self, writer: Node, reader: Node, path: Path | None) -> Any:
-        """The value that begins here, or the step that reads it."""
+        """Return the value that begins here, or the step that reads it."""
         start = self.at
         while isinstance(writer, Union):
             if isinstance(reader, Union) and self._resolver.is_same(writer, reader):
@@ -164,18 +169,20 @@ class _Resolving(Reading):
             self.spend_empty(path)
         plan = self._resolver.plan(writer, reader)
         read = self._put_in(plan, path)
-        for field, wanted in plan.met:
+        for field, reader_type in plan.met:
             below = path, field.name
-            value = self.begin(field.type, below) if wanted is None else self.resolved(field.type, wanted, below)
+            value = (
+                self.begin(field.type, below) if reader_type is None else self.resolved(field.type, reader_type, below)
+            )
             if value.__class__ is GeneratorType:
                 value = yield value
-            if wanted is not None:
+            if reader_type is not None:
                 read[field.name] = value
         self.leave()
         return {name: read[name] for name in plan.names}
 
     def _put_in(self, plan: _Plan, path: Path | None) -> dict[str, Any]:
-        """The defaults of the fields that were not written."""
+        """Return the defaults of the fields that were not written."""
         put: dict[str, Any] = {}
         for field in plan.absent:
             try:
@@ -226,18 +233,18 @@ class _Resolving(Reading):
             return reader.default
         return value
 
-    def _promoted(self, value: Any, written: str, wanted: str, path: Path | None) -> Any:
-        if written == wanted:
+    def _promoted(self, value: Any, written: str, target: str, path: Path | None) -> Any:
+        if written == target:
             return value
-        if wanted == "string":
+        if target == "string":
             content, malformed = text.decode(value)
             if malformed is not None:
                 where = self.at - len(value) + malformed
                 self.note("INVALID_UTF8", "these bytes are not UTF-8; Java reads U+FFFD in their place", where, path)
             return content
-        if wanted == "bytes":
+        if target == "bytes":
             return text.encode(value)
-        return numbers.nearest_float(value) if wanted == "float" else float(value) if wanted == "double" else value
+        return numbers.nearest_float(value) if target == "float" else float(value) if target == "double" else value
 
     def _misfit(self, writer: Node, reader: Node, start: int, path: Path | None) -> Unreadable:
         message = f"what was written as {_kind(writer)} cannot be read as this {_kind(reader)}"
@@ -246,19 +253,19 @@ class _Resolving(Reading):
     def _unresolvable(self, message: str, start: int, path: Path | None) -> Unreadable:
         return self.stop("UNRESOLVABLE", message, start, path)
 
-    # Functions, not bound methods: a reading that held itself would be left to the garbage collector.
+    # Functions, not bound methods: a reading that refers to itself would need the garbage collector.
     _RESOLVED: ClassVar[Mapping[type[Node], Any]] = {Record: _resolve_record, Array: _resolve_array, Map: _resolve_map}
 
 
 def _integers(writer: Node, reader: Node) -> str:
-    """The kind of both where they are integers and none is changed by reading it; else empty."""
+    """Return the kind of both if they are integers and reading changes none, otherwise ""."""
     if not isinstance(writer, Primitive) or not isinstance(reader, Primitive):
         return ""
-    return writer.kind if (writer.kind, reader.kind) in _KEPT else ""
+    return writer.kind if (writer.kind, reader.kind) in _UNCHANGED else ""
 
 
 def _is_readable(writer: Node, reader: Node) -> bool:
-    """Whether a value that holds no others can be read as the reader's type, whichever value it is."""
+    """Return True if every value of the writer's type, which holds no others, can be read as the reader's type."""
     if isinstance(writer, Primitive):
         return isinstance(reader, Primitive) and reader.kind in (writer.kind, *_PROMOTED.get(writer.kind, ()))
     if isinstance(writer, Fixed):

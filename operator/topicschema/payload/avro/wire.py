@@ -1,7 +1,7 @@
-"""Avro's wire: how far a payload has been read, and the numbers, texts and lengths that it is made of.
+"""Avro's wire format: the position in a payload, and its numbers, texts and lengths.
 
-What a Java reader passes over is a finding all the same: booleans other than 0 and 1, text that is not UTF-8, blocks of
-another length than they say. Not here: schemas, by which `reading` knows what comes next.
+Faults that a Java reader tolerates are findings as well: booleans other than 0 and 1, text that is not UTF-8, blocks of
+a wrong length. See `reading` for schemas.
 """
 
 import itertools
@@ -15,35 +15,35 @@ from topicschema.payload.finding import MAX_FINDINGS, Finding, Unreadable, count
 from topicschema.payload.path import Path, shown
 
 MAX_VALUES: Final = 1_000_000
-"""How many values a payload may have, integers in arrays not counted: a bound of this reader."""
-_EMPTY_VALUES: Final = 20_000  # that take no bytes, in any payload; and one more for each byte that it has
+"""Maximum number of values of a payload, without integers in arrays. It is a limit of this reader."""
+_EMPTY_VALUES: Final = 20_000  # values without bytes, in any payload; and one more for each byte that it has
 _MORE: Final = 0x80
 _VARINT: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
 _INTEGERS: Final[Mapping[str, tuple[int, range]]] = MappingProxyType(
     {"int": (5, numbers.INT), "long": (10, numbers.LONG)}
 )
 _SHORT: Final = tuple(bits >> 1 ^ -(bits & 1) for bits in range(_MORE))
-"""The integers of one byte, by that byte."""
+"""Integers of one byte, by that byte."""
 
 
 class Wire:
-    """A payload, and how far it has been read."""
+    """A payload and the position in it."""
 
-    __slots__ = ("_cuts", "_empty", "_found", "_left", "at", "payload")
+    __slots__ = ("_cuts", "_empty", "_findings", "_left", "at", "payload")
 
-    def __init__(self, payload: bytes, found: list[Finding], *, cuts: bool = False) -> None:
+    def __init__(self, payload: bytes, findings: list[Finding], *, cuts: bool = False) -> None:
         self.at = 0
         self.payload = payload
         self._cuts = cuts
-        self._found = found
+        self._findings = findings
         self._left = MAX_VALUES
         self._empty = _EMPTY_VALUES + len(payload)
 
     def read_null(self, path: Path | None) -> None:
-        """Null, which takes no bytes."""
+        """Read null, which takes no bytes."""
 
     def read_boolean(self, path: Path | None) -> bool:
-        """A boolean; Java reads any byte but 1 as false."""
+        """Read a boolean. Java reads any byte but 1 as false."""
         start = self.at
         byte = self.take(1, "a boolean", path)[0]
         if byte > 1:
@@ -51,23 +51,23 @@ class Wire:
         return byte == 1
 
     def read_int(self, path: Path | None) -> int:
-        """An int."""
+        """Read an int."""
         return self.long("an int", path, numbers.INT)
 
     def read_long(self, path: Path | None) -> int:
-        """A long."""
+        """Read a long."""
         return self.long("a long", path)
 
     def read_float(self, path: Path | None) -> float:
-        """A float."""
+        """Read a float."""
         return numbers.float_of(int.from_bytes(self.take(4, "a float", path), "little"))
 
     def read_double(self, path: Path | None) -> float:
-        """A double."""
+        """Read a double."""
         return numbers.double_of(int.from_bytes(self.take(8, "a double", path), "little"))
 
     def read_bytes(self, path: Path | None) -> bytes:
-        """Bytes, after their length."""
+        """Read bytes after their length."""
         start = self.at
         length = self.long("a length", path)
         if length < 0:
@@ -75,7 +75,7 @@ class Wire:
         return self.take(length, "the content", path)
 
     def read_string(self, path: Path | None) -> str:
-        """Text; malformed bytes become U+FFFD."""
+        """Read text. Malformed bytes become U+FFFD."""
         content = self.read_bytes(path)
         try:
             return content.decode()
@@ -85,7 +85,7 @@ class Wire:
             return text.decode(content)[0]
 
     def long(self, what: str, path: Path | None, allowed: range = numbers.LONG) -> int:
-        """A zigzag variable-length integer; Java cuts off the bits that are too many, here they are refused."""
+        """Read a zigzag variable-length integer. Java cuts off excess bits; here they are refused."""
         start = at = self.at
         if start < len(self.payload) and self.payload[start] < _MORE:
             self.at += 1
@@ -109,7 +109,7 @@ class Wire:
         return value
 
     def integers(self, kind: str, count: int) -> list[int]:
-        """The next integers of an array, as many as stand there rightly; none where `kind` is another."""
+        """Read the next integers of an array, as many as are valid. Return none if `kind` is another."""
         if kind not in _INTEGERS:
             return []
         short = self.payload[self.at : self.at + count]
@@ -128,7 +128,7 @@ class Wire:
         return found
 
     def take(self, size: int, what: str, path: Path | None) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         start, end = self.at, self.at + size
         if end > len(self.payload):
             message = f"{what} takes {counted(size)}, {len(self.payload) - start} left"
@@ -137,19 +137,19 @@ class Wire:
         return self.payload[start:end]
 
     def note(self, rule: str, message: str, offset: int, path: Path | None) -> None:
-        """Adds what is wrong, though Java reads on."""
-        if len(self._found) < MAX_FINDINGS:
-            self._found.append(tolerated(rule, message, offset, shown(path)))
+        """Add a finding on which Java reads on."""
+        if len(self._findings) < MAX_FINDINGS:
+            self._findings.append(tolerated(rule, message, offset, shown(path)))
 
     def spend(self, values: int, path: Path | None) -> None:
-        """Counts values; who claims very many is stopped before they fill the memory."""
+        """Count values. A payload with very many is stopped before they fill the memory."""
         self._left -= values
         if self._left < 0:
             message = f"the payload has more than {MAX_VALUES:,} values, more than are read at once"
             raise self.stop("TOO_MANY_VALUES", message, self.at, path)
 
     def spend_empty(self, path: Path | None) -> None:
-        """Counts a value that takes no bytes; a few bytes may claim any number of them."""
+        """Count a value that takes no bytes, because a few bytes may claim any number of them."""
         self._empty -= 1
         if self._empty < 0:
             message = "more values are claimed than the payload has bytes for; this one would fill all memory"
@@ -161,12 +161,12 @@ class Wire:
         return self.stop("VARINT_TOO_LONG", f"{what} takes {longest} bytes at most, these go on", self.at, path)
 
     def stop(self, rule: str, message: str, offset: int, path: Path | None) -> Unreadable:
-        """What ends the reading at a byte."""
+        """Return the error that ends the reading at a byte."""
         return unreadable(rule, message, offset, shown(path))
 
 
 class Block:
-    """The head of a block of items: how many they are, 0 after the last block, and what they take if that is said."""
+    """Head of a block of items: their number, 0 after the last block, and their size if it is stated."""
 
     __slots__ = ("_end", "_start", "count")
 
@@ -180,9 +180,12 @@ class Block:
             self._end = wire.at + size
 
     def end(self, wire: Wire, path: Path | None) -> None:
-        """Notes a size that was not kept: who skips the block goes astray, who reads it does not notice."""
+        """Add a finding for a wrong size.
+
+        A reader that skips the block would be misled, one that reads it would not.
+        """
         if self._end is not None and self._end != wire.at:
-            message = f"the block says that it ends at byte {self._end}, it ends at byte {wire.at}"
+            message = f"by its size the block ends at byte {self._end}, but it ends at byte {wire.at}"
             wire.note("BLOCK_SIZE", message, self._start, path)
 
 
@@ -198,4 +201,4 @@ PRIMITIVES: Final[Mapping[str, Callable[[Wire, Path | None], Any]]] = MappingPro
         "string": Wire.read_string,
     }
 )
-"""What reads a value of a primitive kind."""
+"""Readers of the primitive kinds."""

@@ -1,6 +1,6 @@
-"""Avro's binary encoding, written as Java's BinaryEncoder does: one block for all items, no sizes of blocks.
+"""Writer of Avro's binary encoding, like Java's BinaryEncoder: one block for all items, without sizes of blocks.
 
-fastavro does not serve: it writes true, 1.5 and 2^40 as an int, drops members that are no fields, and names no path.
+fastavro is not used: it writes true, 1.5 and 2^40 as an int, drops unknown fields, and reports no path.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,14 +18,14 @@ from topicschema.payload.primitives import checked, real
 
 
 def write(root: Node, value: Any) -> bytes:
-    """The payload; InvalidPayloadError with the path of the first value that does not fit."""
+    """Return the payload. Raises InvalidPayloadError with the path of the first value that does not fit."""
     out = _Out()
     run(_write(out, root, value, None))
     return bytes(out)
 
 
 class _Out(bytearray):
-    """What is written, and how deep in the value the writing is."""
+    """Output, and the current depth in the value."""
 
     depth = 0
 
@@ -71,7 +71,7 @@ def _write_record(out: _Out, node: Record, value: Any, path: Path | None) -> Ste
 
 
 def _write_items(out: _Out, count: int, items: Iterable[tuple[bytes, Node, Any, Path]]) -> Step[None]:
-    """Items with what stands before each."""
+    """Write items, each after its prefix."""
     if count:
         out += _varint(count)
     for head, node, value, path in items:

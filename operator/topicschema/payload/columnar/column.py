@@ -1,4 +1,4 @@
-"""Many payloads as one piece of memory: how the validators take them. Where they come from is told elsewhere."""
+"""Column: many payloads in one piece of memory, the input of the validators."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """Payloads that lie in one piece of memory; payload i is `values[starts[i]:ends[i]]`.
+    """Payloads in one piece of memory. Payload i is `values[starts[i]:ends[i]]`.
 
-    `values` may be an Arrow buffer itself, and hold more than the payloads. `nulls` has True where a message has no
-    payload at all (a tombstone); None where all have one.
+    `values` may be an Arrow buffer itself, and hold more than the payloads. `nulls` is True for a message without a
+    payload (a tombstone), or None if there is none.
     """
 
     values: Bytes
@@ -29,7 +29,7 @@ class Column:
 
     @classmethod
     def of(cls, payloads: Sequence[bytes | None]) -> "Column":
-        """The column of single payloads; None is null."""
+        """Return the column of single payloads. None is null."""
         lengths = [0 if each is None else len(each) for each in payloads]
         offsets = np.zeros(len(payloads) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -39,12 +39,12 @@ class Column:
 
     @classmethod
     def between(cls, values: Bytes, offsets: Offsets, nulls: Flags | None = None) -> "Column":
-        """The column of payloads one after the other: payload i ends at `offsets[i + 1]`, where the next begins."""
+        """Return the column of adjacent payloads. Payload i ends at `offsets[i + 1]`, where the next begins."""
         return cls(values, offsets[:-1], offsets[1:], nulls)
 
     @property
     def checked(self) -> "Column":
-        """The same, as compiled loops take it; ValueError where payloads do not lie in the values."""
+        """Return the column in the form for compiled loops. Raises ValueError if payloads are outside of the values."""
         starts, ends = (np.ascontiguousarray(each, np.int64) for each in (self.starts, self.ends))
         nulls = starts if self.nulls is None else self.nulls
         if starts.ndim != 1 or not starts.shape == ends.shape == nulls.shape:
@@ -56,26 +56,26 @@ class Column:
 
     @property
     def lengths(self) -> Offsets:
-        """How many bytes each payload has."""
+        """Return the number of bytes of each payload."""
         return self.ends - self.starts
 
     def only(self, rows: Rows) -> "Column":
-        """Some of the payloads, by indexes, flags or a slice; nothing of them is copied."""
+        """Return some of the payloads, by indexes, flags or a slice, without a copy."""
         return Column(self.values, self.starts[rows], self.ends[rows], None if self.nulls is None else self.nulls[rows])
 
     def __len__(self) -> int:
-        """How many payloads."""
+        """Return the number of payloads."""
         return len(self.starts)
 
     def __getitem__(self, index: int) -> bytes | None:
-        """A payload's bytes, None for null."""
+        """Return a payload's bytes, None for null."""
         if self.nulls is not None and self.nulls[index]:
             return None
         return self.values[self.starts[index] : self.ends[index]].tobytes()
 
 
 def unwritable(array: NDArray[_Number]) -> NDArray[_Number]:
-    """The same, not to be written: Arrow's buffers are so, and a loop over a column is compiled for one sort."""
-    seen = np.ascontiguousarray(array).view()
-    seen.flags.writeable = False
-    return seen
+    """Return a read-only view. Arrow's buffers are read-only, and a loop is compiled for one kind of array."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

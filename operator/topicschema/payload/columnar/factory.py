@@ -1,4 +1,4 @@
-"""Which validator has which type of schema."""
+"""Factory of the validator for a schema type."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -23,7 +23,7 @@ REASONS: Final = frozenset({TYPE_CHANGED, ENCODING_CHANGED, UNKNOWN_WRITER_VERSI
 
 
 def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
-    """As `validators.validator_for`."""
+    """Return the validator. See `columnar.validator_for`."""
     if reader.type in _OPAQUE:
         return PrefilteredValidator({}, anything, lambda _: None)
     return _of(formats.parse(reader, line, validate_defaults=False), writer, line)
@@ -48,7 +48,7 @@ def _struct(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Vali
         return make(reader, None)
     try:
         return make(reader, formats.parse(writer, line, validate_defaults=False))
-    except InvalidSchemaError:  # which Avro's readers alone ask for: all others read on
+    except InvalidSchemaError:  # only Avro's readers need the writer's schema, all others continue without
         return ConstantFailure(INVALID_WRITER_SCHEMA) if reader.info.type is SchemaType.AVRO else make(reader, None)
 
 
@@ -61,8 +61,8 @@ def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -
     try:
         written = decode(writer)
     except InvalidSchemaError:
-        is_asked_for = SchemaType.AVRO in (reader.key.info.type, reader.value.info.type)
-        return NullPassThrough(ConstantFailure(INVALID_WRITER_SCHEMA)) if is_asked_for else _pair(reader, None, line)
+        is_needed = SchemaType.AVRO in (reader.key.info.type, reader.value.info.type)
+        return NullPassThrough(ConstantFailure(INVALID_WRITER_SCHEMA)) if is_needed else _pair(reader, None, line)
     if written.encoding is not encoding:
         return NullPassThrough(ConstantFailure(ENCODING_CHANGED))
     return _joined(_of(reader.key, written.key.info, line), _of(reader.value, written.value.info, line), encoding)
@@ -74,7 +74,7 @@ def _joined(key: Validator, value: Validator, encoding: Encoding) -> Validator:
 
 
 def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Validator:
-    from topicschema.payload.columnar.avro import ProgramValidator, compile_program  # noqa: PLC0415  # numba takes its time
+    from topicschema.payload.columnar.avro import ProgramValidator, compile_program  # noqa: PLC0415  # numba is slow
 
     return (
         ConstantFailure(UNKNOWN_WRITER_VERSION) if writer is None else ProgramValidator(compile_program(reader, writer))

@@ -1,4 +1,4 @@
-"""Judges a KEY_VALUE: its key and its value by validators of their own. payload/key_value has the rules."""
+"""Validator of KEY_VALUE, with a validator each for key and value. See payload/key_value for the rules."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ REASONS: Final[Reasons] = {"TRUNCATED": False, "NEGATIVE_LENGTH": False, "TRAILI
 
 
 class KeyValueValidator(BaseValidator):
-    """Judges INLINE or SEPARATED pairs; a part that is null fits. The validators of the parts must take null."""
+    """Validator of INLINE or SEPARATED pairs. A null part fits. The validators of the parts must accept null."""
 
     def __init__(self, key: Validator, value: Validator, encoding: Encoding) -> None:
         self._parts = {Side.KEY: key, Side.VALUE: value}
@@ -25,7 +25,10 @@ class KeyValueValidator(BaseValidator):
         super().__init__(_joined(REASONS if self._is_inline else {}, self._parts))
 
     def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """The verdicts; what is wrong with the key comes first. Without `keys` those of SEPARATED pairs are null."""
+        """Return the verdicts.
+
+        The key's fault precedes the value's. Without `keys` those of SEPARATED pairs are null.
+        """
         builder = VerdictBuilder(len(payloads))
         lost: dict[int, int] = {}
         if self._is_inline:
@@ -52,7 +55,7 @@ class KeyValueValidator(BaseValidator):
         builder.put(over.rows, self._reasons.number("TRAILING_BYTES"), 0, over.ends - begins[over.rows])
 
     def _cut(self, side: Side, payloads: Column, before: "_Pieces", builder: VerdictBuilder) -> "_Pieces":
-        """The parts that come after those before; what cannot be cut is put on the builder."""
+        """Return the parts after those before. Parts that cannot be separated are set in the builder."""
         path = self._paths.number(f"$.{side}")
         truncated, negative = self._reasons.number("TRUNCATED"), self._reasons.number("NEGATIVE_LENGTH")
         begins = payloads.starts
@@ -70,10 +73,10 @@ class KeyValueValidator(BaseValidator):
         return _Pieces(rows, starts, starts + np.maximum(lengths, 0), lengths == _NULL).only(~below & ~beyond)
 
     def _judge_part(
-        self, side: Side, column: Column, rows: Offsets, begins: Offsets, told: tuple[VerdictBuilder, dict[int, int]]
+        self, side: Side, column: Column, rows: Offsets, begins: Offsets, output: tuple[VerdictBuilder, dict[int, int]]
     ) -> None:
-        """Judges the parts of the messages in `rows`, which begin at those bytes of their payloads."""
-        builder, lost = told
+        """Validate the parts of the messages in `rows`, which begin at those bytes of their payloads."""
+        builder, lost = output
         validator = self._parts[side]
         verdicts = validator.validate(column)
         wrong = np.flatnonzero((verdicts.reasons != 0) & builder.fits(rows))
@@ -91,22 +94,22 @@ class KeyValueValidator(BaseValidator):
 
 
 class _Pieces(NamedTuple):
-    """A part of some messages: which, where it begins and ends in the column's bytes, and where it is null."""
+    """A part of some messages: their rows, its start and end in the column's bytes, and its nulls."""
 
     rows: Offsets
     starts: Offsets
     ends: Offsets
     nulls: Flags
 
-    def only(self, kept: Flags) -> "_Pieces":
-        """Those of the pieces."""
-        return _Pieces(self.rows[kept], self.starts[kept], self.ends[kept], self.nulls[kept])
+    def only(self, flags: Flags) -> "_Pieces":
+        """Return some of the pieces."""
+        return _Pieces(self.rows[flags], self.starts[flags], self.ends[flags], self.nulls[flags])
 
 
 def _joined(own: Reasons, parts: Mapping[Side, Validator]) -> Reasons:
-    """All reasons; Java reads on over one where it does so wherever that comes from."""
-    found = dict(own)
+    """Return all reasons. One is tolerated if Java tolerates it in every part."""
+    reasons = dict(own)
     for validator in parts.values():
         for reason in validator.reasons[1:]:
-            found[reason] = found.get(reason, True) and reason in validator.tolerated
-    return found
+            reasons[reason] = reasons.get(reason, True) and reason in validator.tolerated
+    return reasons

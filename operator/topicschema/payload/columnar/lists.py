@@ -1,4 +1,4 @@
-"""The lists that verdicts point into: reasons, paths, losses. They grow, and what they held keeps its index."""
+"""Lists that verdicts refer to: reasons, paths, losses. They grow, and an entry retains its index."""
 
 import re
 from collections.abc import Hashable, Iterable
@@ -12,7 +12,7 @@ Entry = TypeVar("Entry", bound=Hashable)
 
 
 class InternTable(Generic[Entry]):
-    """Entries and their indexes; `beyond` stands for all that come after the first `most`."""
+    """Entries and their indexes. `beyond` represents all entries after the first `most`."""
 
     __slots__ = ("_beyond", "_most", "_numbers", "listed")
 
@@ -23,10 +23,10 @@ class InternTable(Generic[Entry]):
         self._most = most
 
     def number(self, entry: Entry) -> int:
-        """The entry's index; it is put in if it is new."""
-        found = self._numbers.get(entry)
-        if found is not None:
-            return found
+        """Return the entry's index. A new entry is added."""
+        index = self._numbers.get(entry)
+        if index is not None:
+            return index
         if len(self.listed) >= self._most and entry != self._beyond:
             return self.number(self._beyond)
         self._numbers[entry] = len(self.listed)
@@ -35,10 +35,10 @@ class InternTable(Generic[Entry]):
 
 
 def paths() -> InternTable[str]:
-    """A validator's list of paths."""
+    """Return a validator's list of paths."""
     return InternTable(["$"], ELSEWHERE)
 
 
 def in_schema(path: str) -> str:
-    """A finding's path without the numbers of items and entries: `$.lines[2].price` is `$.lines[].price`."""
-    return _NUMBERED.sub(lambda found: found.group()[0] + found.group()[-1], path)
+    """Return a finding's path without indexes of items and entries: `$.lines[2].price` is `$.lines[].price`."""
+    return _NUMBERED.sub(lambda match: match.group()[0] + match.group()[-1], path)

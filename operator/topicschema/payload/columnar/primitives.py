@@ -1,4 +1,4 @@
-"""Judges primitives: by length, by the limits of some, a STRING by its bytes. payload/primitives has the rules."""
+"""Validators of primitives: by length, by the limits of some, a STRING by its bytes. See payload/primitives."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -22,19 +22,19 @@ _LONG: Final = 8
 
 
 def validator_for(info: SchemaInfo) -> Validator:
-    """The validator of a primitive type; InvalidSchemaError as `primitives.codec`."""
+    """Return the validator of a primitive type. Raises InvalidSchemaError like `primitives.codec`."""
     codec = primitives.codec(info)
     fitting = _texts(info) if info.type is SchemaType.STRING else _FITTING[info.type]
-    return PrefilteredValidator(REASONS[info.type], fitting, partial(_look, codec))
+    return PrefilteredValidator(REASONS[info.type], fitting, partial(_examine, codec))
 
 
-def _look(codec: Codec, payload: bytes) -> FirstFinding | None:
-    found: list[Finding] = []
+def _examine(codec: Codec, payload: bytes) -> FirstFinding | None:
+    findings: list[Finding] = []
     try:
-        codec.read(payload, found)
+        codec.read(payload, findings)
     except Unreadable as stop:
-        found.append(stop.finding)
-    return FirstFinding.first(found)
+        findings.append(stop.finding)
+    return FirstFinding.first(findings)
 
 
 def _sized(size: int, payloads: Column) -> Flags:
@@ -49,14 +49,14 @@ def _boolean(payloads: Column) -> Flags:
 
 
 def _within(size: int, limits: tuple[range, ...], payloads: Column) -> Flags:
-    """Whether a payload of `size` bytes has longs within their limits, one after the other."""
+    """Return a flag for each payload of `size` bytes whose consecutive longs are within their limits."""
     fits = _sized(size, payloads)
     starts = payloads.starts[fits]
-    kept = np.ones(len(starts), np.bool_)
+    is_within = np.ones(len(starts), np.bool_)
     for index, limit in enumerate(limits):
         numbers = integers(payloads, starts + index * _LONG, _LONG)
-        kept &= (numbers >= limit.start) & (numbers < limit.stop)
-    fits[fits] = kept
+        is_within &= (numbers >= limit.start) & (numbers < limit.stop)
+    fits[fits] = is_within
     return fits
 
 
@@ -70,7 +70,7 @@ def _instant(payloads: Column) -> Flags:
 
 
 def integers(payloads: Column, starts: Offsets, size: int) -> NDArray[np.int64]:
-    """The numbers of `size` bytes that begin there, the highest byte first."""
+    """Return the numbers of `size` bytes at the positions `starts`, the highest byte first."""
     cut = payloads.values[starts[:, None] + np.arange(size)]
     numbers: NDArray[np.int64] = np.ascontiguousarray(cut).view(f">i{size}")[:, 0].astype(np.int64)
     return numbers
@@ -89,7 +89,7 @@ def _decoded(charset: str, payloads: Column) -> Flags:
 
 
 def _odd(charset: str, payloads: Column) -> Flags:
-    """Which payloads have a byte that is not ASCII, so that they may be wrong."""
+    """Return a flag for each payload with a byte that is not ASCII, so that it may be invalid."""
     if charset not in ("utf-8", "ascii"):
         return payloads.lengths > 0
     first, last = payloads.starts.min(initial=len(payloads.values)), payloads.ends.max(initial=0)

@@ -1,4 +1,4 @@
-"""What a validator says of a column of payloads, and what a validator is."""
+"""Verdicts on a column of payloads, and the interface of validators."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from topicschema.payload.columnar.column import Column
 
 MAX_PATHS: Final = 1_000
-"""How many paths a validator tells apart that finds them while it validators; what comes after them is `ELSEWHERE`."""
+"""Maximum number of paths that a validator distinguishes. Later ones are `ELSEWHERE`."""
 
 ELSEWHERE: Final = "$…"
 
 
 class Loss(NamedTuple):
-    """What a reader does not get of what a message has, though it can read it.
+    """A part of a message that a reader does not get, though it can read the message.
 
     `kind` is FIELD_DROPPED, PRECISION_LOST, SYMBOL_REPLACED or another one of docs/validation-reasons.md.
     """
@@ -27,11 +27,13 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """The first error of each payload of a column, in the order of reading, tolerated or not.
+    """The first fault of each payload of a column, in the order of reading, tolerated or not.
 
-    `reasons` index the validator's reasons, 0 where the payload fits; `paths` its paths, 0 (`$`) where it fits;
-    `offsets` are bytes of the payload, from 0, -1 where it fits. `losses` counts for each of the validator's losses
-    the messages that have it, of those alone that fit (of a KEY_VALUE, whose part fits).
+    `reasons` index the validator's reasons, 0 if the payload fits. `paths` index its paths, 0 (`$`) if it fits.
+    `offsets` are bytes of the payload, from 0, or -1 if it fits.
+
+    `losses` counts, for each of the validator's losses, the fitting messages that have it (of a KEY_VALUE, those whose
+    part fits).
     """
 
     reasons: NDArray[np.int16]
@@ -41,29 +43,30 @@ class Verdicts:
 
 
 class Validator(Protocol):
-    """Judges the payloads of one writer by one reader; for many columns, and one thread at a time.
+    """Validator of the payloads of one writer for one reader, for many columns in one thread.
 
-    `reasons[0]` is "" and `paths[0]` is `$`. A path leads through the schema's fields, `$.lines[].price`: of an array's
-    item or a map's entry (`{}`) its number is not told, as figures are counted by path. The three lists may grow while
-    a column is judged (never beyond MAX_PATHS), so they are read after it; what they held keeps its index.
-    `tolerated` are the reasons over which a Java consumer always reads on, and findings all the same.
+    `reasons[0]` is "" and `paths[0]` is `$`. A path leads through the schema's fields, `$.lines[].price`, without the
+    number of an array's item or a map's entry (`{}`), because figures are counted by path. The three lists may grow
+    during a validation (never beyond MAX_PATHS). Read them after it; an entry retains its index.
+
+    `tolerated` are reasons that a Java consumer always tolerates. They are findings all the same.
     """
 
     @property
     def reasons(self) -> Sequence[str]:
-        """What may be wrong: rules of docs/validation-reasons.md."""
+        """The reasons: rules of docs/validation-reasons.md."""
 
     @property
     def paths(self) -> Sequence[str]:
-        """Where."""
+        """The paths."""
 
     @property
     def losses(self) -> Sequence[Loss]:
-        """What may get lost."""
+        """The losses."""
 
     @property
     def tolerated(self) -> frozenset[str]:
-        """The reasons over which a Java consumer reads on."""
+        """The reasons that a Java consumer tolerates."""
 
     def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """The verdicts; for any bytes there are some. `keys` are those of a KEY_VALUE that is SEPARATED."""
+        """Return the verdicts, for any bytes. `keys` are those of a SEPARATED KEY_VALUE."""

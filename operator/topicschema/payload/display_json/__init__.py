@@ -1,8 +1,8 @@
-"""Values as JSON that a person reads and writes, by any schema, and back: `topicschema decode` and `encode`.
+"""Values as JSON for people, by any schema, and back: `topicschema decode` and `encode`.
 
-It is not how the type JSON encodes payloads (that is plain_json), though it agrees with it: bytes are base64, NaN and
-the infinities are texts, a union's value stands for itself. Numbers are numbers, however large: JSON has no limit, some
-of its readers do. Points in time are ISO 8601, as java.time writes them. Values go in and come out; no text.
+It is not the encoding of payloads of type JSON (see `payload.json`), but agrees with it. Bytes are base64, NaN and the
+infinities are texts, a union's value has no wrapper. Numbers may be of any size, though some readers of JSON have
+limits. Points in time are ISO 8601, as java.time writes them. Input and output are values, not text.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,10 @@ __all__ = ["of_json", "to_json"]
 
 
 def to_json(schema: Schema, value: Any) -> Any:
-    """The JSON of a value that `decode` gave; InvalidPayloadError TOO_DEEP where it is nested deeper than JSON goes."""
+    """Return the JSON of a decoded value.
+
+    Raises InvalidPayloadError TOO_DEEP if it is nested deeper than JSON allows.
+    """
     if value is None:
         return None
     if schema.info.type is SchemaType.KEY_VALUE:
@@ -29,7 +32,7 @@ def to_json(schema: Schema, value: Any) -> Any:
 
 
 def of_json(schema: Schema, value: Any) -> Any:
-    """The value that `encode` takes; InvalidPayloadError with the path of the first that is none of the schema's."""
+    """Return the value for `encode`. Raises InvalidPayloadError with the path of the first value that does not fit."""
     if value is None:
         return None
     if schema.info.type is not SchemaType.KEY_VALUE:
@@ -55,8 +58,8 @@ def _form(schema: Schema) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
 
 
 def _native(schema: Any, value: Any, *, inwards: bool) -> Any:
-    # Imported here: google.protobuf takes a third of the time in which the command line starts.
-    from topicschema.payload.display_json import protobuf  # noqa: PLC0415  # as it says above
+    # Imported here: importing google.protobuf takes a third of the command line's start.
+    from topicschema.payload.display_json import protobuf  # noqa: PLC0415  # see above
 
     return (protobuf.of_json if inwards else protobuf.to_json)(schema, value)
 
@@ -73,4 +76,4 @@ _FORMS: Final[Mapping[SchemaType, tuple[Callable[[Any, Any], Any], Callable[[Any
         ),
     }
 )
-"""Outwards and inwards, for types that are no primitives."""
+"""Conversions to and from JSON, for types that are no primitives."""

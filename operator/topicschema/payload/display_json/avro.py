@@ -12,12 +12,12 @@ from topicschema.payload.path import Path, shown
 
 
 def to_json(schema: AvroSchema, value: Any) -> Any:
-    """The JSON of a value; what is missing in it is null."""
+    """Return the JSON of a value. Missing fields are null."""
     return run(Walk(_shown, _refuse_unless_tolerated).whole(schema.root, value))
 
 
 def of_json(schema: AvroSchema, value: Any) -> Any:
-    """The value; every field must be there."""
+    """Return the value. Every field must be present."""
     return run(Walk(leaves.read, _refuse).whole(schema.root, value))
 
 

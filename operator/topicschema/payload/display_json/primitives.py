@@ -15,34 +15,34 @@ _SPECIAL: Final[Mapping[str, float]] = MappingProxyType({"NaN": math.nan, "Infin
 
 
 def to_json(schema: Schema, value: Any) -> Any:
-    """The JSON of a value of a primitive type."""
+    """Return the JSON of a value of a primitive type."""
     return _FORMS.get(schema.info.type, (_same, _same))[0](value)
 
 
 def of_json(schema: Schema, value: Any) -> Any:
-    """The value; what is left to the codec to refuse is passed on."""
+    """Return the value. The codec refuses values that do not fit."""
     return _FORMS.get(schema.info.type, (_same, _same))[1](value)
 
 
 def number_text(value: float) -> float | str:
-    """A floating-point number; a text where JSON has none."""
+    """Return a floating-point number, or a text if JSON has no such number."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def number(value: Any) -> Any:
-    """A floating-point number, of a text too where JSON has none."""
+    """Return a floating-point number, also for a text that JSON has no number for."""
     return _SPECIAL.get(value, value) if isinstance(value, str) else value
 
 
 def bytes_text(value: bytes) -> str:
-    """Bytes in base64."""
+    """Return bytes in base64."""
     return base64.b64encode(value).decode()
 
 
 def bytes_of(value: Any, path: str = "$") -> bytes:
-    """The bytes of a text in base64; InvalidPayloadError WRONG_TYPE or INVALID_BASE64."""
+    """Return the bytes of a base64 text. Raises InvalidPayloadError WRONG_TYPE or INVALID_BASE64."""
     if not isinstance(value, str):
         raise wrong_type("a text in base64 for bytes", value, path)
     try:
@@ -69,4 +69,4 @@ _FORMS: Final[Mapping[SchemaType, _Form]] = MappingProxyType(
         **dict.fromkeys((SchemaType.DATE, SchemaType.TIME, SchemaType.TIMESTAMP), (times.millis_text, times.millis)),
     }
 )
-"""Outwards and inwards, where they are not the same."""
+"""Conversions to and from JSON, if they differ from the value."""

@@ -1,7 +1,7 @@
-"""Values of protobuf messages as JSON, and back: by the names of the .proto, an enum's value its name or its number.
+"""Values of protobuf messages as JSON, and back. Names are those of the .proto, an enum's value is its name or number.
 
-Beside protobuf's own JSON: fields keep their names (no camel case), 64-bit numbers are numbers, and the well-known
-types are messages like others.
+Unlike protobuf's own JSON, fields keep their names (no camel case), 64-bit numbers are numbers, and well-known types
+are messages like others.
 """
 
 import re
@@ -23,12 +23,12 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,20}")
 
 
 def to_json(schema: Schema, value: Any) -> Any:
-    """The JSON of a message, its fields by their numbers."""
+    """Return the JSON of a message, its fields in the order of their numbers."""
     return run(_Form(_leaf_out, _key_out).message(protobuf_native.plan_of(schema), value, None))
 
 
 def of_json(schema: Schema, value: Any) -> Any:
-    """The message; names that it does not know are left to the codec to refuse."""
+    """Return the message. The codec refuses unknown names."""
     return run(_Form(_leaf_in, _key_in).message(protobuf_native.plan_of(schema), value, None))
 
 
@@ -36,7 +36,7 @@ _Leaf = Callable[[FieldPlan, Any, Path], Any]
 
 
 class _Form:
-    """Walks a message and a value of it: single values are converted by `leaf`, a map's keys by `key`."""
+    """Conversion of a message and its value: single values by `leaf`, a map's keys by `key`."""
 
     def __init__(self, leaf: _Leaf, key: _Leaf) -> None:
         self._leaf = leaf

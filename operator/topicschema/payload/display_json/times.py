@@ -1,6 +1,6 @@
-"""Points in time as ISO 8601 writes them and java.time shows them, and back; years from -999,999,999 to 999,999,999.
+"""Points in time as ISO 8601, like java.time, and back. Years are from -999,999,999 to 999,999,999.
 
-Without Python's datetime, which knows less: neither years beyond 9999 nor nanoseconds.
+Python's datetime is not used: it has neither years beyond 9999 nor nanoseconds.
 """
 
 import re
@@ -22,7 +22,7 @@ _TIME: Final = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII
 
 
 def date(days: int) -> str:
-    """The date, so many days from 1970-01-01."""
+    """Return the date of a number of days from 1970-01-01."""
     era, day_of_era = divmod(days + _EPOCH, _ERA)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
@@ -34,7 +34,7 @@ def date(days: int) -> str:
 
 
 def days(text: object) -> int:
-    """The days from 1970-01-01 to a date; InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
+    """Return the days from 1970-01-01 to a date. Raises InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
     match = _DATE.fullmatch(_text(text, "a date such as 2026-01-31"))
     if match is None:
         raise refused("WRONG_TYPE", "a date is written like 2026-01-31")
@@ -42,14 +42,14 @@ def days(text: object) -> int:
     shifted_year = year - (month < _MARCH)
     era, year_of_era = divmod(shifted_year, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    found = era * _ERA + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - _EPOCH
-    if not 1 <= month <= 12 or date(found) != f"{_year(year)}-{month:02}-{day:02}":  # noqa: PLR2004  # months
+    number = era * _ERA + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - _EPOCH
+    if not 1 <= month <= 12 or date(number) != f"{_year(year)}-{month:02}-{day:02}":  # noqa: PLR2004  # months
         raise refused("OUT_OF_RANGE", "there is no such date")
-    return found
+    return number
 
 
 def time(nanos: int) -> str:
-    """The time of day, so many nanoseconds after midnight."""
+    """Return the time of day of a number of nanoseconds after midnight."""
     seconds, nano = divmod(nanos, _NANOS)
     minutes, second = divmod(seconds, 60)
     fraction = f".{nano:09}".rstrip("0") if nano else ""
@@ -57,7 +57,7 @@ def time(nanos: int) -> str:
 
 
 def nanos(text: object) -> int:
-    """The nanoseconds from midnight to a time of day; InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
+    """Return the nanoseconds from midnight to a time of day. Raises InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
     match = _TIME.fullmatch(_text(text, "a time such as 23:59:59.5"))
     if match is None:
         raise refused("WRONG_TYPE", "a time of day is written like 23:59:59.5")
@@ -68,12 +68,12 @@ def nanos(text: object) -> int:
 
 
 def date_time(value: LocalDateTime) -> str:
-    """A date and a time of day."""
+    """Return a date with a time of day as text."""
     return f"{date(value.day)}T{time(value.nano)}"
 
 
 def local_date_time(text: object) -> LocalDateTime:
-    """A date and a time of day, of a text."""
+    """Return the date and the time of day of a text."""
     day, letter, rest = _text(text, "a time such as 2026-01-31T23:59:59").partition("T")
     if not letter:
         raise refused("WRONG_TYPE", "a date with a time is written like 2026-01-31T23:59:59")
@@ -81,13 +81,13 @@ def local_date_time(text: object) -> LocalDateTime:
 
 
 def instant_text(value: Instant) -> str:
-    """A point in time, in UTC."""
+    """Return a point in time as text, in UTC."""
     day, second = divmod(value.second, _DAY)
     return f"{date_time(LocalDateTime(day, second * _NANOS + value.nano))}Z"
 
 
 def instant(text: object) -> Instant:
-    """A point in time, of a text that ends in Z."""
+    """Return the point in time of a text that ends in Z."""
     written = _text(text, "a time such as 2026-01-31T23:59:59Z")
     if not written.endswith("Z"):
         raise refused("WRONG_TYPE", "a point in time is written in UTC, like 2026-01-31T23:59:59Z")
@@ -97,26 +97,26 @@ def instant(text: object) -> Instant:
 
 
 def millis_text(value: int) -> str:
-    """A point in time, so many milliseconds from 1970-01-01T00:00Z."""
+    """Return a number of milliseconds from 1970-01-01T00:00Z as text."""
     second, milli = divmod(value, _MILLIS)
     return instant_text(Instant(second, milli * (_NANOS // _MILLIS)))
 
 
 def millis(text: object) -> int:
-    """The milliseconds to a point in time; a number is taken for these themselves."""
+    """Return the milliseconds to a point in time. A number is the milliseconds themselves."""
     if isinstance(text, int) and not isinstance(text, bool):
         return text
-    found = instant(text)
-    if found.nano % (_NANOS // _MILLIS):
+    point = instant(text)
+    if point.nano % (_NANOS // _MILLIS):
         raise refused("OUT_OF_RANGE", "the type counts milliseconds; the text has more digits")
-    return found.second * _MILLIS + found.nano // (_NANOS // _MILLIS)
+    return point.second * _MILLIS + point.nano // (_NANOS // _MILLIS)
 
 
 def _year(year: int) -> str:
     return f"{'+' if year > _WIDE_YEAR else '-' if year < 0 else ''}{abs(year):04}"
 
 
-def _text(value: object, wanted: str) -> str:
+def _text(value: object, expected: str) -> str:
     if not isinstance(value, str):
-        raise wrong_type(wanted, value)
+        raise wrong_type(expected, value)
     return value

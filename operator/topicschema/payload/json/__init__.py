@@ -1,7 +1,7 @@
 """JSON payloads by an Avro-defined schema, as Pulsar's JSONSchema writes them: plain JSON, no tagged unions.
 
-A union's value stands for itself, bytes and fixed are base64, fields that are null are left out, NaN and the infinities
-are texts. Jackson reads on where a field is missing, unknown or null; those are findings that are tolerated.
+A union's value has no wrapper, bytes and fixed are base64, null fields are omitted, NaN and the infinities are texts.
+Jackson reads on if a field is missing, unknown or null. Those are tolerated findings.
 """
 
 import json
@@ -23,26 +23,26 @@ __all__ = ["JsonCodec"]
 
 @dataclass(frozen=True, slots=True)
 class JsonCodec:
-    """The Codec of a JSON schema."""
+    """Codec of a JSON schema."""
 
     root: Node
 
-    def read(self, payload: bytes, found: list[Finding]) -> Any:
-        """The value; numbers that stand for decimals are as exact as Python's float. Offsets are those of values."""
+    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+        """Return the value. Decimal numbers have the precision of Python's float. Offsets are those of values."""
         content = document.read(payload)
         met = _Met()
         value: Any = None
         with suppress(_EnoughError):
             value = run(Walk(leaves.read, met.add).whole(self.root, content.value))
         offsets = content.offsets([in_text(path) for _, path in met.misfits])
-        found += [
+        findings += [
             Finding(misfit.rule, misfit.message, shown(path), offset, misfit.is_tolerated)
             for (misfit, path), offset in zip(met.misfits, offsets, strict=True)
         ]
         return value
 
     def write(self, value: Any) -> bytes:
-        """The payload, compact, fields in the schema's order; a number may be spelt otherwise than Java spells it."""
+        """Return the payload, compact, fields in the schema's order. A number's spelling may differ from Java's."""
         plain = run(Walk(leaves.write, _refuse, leaves_out_null=True).whole(self.root, value))
         try:
             written = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
@@ -52,17 +52,17 @@ class JsonCodec:
 
 
 class _EnoughError(Exception):
-    """More is wrong than anybody wants to read, and the value is lost already."""
+    """More findings than are reported, while the value is lost already."""
 
 
 class _Met:
-    """What was met that is wrong, and where."""
+    """Misfits of a value, with their places."""
 
     def __init__(self) -> None:
         self.misfits: list[tuple[Misfit, Path | None]] = []
 
     def add(self, misfit: Misfit, path: Path | None) -> None:
-        """Keeps it; what is tolerated is kept only while there is room."""
+        """Add a misfit. A tolerated one is added only below the limit."""
         is_full = len(self.misfits) >= MAX_FINDINGS
         if not is_full or not misfit.is_tolerated:
             self.misfits.append((misfit, path))

@@ -1,7 +1,7 @@
-"""A payload's text as JSON, and at which byte of it a value begins.
+"""Payload's text as JSON, and the byte at which a value begins.
 
-The dialect is core's (json_text), which is Jackson's with comments; those a consumer does not read. Nor does it always
-read an object that says a name twice: each of the two values has to fit, of which only the last one is told here.
+The dialect is core's (json_text), which is Jackson's with comments, but a consumer accepts no comments. A consumer may
+also refuse an object with a duplicate name, because both values have to fit. Only the last one is reported here.
 """
 
 import json
@@ -21,13 +21,13 @@ _NAME_OR_BRACE: Final = re.compile(rf"({_STRING.pattern})([ \t\r\n]*:)?|[{{}}]",
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The text, and the JSON value that it holds."""
+    """Text and its JSON value."""
 
     text: str
     value: Any
 
     def offsets(self, paths: Sequence[str]) -> list[int]:
-        """The byte at which each path's value begins, or the nearest above it."""
+        """Return the byte at which each path's value begins, or the nearest above it."""
         if not paths:
             return []
         places = json_text.locate_all(self.text, paths)
@@ -35,7 +35,7 @@ class Document:
 
 
 def read(payload: bytes) -> Document:
-    """The document; Unreadable INVALID_UTF8, SYNTAX, TOO_DEEP, TRAILING_BYTES or DUPLICATE_FIELD."""
+    """Parse the document. Raises Unreadable INVALID_UTF8, SYNTAX, TOO_DEEP, TRAILING_BYTES or DUPLICATE_FIELD."""
     try:
         text = payload.decode()
     except UnicodeDecodeError as error:
@@ -53,7 +53,7 @@ def read(payload: bytes) -> Document:
 
 
 def repeats_a_name(text: str) -> bool:
-    """Whether an object in a text that is JSON may have a name twice; where this says no, none has."""
+    """Return False if no object in a JSON text has a name twice, True if one may have."""
     try:
         _ONCE.decode(text)
     except (ValueError, RecursionError):
@@ -72,18 +72,18 @@ _ONCE: Final = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def _repeated(text: str) -> int | None:
-    """Where the first name begins that its object has already; None where there is none."""
-    around: list[set[str]] = []
+    """Return the position of the first duplicate name of an object, or None."""
+    scopes: list[set[str]] = []
     for match in _NAME_OR_BRACE.finditer(text):
         if match.group() == "{":
-            around.append(set())
+            scopes.append(set())
         elif match.group() == "}":
-            around.pop()
+            scopes.pop()
         elif match[2] is not None:
             name = json.loads(match[1])
-            if name in around[-1]:
+            if name in scopes[-1]:
                 return match.start()
-            around[-1].add(name)
+            scopes[-1].add(name)
     return None
 
 
@@ -97,7 +97,7 @@ def _refusal(text: str, error: InvalidSchemaError) -> Exception:
 
 
 def _comments(text: str) -> list[int]:
-    """Where the first comment begins: outside of texts, JSON has no slash."""
+    """Return the positions at which a comment may begin: outside of texts, JSON has no slash."""
     if "/" not in text:
         return []
     bare = _STRING.sub(lambda match: " " * len(match.group()), text)

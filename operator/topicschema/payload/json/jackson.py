@@ -1,9 +1,9 @@
-"""What Jackson writes for values of Java's own classes, where the type of the schema would have it otherwise.
+"""Jackson's output for values of Java's own classes, if it differs from the schema's type.
 
-Pulsar's JSONSchema leaves its mapper's defaults as they are (client 4.0.7, ObjectMapperFactory.create): java.time's
-values are arrays of numbers and decimals of seconds, and are read from texts as well; a BigDecimal is a number. The
-schema says so by a logical type, by a `java-class`, or not at all: for a class of Java's that Avro knows nothing of it
-has a record of that name, as which no value is written.
+Pulsar's JSONSchema uses the defaults of its mapper (client 4.0.7, ObjectMapperFactory.create). Values of java.time are
+arrays of numbers and decimals of seconds, and are also read from texts. A BigDecimal is a number. The schema marks them
+by a logical type, by a `java-class`, or not at all. A Java class unknown to Avro is a record of that name, but its
+values are never written as such.
 """
 
 import re
@@ -31,7 +31,7 @@ Form = Callable[[Any], bool]
 
 
 def form_of(node: Node) -> Form | None:
-    """Whether a value, which is none of the type itself, is what Jackson writes for one; None where it writes none."""
+    """Return the check of Jackson's output for the type, or None if its output is of the type itself."""
     logical, java_class = (node.props.get(each) for each in ("logicalType", "java-class"))
     if isinstance(node, Record):
         return _no_object if node.namespace.partition(".")[0] == "java" else None
@@ -43,7 +43,7 @@ def form_of(node: Node) -> Form | None:
 
 
 def takes(node: Node, value: Any) -> bool:
-    """Whether a value that is not null is what Jackson writes for one of the type."""
+    """Return True if a value, which is not null, is Jackson's output for the type."""
     form = form_of(node)
     return form is not None and form(value)
 
@@ -81,13 +81,13 @@ def _instant(value: Any) -> bool:
 
 
 def _numbers(value: Any, lengths: range) -> list[int]:
-    """The numbers of an array of such a length; empty where the value is none."""
+    """Return the numbers of an array of such a length, empty for any other value."""
     is_it = value.__class__ is list and len(value) in lengths and all(each.__class__ is int for each in value)
     return value if is_it else []
 
 
 def _matched(pattern: re.Pattern[str], value: Any) -> list[int]:
-    """The numbers in a text; empty where the value is none."""
+    """Return the numbers in a text, empty for any other value."""
     match = pattern.fullmatch(value) if value.__class__ is str else None
     return [int(each) for each in match.groups() if each is not None] if match else []
 

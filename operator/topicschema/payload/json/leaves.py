@@ -21,13 +21,13 @@ SPECIAL: Final[Mapping[str, float]] = MappingProxyType(
 
 
 def read(node: Node, value: Any) -> Any:
-    """The value of JSON; a Misfit where it is none of the type."""
+    """Convert a JSON value. Return a Misfit if it is not of the type."""
     read = _read_bytes(node, value) if is_bytes(node) else _checked(node, value, _READ)
     return value if isinstance(read, Misfit) and jackson.takes(node, value) else read
 
 
 def write(node: Node, value: Any) -> Any:
-    """The JSON of a value; a Misfit where it is none of the type."""
+    """Convert a value to JSON. Return a Misfit if it is not of the type."""
     return _write_bytes(node, value) if is_bytes(node) else _checked(node, value, _WRITTEN)
 
 
@@ -44,7 +44,7 @@ def _checked(node: Node, value: Any, numbers_of: Mapping[str, Callable[[Any], An
 
 
 def is_bytes(node: Node) -> bool:
-    """Whether the type's values are bytes."""
+    """Return True if the type's values are bytes."""
     return isinstance(node, Fixed) or (isinstance(node, Primitive) and node.kind == "bytes")
 
 
@@ -83,8 +83,8 @@ def _read_double(value: Any) -> float:
     if isinstance(value, str) and value in SPECIAL:
         return SPECIAL[value]
     number = real(value, "a double")
-    if math.isinf(number):  # Jackson has infinity, too, which is not what was sent
-        raise refused("OUT_OF_RANGE", "a double has no room for so large a number")
+    if math.isinf(number):  # Jackson also has infinity, which is not the value that was sent
+        raise refused("OUT_OF_RANGE", "the number is too large for a double")
     return number
 
 

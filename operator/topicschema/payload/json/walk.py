@@ -1,4 +1,4 @@
-"""A schema and a value of it walked side by side; JSON to Python and back differ in the single values alone."""
+"""Walk of a schema and a value side by side. JSON to Python and back differ only in the single values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ from topicschema.payload.path import Entry, Path
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a value is none of its schema's; `is_tolerated` as in a Finding. `names` are those of unknown fields."""
+    """Reason why a value does not fit its schema.
+
+    `is_tolerated` is that of a Finding. `names` are those of unknown fields.
+    """
 
     rule: str
     message: str
@@ -24,48 +27,48 @@ class Misfit:
 
 
 class Walk:
-    """Converts values: single ones by `leaf`; what does not fit is told to `tell` and becomes None."""
+    """Conversion of values, single ones by `leaf`. A misfit is passed to `report` and becomes None."""
 
     def __init__(
         self,
         leaf: Callable[[Node, Any], Any],
-        tell: Callable[[Misfit, Path | None], None],
+        report: Callable[[Misfit, Path | None], None],
         *,
         leaves_out_null: bool = False,
     ) -> None:
         self._depth = 0
         self._leaf = leaf
-        self._tell = tell
+        self._report = report
         self._leaves_out_null = leaves_out_null
 
     def whole(self, root: Node, value: Any) -> Step[Any]:
-        """The value, converted."""
+        """Return the converted value."""
         converted = self._begin(root, value, None)
         return (yield converted) if isinstance(converted, GeneratorType) else converted
 
     def _begin(self, node: Node, value: Any, path: Path | None) -> Any:
-        """The value, converted, or if it holds others, the step that converts them."""
+        """Return the converted value, or the step that converts it if it holds others."""
         if isinstance(node, Union):
             branch = self._branch(node, value)
             if branch is None:
-                return self._told(Misfit("NO_BRANCH", "no branch of the union takes such a value"), path)
+                return self._misfit(Misfit("NO_BRANCH", "no branch of the union takes such a value"), path)
             node = branch
         if value is None and not _is_null(node):
-            return self._told(Misfit("UNEXPECTED_NULL", "null is not allowed here", is_tolerated=True), path)
+            return self._misfit(Misfit("UNEXPECTED_NULL", "null is not allowed here", is_tolerated=True), path)
         if not isinstance(node, HOLDERS):
             converted = self._leaf(node, value)
-            return self._told(converted, path) if isinstance(converted, Misfit) else converted
-        wanted: type = list if isinstance(node, Array) else dict
-        if not isinstance(value, wanted):
+            return self._misfit(converted, path) if isinstance(converted, Misfit) else converted
+        shape: type = list if isinstance(node, Array) else dict
+        if not isinstance(value, shape):
             if jackson.takes(node, value):
                 return value
-            return self._told(Misfit("WRONG_TYPE", f"{_SHAPES[wanted]} is needed"), path)
+            return self._misfit(Misfit("WRONG_TYPE", f"{_SHAPES[shape]} is needed"), path)
         return self._inside(node, value, path)
 
     def _inside(self, node: Record | Array | Map, value: Any, path: Path | None) -> Step[Any]:
         self._depth += 1
-        if self._depth > json_text.MAX_DEPTH:  # no JSON reader brings such a value; who writes one may
-            return self._told(Misfit("TOO_DEEP", "the value is nested deeper than JSON readers go"), path)
+        if self._depth > json_text.MAX_DEPTH:  # no JSON reader returns such a value, but a writer may have one
+            return self._misfit(Misfit("TOO_DEEP", "the value is nested deeper than JSON readers go"), path)
         if isinstance(node, Record):
             converted: Any = yield self._record(node, value, path)
         else:
@@ -84,13 +87,13 @@ class Walk:
                 begun = self._begin(field.type, value[field.name], below)
                 converted = (yield begun) if isinstance(begun, GeneratorType) else begun
             elif not may_be_absent(field):
-                self._tell(Misfit("MISSING_FIELD", "the field is required", is_tolerated=True), below)
+                self._report(Misfit("MISSING_FIELD", "the field is required", is_tolerated=True), below)
             if converted is not None or not self._leaves_out_null:
                 record[field.name] = converted
         unknown = frozenset(value.keys() - {field.name for field in node.fields})
         if unknown:
             message = f"fields that are not in the schema: {len(unknown)}"
-            self._tell(Misfit("UNKNOWN_FIELD", message, is_tolerated=True, names=unknown), path)
+            self._report(Misfit("UNKNOWN_FIELD", message, is_tolerated=True, names=unknown), path)
         return record
 
     def _array(self, node: Array, value: list[Any], path: Path | None) -> Step[list[Any]]:
@@ -104,14 +107,14 @@ class Walk:
         values: dict[str, Any] = {}
         for number, (key, each) in enumerate(value.items()):
             if not isinstance(key, str):
-                self._tell(Misfit("WRONG_TYPE", "the keys of a map are texts"), path)
+                self._report(Misfit("WRONG_TYPE", "the keys of a map are texts"), path)
                 continue
             begun = self._begin(node.values, each, (path, Entry(number, key)))
             values[key] = (yield begun) if isinstance(begun, GeneratorType) else begun
         return values
 
     def _branch(self, union: Union, value: Any) -> Node | None:
-        """The only branch that may be meant, or of several the first that fits, or fits but for a record's fields."""
+        """Return the only branch, or the first that fits, or else the first that fits except for a record's fields."""
         nulls = [branch for branch in union.branches if _is_null(branch)]
         others = [branch for branch in union.branches if not _is_null(branch)]
         if value is None and nulls:
@@ -128,15 +131,15 @@ class Walk:
             return isinstance(value, dict)
         return not isinstance(self._leaf(branch, value), Misfit)
 
-    def _told(self, misfit: Misfit, path: Path | None) -> Any:
-        self._tell(misfit, path)
+    def _misfit(self, misfit: Misfit, path: Path | None) -> Any:
+        self._report(misfit, path)
 
 
 _SHAPES: dict[type, str] = {list: "an array", dict: "an object"}
 
 
 def _has_fields(branch: Node, value: Any) -> bool:
-    """Whether a record's fields are the object's: none unknown, none missing that is required."""
+    """Return True if a record's fields are the object's: none unknown, no required one missing."""
     if not isinstance(branch, Record):
         return True
     names = {field.name for field in branch.fields}
@@ -144,7 +147,7 @@ def _has_fields(branch: Node, value: Any) -> bool:
 
 
 def may_be_absent(field: Field) -> bool:
-    """Jackson leaves null out, and gives a field that is absent what its class says."""
+    """Return True if the field may be missing: Jackson omits null, and an absent field gets the class's default."""
     branches = field.type.branches if isinstance(field.type, Union) else (field.type,)
     return field.default is not ABSENT or any(map(_is_null, branches))
 

@@ -1,6 +1,6 @@
-"""The value that a field has where nobody sent one, from the text in its descriptor.
+"""Values of fields that were not sent, from the text in their descriptors.
 
-Source: FieldDescriptor.getDefaultValue of protobuf's Java library (3.25); what texts there are: core's `defaults`.
+Source: FieldDescriptor.getDefaultValue of protobuf's Java library (3.25). See core's `defaults` for the texts.
 """
 
 import re
@@ -26,7 +26,7 @@ _NAMED: Final[Mapping[bytes, bytes]] = {
 
 
 def of(field: Field, enum: Enum | None) -> Any:
-    """The default of a single value: a number, a text, bytes, an enum's name; None of a message."""
+    """Return the default of a single value: a number, a text, bytes, an enum's name, or None for a message."""
     if enum is not None:
         return field.default if field.default is not None else next(iter(enum.values))
     if field.kind in RANGES:

@@ -1,8 +1,8 @@
-"""What reading and writing must know of a message's fields, put together from its descriptors when it is first met.
+"""Plans for reading and writing a message's fields, made from its descriptors on first use.
 
-Source: Descriptors.FieldDescriptor of protobuf's Java library (3.25): what is not "proto3" or "editions" is proto2, and
-an edition's features are not looked at: in Pulsar 4.0's client a file with an edition has fields without presence, open
-enums, packed lists, and texts that are not checked.
+Source: Descriptors.FieldDescriptor of protobuf's Java library (3.25). A file that is neither "proto3" nor "editions" is
+proto2, and an edition's features are ignored. So in Pulsar 4.0's client a file with an edition has fields without
+presence, open enums, packed lists, and unchecked texts.
 """
 
 import math
@@ -20,11 +20,11 @@ from topicschema.payload.protobuf_native import defaults, kinds
 _PROTO_3: Final = "proto3"
 _EDITION: Final = "edition "
 _PAIR: Final = {1, 2}
-"""The numbers of a map entry's fields, its key and its value."""
+"""Field numbers of a map entry's key and value."""
 
 
 class FieldPlan:
-    """A field, as it is read and written; `rivals` are all members of its oneof, itself too, where there are others."""
+    """Plan of a field. `rivals` are all members of its oneof, including itself, if there are others."""
 
     __slots__ = (
         "_plans", "checks_utf8", "default", "enum", "field", "has_presence", "is_closed", "is_packed", "is_repeated",
@@ -39,8 +39,10 @@ class FieldPlan:
         self.is_repeated = field.label is Label.REPEATED
         self.is_required = field.label is Label.REQUIRED
         self.takes_packed = self.is_repeated and self.wire not in (kinds.LENGTH, kinds.GROUP)
-        asked = proto.options
-        self.is_packed = self.takes_packed and (asked.packed or (not owner.is_proto2 and not asked.HasField("packed")))
+        options = proto.options
+        self.is_packed = self.takes_packed and (
+            options.packed or (not owner.is_proto2 and not options.HasField("packed"))
+        )
         self.oneof: int | None = proto.oneof_index if proto.HasField("oneof_index") else None
         is_held = self.kind in kinds.HOLDERS or self.oneof is not None
         self.has_presence = not self.is_repeated and (is_held or owner.is_proto2)
@@ -55,25 +57,25 @@ class FieldPlan:
         self.default: Any = None if self.is_repeated else defaults.of(field, self.enum)
 
     def is_default(self, value: Any) -> bool:
-        """Whether the value is the default; -0.0 is not 0.0, as in Java."""
+        """Return True if the value is the default. As in Java, -0.0 is not 0.0."""
         if isinstance(value, float):
             return bool(value == self.default) and math.copysign(1, value) == math.copysign(1, self.default)
         return bool(value == self.default)
 
     @property
     def is_passed_by(self) -> bool:
-        """Whether it is a group of which nobody knows what is in it."""
+        """True for a group whose content is unknown."""
         return self.kind is Kind.GROUP and not self.message_name
 
     @property
     def message(self) -> "MessagePlan":
-        """The message that it holds."""
-        assert self._plans is not None  # noqa: S101  # who has no other plans, has no messages inside
+        """The plan of the message that the field holds."""
+        assert self._plans is not None  # noqa: S101  # a field without plans has no message inside
         return self._plans.of(self.message_name)
 
     @property
     def pair(self) -> "MessagePlan | None":
-        """The entry that a map's field holds; None of another field."""
+        """The plan of a map field's entry, or None for another field."""
         if not self.is_repeated or self.kind is not Kind.MESSAGE:
             return None
         held = self.message
@@ -81,9 +83,9 @@ class FieldPlan:
 
 
 class MessagePlan:
-    """A message, as it is read and written; `read` has the fields that Java reads, `written` all, by their numbers.
+    """Plan of a message. `read` has the fields that Java reads, `written` all of them, by their numbers.
 
-    `declared` are the names of all in the order of the descriptor, `extensions` the numbers that extensions may have.
+    `declared` are all names in the order of the descriptor, `extensions` the allowed numbers of extensions.
     """
 
     __slots__ = (
@@ -107,7 +109,7 @@ class MessagePlan:
 
 
 class Plans:
-    """The plans of a schema's messages, each made when it is first met."""
+    """Plans of a schema's messages, each made on first use."""
 
     def __init__(self, schema: ProtobufNativeSchema) -> None:
         known = schema.descriptors
@@ -123,7 +125,7 @@ class Plans:
         self.root = self._plan(known.root)
 
     def of(self, full_name: str) -> MessagePlan:
-        """The plan of the message with that full name."""
+        """Return the plan of the message with that full name."""
         made = self._made.get(full_name)
         return made if made is not None else self._plan(self._messages[full_name])
 
@@ -145,7 +147,7 @@ class Plans:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What a field takes from its message and its file."""
+    """Properties of a field's message and file."""
 
     is_proto2: bool
     checks_utf8: bool
@@ -159,7 +161,7 @@ def _owner(proto: DescriptorProto, file: FileDescriptorProto, syntax: str) -> Ow
 
 def _files(schema: bytes) -> dict[str, FileDescriptorProto]:
     descriptors = FileDescriptorSet.FromString(envelope.read(schema).file_descriptor_set)
-    return {file.name: file for file in descriptors.file}  # of two with one name the last counts, as in core
+    return {file.name: file for file in descriptors.file}  # if two have one name, the last counts, as in core
 
 
 def _messages(file: FileDescriptorProto) -> Iterator[tuple[str, DescriptorProto]]:
@@ -172,11 +174,11 @@ def _messages(file: FileDescriptorProto) -> Iterator[tuple[str, DescriptorProto]
 
 
 def _oneofs(fields: list[FieldPlan]) -> list[list[FieldPlan]]:
-    found: dict[int, list[FieldPlan]] = {}
+    members_by_oneof: dict[int, list[FieldPlan]] = {}
     for each in fields:
         if each.oneof is not None:
-            found.setdefault(each.oneof, []).append(each)
-    return [members for members in found.values() if len(members) > 1]
+            members_by_oneof.setdefault(each.oneof, []).append(each)
+    return [members for members in members_by_oneof.values() if len(members) > 1]
 
 
 def _is_pair(fields: Mapping[int, FieldPlan]) -> bool:

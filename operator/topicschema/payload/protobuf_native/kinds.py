@@ -1,4 +1,4 @@
-"""Protobuf's types of single values: how each lies on the wire, and what it is in Python."""
+"""Types of protobuf's single values: their wire format, and their type in Python."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -20,7 +20,7 @@ _TOP_64: Final = 1 << 63
 HOLDERS: Final = frozenset({Kind.MESSAGE, Kind.GROUP})
 FLOATS: Final = frozenset({Kind.FLOAT, Kind.DOUBLE})
 KEYS: Final = frozenset(Kind) - HOLDERS - FLOATS - {Kind.BYTES, Kind.ENUM}
-"""What a map's key may be."""
+"""Types of a map's key."""
 
 
 def _signed_32(bits: int) -> int:
@@ -52,7 +52,7 @@ OF_VARINT: Final[Mapping[Kind, Callable[[int], int]]] = MappingProxyType(
         Kind.ENUM: _signed_32,
     }
 )
-"""A varint's 64 bits as a value of the type; Java cuts off what is too much, and so does this."""
+"""Conversions of a varint's 64 bits to a value of the type. Excess bits are cut off, as in Java."""
 
 FIXED: Final[Mapping[Kind, tuple[int, str]]] = MappingProxyType(
     {
@@ -64,7 +64,7 @@ FIXED: Final[Mapping[Kind, tuple[int, str]]] = MappingProxyType(
         Kind.DOUBLE: (8, "d"),
     }
 )
-"""The types of a fixed size: how many bytes, and the letter that `struct` has for them."""
+"""Types of a fixed size: the number of bytes, and the letter for `struct`."""
 
 WIRE: Final[Mapping[Kind, int]] = MappingProxyType(
     {
@@ -74,7 +74,7 @@ WIRE: Final[Mapping[Kind, int]] = MappingProxyType(
         Kind.GROUP: GROUP,
     }
 )
-"""The wire type of each type, where it is not packed."""
+"""Wire type of each type, if it is not packed."""
 
 _INT_32: Final = range(-_TOP_32, _TOP_32)
 _INT_64: Final = range(-_TOP_64, _TOP_64)
@@ -88,7 +88,7 @@ RANGES: Final[Mapping[Kind, range]] = MappingProxyType(
         **dict.fromkeys((Kind.UINT64, Kind.FIXED64), _UINT_64),
     }
 )
-"""What an integer may be."""
+"""Ranges of integers."""
 
 ENUM_NUMBERS: Final = _INT_32
-"""What an enum's number may be."""
+"""Range of an enum's number."""

@@ -1,9 +1,9 @@
-"""PROTOBUF, the type whose schema is Avro text: what its payloads hold, as far as a property of the schema says.
+"""PROTOBUF, the type whose schema is Avro text: its fields, as far as a property of the schema describes them.
 
-The payloads are protobuf, and the Avro text has no field numbers. Pulsar's Java client leaves them in the property
-`__PARSING_INFO__`: the number, name, type and label of each field of the message, not of messages inside it. So a
-message inside is its bytes, an enum's value its number, a group is passed over, and not missed where it is required.
-Without the property nothing can be read.
+The payloads are protobuf, and the Avro text has no field numbers. Pulsar's Java client writes them into the property
+`__PARSING_INFO__`: number, name, type and label of each field of the message, but not of messages inside it. So a
+message inside is its bytes, an enum's value its number, and a group is skipped, even if it is required. Without the
+property nothing can be read.
 """
 
 from typing import Any, Final
@@ -19,19 +19,22 @@ from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePl
 PROPERTY: Final = "__PARSING_INFO__"
 _READ_AS: Final = {Kind.MESSAGE: Kind.BYTES, Kind.ENUM: Kind.INT32}
 _LABEL: Final = "LABEL_"
-_OWNER: Final = Owner(is_proto2=True, checks_utf8=False)  # what was sent is shown, and nobody checks the texts
+_OWNER: Final = Owner(is_proto2=True, checks_utf8=False)  # values are shown as sent, and texts are not checked
 
 
 def plan_of(schema: Schema) -> MessagePlan:
-    """The plan of the message; InvalidSchemaError MISSING_PARSING_INFO where the property is absent or says nothing."""
+    """Return the plan of the message.
+
+    Raises InvalidSchemaError MISSING_PARSING_INFO if the property is absent or unusable.
+    """
     written = schema.info.properties.get(PROPERTY)
     if written is None:
-        raise _missing(f"the schema has no property {PROPERTY}, which says the numbers of the message's fields")
+        raise _missing(f"the schema has no property {PROPERTY} with the numbers of the message's fields")
     try:
-        told = json_text.read(written)
+        parsed = json_text.read(written)
     except InvalidSchemaError as error:
         raise _missing(f"the property {PROPERTY} is not JSON ({error.place})") from None
-    read = [_field(each) for each in told] if isinstance(told, list) else [None]
+    read = [_field(each) for each in parsed] if isinstance(parsed, list) else [None]
     known = [each for each in read if each is not None]
     if len(known) < len(read):
         raise _missing(f"the property {PROPERTY} is no list of fields with number, name, type and label")
@@ -43,11 +46,11 @@ def plan_of(schema: Schema) -> MessagePlan:
     return plan
 
 
-def _field(told: Any) -> Field | None:
-    if not isinstance(told, dict):
+def _field(entry: Any) -> Field | None:
+    if not isinstance(entry, dict):
         return None
-    number, name = told.get("number"), told.get("name")
-    kind, label = str(told.get("type")), str(told.get("label")).removeprefix(_LABEL)
+    number, name = entry.get("number"), entry.get("name")
+    kind, label = str(entry.get("type")), str(entry.get("label")).removeprefix(_LABEL)
     if not isinstance(number, int) or not isinstance(name, str) or number < 1:
         return None
     if kind not in Kind.__members__ or label not in Label.__members__:

@@ -1,7 +1,7 @@
-"""Protobuf's binary encoding, read: the fields of a message, or the byte and the field where it cannot be read.
+"""Reader of protobuf's binary encoding: the fields of a message, or the byte and the field at which it cannot be read.
 
-What Java passes over is a finding all the same: fields that the message has not, or has with another wire type, numbers
-that an enum has not, text that is not UTF-8 where nobody checks it.
+Faults that Java tolerates are findings as well: unknown fields, fields with another wire type, unknown numbers of an
+enum, and unchecked text that is not UTF-8.
 """
 
 import struct
@@ -16,21 +16,24 @@ from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePl
 from topicschema.payload.protobuf_native.required_fields import Completeness
 from topicschema.payload.protobuf_native.wire import NOTHING, Wire
 
-MAX_VALUES: Final = 1_000_000  # that are not packed; a bound of this reader
-MESSAGE: Final = 4  # how many more values a message counts for: that much longer it takes
-MALFORMED: Final = 4  # a text that is not UTF-8, likewise
+MAX_VALUES: Final = 1_000_000  # values that are not packed; a limit of this reader
+MESSAGE: Final = 4  # extra values that a message counts for, because reading it takes longer
+MALFORMED: Final = 4  # likewise for a text that is not UTF-8
 _CUT: Final = {4: struct.Struct("<I"), 8: struct.Struct("<Q")}
 
 
-def read(root: MessagePlan, payload: bytes, found: list[Finding]) -> dict[str, Any]:
-    """The message; what Java tolerates is added to `found`, Unreadable for the rest."""
-    reading = _Reading(root, payload, found)
+def read(root: MessagePlan, payload: bytes, findings: list[Finding]) -> dict[str, Any]:
+    """Return the message. Tolerated faults are added to `findings`; any other one raises Unreadable."""
+    reading = _Reading(root, payload, findings)
     reading.whole()
     return reading.value
 
 
 class _Frame:
-    """A message that is being read; `group` is its number if it is a group, `entry` the map's field that it is of."""
+    """A message during its reading.
+
+    `group` is its number if it is a group, `entry` the map's field that it belongs to.
+    """
 
     __slots__ = ("counts", "end", "entry", "field", "group", "path", "plan", "start", "value")
 
@@ -47,14 +50,14 @@ class _Frame:
 
 
 class _Reading(Wire):
-    """The reading of one payload."""
+    """Reading of one payload."""
 
-    __slots__ = ("_complete", "_found", "_frame", "_left", "_outer", "value")
+    __slots__ = ("_complete", "_findings", "_frame", "_left", "_outer", "value")
 
-    def __init__(self, root: MessagePlan, payload: bytes, found: list[Finding]) -> None:
+    def __init__(self, root: MessagePlan, payload: bytes, findings: list[Finding]) -> None:
         super().__init__(payload)
         self.value: dict[str, Any] = {}
-        self._found = found
+        self._findings = findings
         self._left = MAX_VALUES
         self._frame = _Frame(root, self.value, len(payload), None)
         self._outer: list[_Frame] = []
@@ -63,7 +66,7 @@ class _Reading(Wire):
             self._complete.begun(self.value, root, None, 0)
 
     def whole(self) -> None:
-        """Reads the message to the payload's end; what it lacks is added to what was found."""
+        """Read the message to the payload's end, and add findings for missing fields."""
         while self.at < self.end or self._outer:
             if self.at < self.end:
                 self._field()
@@ -73,10 +76,10 @@ class _Reading(Wire):
             else:
                 self._leave()
         if self._complete is not None:
-            self._found += self._complete.missing(self.value)
+            self._findings += self._complete.missing(self.value)
 
     def path(self) -> Path | None:
-        """The field that is being read."""
+        """Return the path of the current field."""
         frame = self._frame
         if frame.field is None:
             return frame.path
@@ -154,7 +157,7 @@ class _Reading(Wire):
             if field.checks_utf8:
                 raise self.stop("INVALID_UTF8", "these bytes are not UTF-8, which a string must be", where) from None
             self._count(MALFORMED)
-            if self._has_room:
+            if self._can_add:
                 message = "these bytes are not UTF-8; Java reads U+FFFD in their place"
                 self._note("INVALID_UTF8", message, where, self.path())
             return text.decode(content)[0]
@@ -173,13 +176,13 @@ class _Reading(Wire):
 
     def _put_enums(self, field: FieldPlan, end: int, values: list[Any]) -> None:
         start, names = self.at, field.names
-        found = [kinds.OF_VARINT[Kind.ENUM](bits) for bits in self.varints(end)]
-        unknown = [index for index, number in enumerate(found) if number not in names]
+        numbers = [kinds.OF_VARINT[Kind.ENUM](bits) for bits in self.varints(end)]
+        unknown = [index for index, number in enumerate(numbers) if number not in names]
         for index in unknown[:MAX_FINDINGS]:
             self.packed = range(index)
             self._note_number(field, start)
         self.packed = NOTHING
-        values += [names.get(number, number) for number in found if number in names or not field.is_closed]
+        values += [names.get(number, number) for number in numbers if number in names or not field.is_closed]
 
     def _fixed_values(self, field: FieldPlan, end: int) -> tuple[Any, ...]:
         size, letter = kinds.FIXED[field.kind]
@@ -198,7 +201,7 @@ class _Reading(Wire):
             frame.counts = frame.counts or {}
             frame.counts[field.name] = frame.counts.get(field.name, 0) + 1
         size = self.length("a message") if not is_group else 0
-        self.demand_room(start)
+        self.demand_depth(start)
         path = self._below(frame, field)
         held = self._held(frame, field, is_pair=pair is not None)
         inner = _Frame(plan, held, frame.end if is_group else self.at + size, path)
@@ -209,7 +212,10 @@ class _Reading(Wire):
             self._complete.begun(inner.value, plan, path, inner.start)
 
     def _held(self, frame: _Frame, field: FieldPlan, *, is_pair: bool) -> dict[str, Any]:
-        """The dict that the message is read into; a single one that comes again goes on where it ended."""
+        """Return the dict that the message is read into.
+
+        A single message that appears again continues the first one.
+        """
         if is_pair:
             return {}
         held: dict[str, Any]
@@ -248,7 +254,7 @@ class _Reading(Wire):
     def _skip(self, number: int, wire: int, start: int, field: FieldPlan | None) -> None:
         self.skip(number, wire, start)
         self._count(1)
-        if not self._has_room:
+        if not self._can_add:
             return
         if field is None:
             message = f"{self._frame.plan.full_name} has no field with the number {number}; it is passed over"
@@ -258,18 +264,18 @@ class _Reading(Wire):
             self._note("WRONG_WIRE_TYPE", message, start, (self._frame.path, field.name))
 
     def _note_number(self, field: FieldPlan, start: int) -> None:
-        if not self._has_room:
+        if not self._can_add:
             return
-        kept = "Java drops it" if field.is_closed else "its number is kept"
-        self._note("UNKNOWN_SYMBOL", f"the enum has no value with this number; {kept}", start, self.path())
+        consequence = "Java drops it" if field.is_closed else "its number is retained"
+        self._note("UNKNOWN_SYMBOL", f"the enum has no value with this number; {consequence}", start, self.path())
 
     def _note(self, rule: str, message: str, offset: int, path: Path | None) -> None:
-        self._found.append(tolerated(rule, message, offset, shown(path)))
+        self._findings.append(tolerated(rule, message, offset, shown(path)))
 
     @property
-    def _has_room(self) -> bool:
-        """Whether more of what is tolerated would be told."""
-        return len(self._found) < MAX_FINDINGS
+    def _can_add(self) -> bool:
+        """True if another tolerated finding would be reported."""
+        return len(self._findings) < MAX_FINDINGS
 
     def _count(self, values: int) -> None:
         self._left -= values
@@ -279,7 +285,7 @@ class _Reading(Wire):
 
 
 def _or_default(inner: _Frame, number: int) -> Any:
-    """A map entry's key or value; the default where the entry has none."""
+    """Return a map entry's key or value, or the default if the entry has none."""
     field = inner.plan.read[number]
     if field.name in inner.value:
         return inner.value[field.name]
@@ -287,7 +293,7 @@ def _or_default(inner: _Frame, number: int) -> Any:
 
 
 def _fixed(content: bytes, size: int, letter: str) -> tuple[Any, ...]:
-    """Values of a fixed size, the lowest byte first; a NaN keeps its bits."""
+    """Return values of a fixed size, the lowest byte first. A NaN retains its bits."""
     count = len(content) // size
     values = struct.unpack(f"<{count}{letter}", content)
     if letter == "f" and any(value != value for value in values):  # noqa: PLR0124  # only NaN is not itself

@@ -1,8 +1,8 @@
-"""Whether a message has all that it requires: asked when it is whole, as its parts may come in any number of pieces.
+"""Check of required fields at the end of a message, because its parts may come in any number of pieces.
 
-Source: DynamicMessage.isInitialized of protobuf's Java library (3.25). Parts that were replaced by a rival of their
-oneof do not count, entries of a map that were replaced by a later one do. An entry without a value is whole to
-it; the classes that protoc makes put a default there, and lack what that requires (MapEntryLite.parseEntry).
+Source: DynamicMessage.isInitialized of protobuf's Java library (3.25). Parts that a rival of their oneof replaced do
+not count. Entries of a map that a later one replaced do. An entry without a value is complete for it. The classes that
+protoc makes put a default there, and then lack its required fields (MapEntryLite.parseEntry).
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from topicschema.payload.protobuf_native.descriptors import MessagePlan
 
 
 class Completeness:
-    """The messages met so far that require something."""
+    """The messages so far that have required fields."""
 
     __slots__ = ("_absent", "_met", "_replaced")
 
@@ -24,23 +24,23 @@ class Completeness:
         self._replaced: list[Any] = []
 
     def begun(self, value: dict[str, Any], plan: MessagePlan, path: Path | None, start: int) -> None:
-        """A message begins, or goes on."""
+        """Record that a message begins, or continues."""
         if plan.required:
             self._met.setdefault(id(value), (value, plan, path, start))
 
     def absent(self, value: dict[str, Any], plan: MessagePlan, path: Path | None, start: int) -> None:
-        """An entry has no value, and gets this one."""
+        """Record that an entry has no value and gets this one."""
         self.begun(value, plan, path, start)
-        if plan.required:  # then it is kept, and its id is nobody else's
+        if plan.required:  # then it stays referenced, and its id is unique
             self._absent.add(id(value))
 
     def replaced(self, value: Any) -> None:
-        """An entry's value is no longer in its map."""
+        """Record that an entry's value is no longer in its map."""
         if id(value) not in self._absent:
             self._replaced.append(value)
 
     def missing(self, root: dict[str, Any]) -> list[Finding]:
-        """What is required and not there, in the order of the bytes; the offset is where its message begins."""
+        """Return the missing required fields, in the order of the bytes. The offset is the start of the message."""
         lacking = [each for each in self._met.values() if any(name not in each[0] for name in each[1].required)]
         if not lacking:
             return []

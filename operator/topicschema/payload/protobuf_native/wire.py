@@ -1,4 +1,4 @@
-"""Protobuf's wire format without a schema: tags, varints, lengths, and what is skipped.
+"""Protobuf's wire format without a schema: tags, varints, lengths, and skipped fields.
 
 Source: CodedInputStream of protobuf's Java library (3.25.5), which cuts a tag and a length to 32 bits.
 """
@@ -12,7 +12,7 @@ from topicschema.payload.path import Path, shown
 from topicschema.payload.protobuf_native import kinds
 
 MAX_DEPTH: Final = 100
-"""How deep messages and groups nest below the root, in Java as in every other protobuf library."""
+"""Maximum depth of messages and groups below the root, in Java as in every other protobuf library."""
 
 _LONGEST: Final = 10
 NOTHING: Final = range(0)
@@ -22,7 +22,7 @@ _MAX_LENGTH: Final = 0x7FFF_FFFF
 
 
 class Wire:
-    """A payload, how far it has been read, and where what is being read ends."""
+    """A payload, the position in it, and the end of the part that is being read."""
 
     __slots__ = ("at", "depth", "end", "packed", "payload")
 
@@ -32,26 +32,26 @@ class Wire:
         self.end = len(payload)
         self.depth = 0
         self.packed: list[int] | range = NOTHING
-        """What was read so far of the packed list that is being read."""
+        """Values so far of the packed list that is being read."""
 
     def path(self) -> Path | None:
-        """Where in the schema the reading is."""
+        """Return the current path in the schema."""
         raise NotImplementedError
 
     def varint(self, what: str) -> int:
-        """The 64 bits of a varint; bits that are too many are cut off."""
+        """Return the 64 bits of a varint. Excess bits are cut off."""
         start = self.at
-        if start < self.end and (byte := self.payload[start]) < 0x80:  # noqa: PLR2004  # the bit that says "more"
+        if start < self.end and (byte := self.payload[start]) < 0x80:  # noqa: PLR2004  # the bit that means "more"
             self.at = start + 1
             return byte
-        found = _VARINT.match(self.payload, start, self.end)
-        if found is None:
+        match = _VARINT.match(self.payload, start, self.end)
+        if match is None:
             raise self._endless(what)
-        self.at = found.end()
-        return _bits(found.group())
+        self.at = match.end()
+        return _bits(match.group())
 
     def tag(self) -> tuple[int, int]:
-        """A field's number and its wire type."""
+        """Return a field's number and its wire type."""
         start = self.at
         tag = self.varint("a field's tag") & _U32
         if tag < 1 << 3:
@@ -59,7 +59,7 @@ class Wire:
         return tag >> 3, tag & 7
 
     def length(self, what: str) -> int:
-        """A length, of bytes that are there."""
+        """Return a length that the remaining bytes can hold."""
         start = self.at
         length = self.varint(f"the length of {what}") & _U32
         if length > _MAX_LENGTH:
@@ -69,7 +69,7 @@ class Wire:
         return length
 
     def take(self, size: int, what: str) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         start = self.at
         if size > self.end - start:
             raise self.stop("TRUNCATED", f"{what} takes {counted(size)}, {self.end - start} left", start)
@@ -77,26 +77,26 @@ class Wire:
         return self.payload[start : self.at]
 
     def varints(self, end: int) -> list[int]:
-        """All varints from here to `end`, which lies before the end of what is being read."""
+        """Return all varints from here to `end`, which lies before the end of the current part."""
         chunk = self.payload[self.at : end]
         pieces: list[bytes] = _VARINT.findall(chunk)
         if sum(map(len, pieces)) == len(chunk):
             self.at = end
             return list(chunk) if len(pieces) == len(chunk) else [_bits(each) for each in pieces]
         outer, self.end = self.end, end
-        found: list[int] = []
-        self.packed = found
+        values: list[int] = []
+        self.packed = values
         while self.at < end:
-            found.append(self.varint("a packed value"))
+            values.append(self.varint("a packed value"))
         self.end, self.packed = outer, NOTHING
-        return found
+        return values
 
     def skip(self, number: int, wire: int, start: int) -> None:
-        """Passes over a field whose tag began at `start`; a group with all that is in it."""
+        """Skip a field whose tag began at `start`. A group is skipped with its content."""
         groups: list[int] = []
         while True:
             if wire == kinds.GROUP:
-                self.demand_room(start, len(groups))
+                self.demand_depth(start, len(groups))
                 groups.append(number)
             elif wire == kinds.END_GROUP:
                 if not groups or groups.pop() != number:
@@ -110,17 +110,17 @@ class Wire:
                 raise self.stop("TRUNCATED", "the group has no end", start)
             number, wire = self.tag()
 
-    def demand_room(self, start: int, more: int = 0) -> None:
-        """Unreadable TOO_DEEP where no message or group may begin any more."""
+    def demand_depth(self, start: int, more: int = 0) -> None:
+        """Raise Unreadable TOO_DEEP if no further message or group may begin."""
         if self.depth + more >= MAX_DEPTH:
             raise self.stop("TOO_DEEP", f"messages are nested more than {MAX_DEPTH} levels deep", start)
 
     def unmatched(self, start: int) -> Unreadable:
-        """The refusal of a group's end that belongs to no group."""
+        """Return the refusal of a group's end without a begin."""
         return self.stop("UNMATCHED_GROUP", "a group ends that did not begin here", start)
 
     def stop(self, rule: str, message: str, offset: int) -> Unreadable:
-        """What ends the reading at a byte."""
+        """Return the error that ends the reading at a byte."""
         return unreadable(rule, message, offset, shown(self.path()))
 
     def _skip_single(self, wire: int, start: int) -> None:

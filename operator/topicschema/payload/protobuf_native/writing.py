@@ -1,9 +1,9 @@
-"""Protobuf's binary encoding, written as protobuf's Java library (3.25) writes it: fields by their numbers.
+"""Writer of protobuf's binary encoding, like protobuf's Java library (3.25): fields by their numbers.
 
-A map's entries keep the order of the dict, and have their key and their value even where these are the defaults, as in
-the classes that protoc makes. What is None is not there.
+A map's entries have the order of the dict, and always a key and a value, even if these are the defaults, as in the
+classes that protoc makes. A value of None is omitted.
 
-Python's message classes do not serve: they name no path, and write a map's entries in an order of their own.
+Python's message classes are not used: they report no path, and write a map's entries in their own order.
 """
 
 import struct
@@ -26,7 +26,7 @@ _U64: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def write(root: MessagePlan, value: Any) -> bytes:
-    """The payload; InvalidPayloadError with the path of the first value that does not fit."""
+    """Return the payload. Raises InvalidPayloadError with the path of the first value that does not fit."""
     return run(_message(root, value, None, 0))
 
 
@@ -39,13 +39,13 @@ def _message(plan: MessagePlan, value: Any, path: Path | None, depth: int) -> St
         raise refused("UNKNOWN_FIELD", f"there is more in it than the fields of {plan.full_name}", shown(path))
     out = bytearray()
     for field in plan.written:
-        given = value.get(field.name)
+        member = value.get(field.name)
         below = (path, field.name)
-        if given is None:
+        if member is None:
             _demand_absent(field, below)
         else:
             _check_rivals(field, value, below)
-            out += yield _field(field, given, below, depth)
+            out += yield _field(field, member, below, depth)
     return bytes(out)
 
 
@@ -93,7 +93,7 @@ def _map(field: FieldPlan, pair: MessagePlan, value: Any, path: Path, depth: int
 
 
 def _one(field: FieldPlan, value: Any, path: Path, depth: int) -> Step[bytes]:
-    """A value behind its tag."""
+    """Write a value after its tag."""
     if not field.message_name:
         return _tag(field.number, field.wire) + _single(field, value, path)
     content: bytes = yield _message(field.message, value, path, depth + 1)

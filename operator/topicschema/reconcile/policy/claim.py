@@ -15,7 +15,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.storage.claims import StoredClaim
 
 
-async def hold_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
+async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
     """Return the claim that the policy holds; enqueue the keys that a change of holder concerns.
 
     StalledError(ClaimNotAllowed, TopicAlreadyClaimed) if the policy does not hold the claim and may not take it.
@@ -23,7 +23,7 @@ async def hold_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key
     stored, me = await ctx.claims.get_claim(key), owner_of(resource)
     if not await may_govern(ctx.client, me.namespace, key, anyone_may=ctx.claims_are_open):
         if stored.owner == me:
-            await _pass_on(ctx, key, stored, None)
+            await _transfer(ctx, key, stored, None)
         raise StalledError(
             "ClaimNotAllowed",
             f"namespace {me.namespace} may not claim {key.pulsar_namespace}: a cluster admin allows it "
@@ -32,7 +32,7 @@ async def hold_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key
     address = address_of(resource)
     if stored.owner == me and stored.address == address:
         return stored
-    if stored.owner not in (None, me) and await _counts(ctx, stored.owner, key):
+    if stored.owner not in (None, me) and await _holder_is_valid(ctx, stored.owner, key):
         holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
         raise StalledError("TopicAlreadyClaimed", f"{holder} already governs {key.pulsar_namespace}")
     if stored.owner != me:
@@ -40,11 +40,11 @@ async def hold_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key
     async with ctx.claims.turn:
         if address and await _is_governed_there(ctx, key, address):
             if stored.owner == me:
-                await _pass_on(ctx, key, stored, None)
+                await _transfer(ctx, key, stored, None)
             raise StalledError(
                 "TopicAlreadyClaimed", f"another policy already governs {key.pulsar_namespace} at this broker"
             )
-        return await _pass_on(ctx, key, stored, me, address)
+        return await _transfer(ctx, key, stored, me, address)
 
 
 async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, address: str) -> bool:
@@ -53,7 +53,7 @@ async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, add
     Each would put the settings back to its own, and each would keep a record of the same topics.
     """
     for held in await ctx.claims.list_held(key.pulsar_namespace, address):
-        if held.key != key and held.owner is not None and await _counts(ctx, held.owner, held.key):
+        if held.key != key and held.owner is not None and await _holder_is_valid(ctx, held.owner, held.key):
             return True
     return False
 
@@ -68,7 +68,7 @@ async def _refuse_second(ctx: ReconcileContext, me: Owner, key: PulsarNamespaceK
         raise StalledError("TopicAlreadyClaimed", message)
 
 
-async def _pass_on(
+async def _transfer(
     ctx: ReconcileContext, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None, address: str = ""
 ) -> StoredClaim:
     try:
@@ -87,5 +87,5 @@ def _enqueue_touched(ctx: ReconcileContext, key: PulsarNamespaceKey, before: Own
             ctx.enqueue(rival, 0.0)
 
 
-async def _counts(ctx: ReconcileContext, holder: Owner, key: PulsarNamespaceKey) -> bool:
+async def _holder_is_valid(ctx: ReconcileContext, holder: Owner, key: PulsarNamespaceKey) -> bool:
     return await holds_namespace(ctx.client, holder, key, anyone_may=ctx.claims_are_open)

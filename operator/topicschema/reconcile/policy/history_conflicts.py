@@ -1,6 +1,7 @@
 """The topics on record that would not pass the policy that is now in force.
 
-The newest version of each topic is checked when the policy changes, and when the topic's own strategy does.
+All newest versions are checked when the policy changes, and once in each resync period. In between only topics in
+conflict are checked again, if they have another version or a strategy of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from topicschema.judging.judge import CheckerTimeoutError
 from topicschema.judging.policies import policy_of
 from topicschema.judging.recheck import Recheck
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.conditions import FINDING_BYTES, capped
+from topicschema.reconcile.runtime.conditions import FINDING_BYTES, truncate
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key
 
@@ -24,8 +25,6 @@ from topicschema.reconcile.runtime.work_queue import Key
 _MOST_VERSIONS = 100_000
 _MOST_BYTES = 256 * 1024 * 1024
 _LISTED = 20
-
-_Conflicts = Mapping[str, HistoryConflict]
 
 
 class _Topic(NamedTuple):
@@ -48,41 +47,17 @@ class Found:
     check: HistoryCheck | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """The last check: by which policy and strategies, what it came to, and all conflicts by name.
-
-    `conflicts` is None if only a part of them is known: status lists the first.
-    """
-
-    policy: Policy
-    topics: _Topics
-    found: Found
-    conflicts: _Conflicts | None
-
-
 class HistoryConflicts:
-    """Checks the histories of policies, and remembers what was found."""
+    """Checks the histories of policies; of each policy it remembers only when all were checked last."""
 
-    def __init__(self, ctx: ReconcileContext) -> None:
+    def __init__(self, ctx: ReconcileContext, resync: float) -> None:
         self._ctx = ctx
-        self._checked: dict[Key, _Checked] = {}
+        self._resync = resync
+        self._checked_at: dict[Key, float] = {}
 
     def forget(self, key: Key) -> None:
         """Forget a policy that is gone."""
-        self._checked.pop(key, None)
-
-    def unchecked(self, key: Key, before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> Found:
-        """Return what is known while not all topics were seen; no check if one is due, so that a restart makes it.
-
-        `before` is the policy as it was read, `now` the same with what its broker has now.
-        """
-        last = self._checked.get(key)
-        if last is not None and last.policy == policy_of(now):
-            return last.found
-        status = before.status
-        check = None if last is not None or _is_due(before, now) else status.history_check
-        return Found(status.history_conflict_count, status.history_conflicts, check)
+        self._checked_at.pop(key, None)
 
     async def check(
         self,
@@ -91,34 +66,33 @@ class HistoryConflicts:
         now: NamespaceSchemaPolicy,
         summaries: Mapping[Key, TopicSummary],
     ) -> Found:
-        """Return the conflicts, from memory or status where nothing changed."""
-        topics, last, policy = _topics(summaries), self._checked.get(key), policy_of(now)
-        if last is None and not _is_due(before, now) and not self._ctx.judge.has_checkers:
-            last = _from_status(before, policy, topics)
+        """Return the conflicts. `before` is the policy as it was read, `now` the same with what its broker has now."""
+        topics, policy, time = _topics(summaries), policy_of(now), self._ctx.clock()
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
-        changed = frozenset[str]() if last is None else _changed(last, topics)
-        if last is None or last.policy != policy or (changed and last.conflicts is None):
-            checked = await self._check_all(claims, policy, topics)
-        else:
-            checked = await self._check_some(claims, last, topics, changed)
-        self._checked[key] = checked
-        return checked.found
+        last = self._checked_at.get(key)
+        is_late = self._ctx.judge.has_checkers if last is None else time - last >= self._resync
+        found = None if is_late or _is_due(before, now) else await self._known(claims, before, policy, topics)
+        if found is None:
+            names = await self._ctx.storage.history_names(claims)
+            conflicts, count = await self._conflicts(claims, policy, topics, names)
+            found = _found(len(conflicts), conflicts, HistoryCheck(total=len(names), checked=count))
+            last = None
+        self._checked_at[key] = time if last is None else last
+        return found
 
-    async def _check_all(self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics) -> _Checked:
-        names = await self._ctx.storage.history_names(claims)
-        conflicts, count = await self._conflicts(claims, policy, topics, names)
-        return _Checked(policy, topics, _found(conflicts, HistoryCheck(total=len(names), checked=count)), conflicts)
-
-    async def _check_some(
-        self, claims: PulsarNamespaceKey, last: _Checked, topics: _Topics, changed: frozenset[str]
-    ) -> _Checked:
-        if not changed:
-            return _Checked(last.policy, topics, last.found, last.conflicts)
-        conflicts, _ = await self._conflicts(claims, last.policy, topics, sorted(changed))
-        outdated = {last.topics[history].name for history in changed}
-        kept = {name: each for name, each in (last.conflicts or {}).items() if name not in outdated}
-        conflicts = kept | conflicts
-        return _Checked(last.policy, topics, _found(conflicts, last.found.check), conflicts)
+    async def _known(
+        self, claims: PulsarNamespaceKey, before: NamespaceSchemaPolicy, policy: Policy, topics: _Topics
+    ) -> Found | None:
+        """Return the conflicts of the status that are still there; None if some are over and it does not list all."""
+        status = before.status
+        known = {each.name: each for each in status.history_conflicts}
+        changed = [history for history, topic in topics.items() if _may_be_over(known.get(topic.name), topic)]
+        still, _ = await self._conflicts(claims, policy, topics, changed)
+        over = {topics[history].name for history in changed} - still.keys()
+        if over and status.history_conflict_count > len(known):
+            return None
+        conflicts = {name: each for name, each in (known | still).items() if name not in over}
+        return _found(status.history_conflict_count - len(over), conflicts, status.history_check)
 
     async def _conflicts(
         self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics, names: Sequence[str]
@@ -143,37 +117,23 @@ class HistoryConflicts:
         return conflicts, len(names)
 
 
+def unchecked(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> Found:
+    """Return what is known while not all topics were seen; no check if one is due, so that a restart makes it."""
+    status = before.status
+    check = None if _is_due(before, now) else status.history_check
+    return Found(status.history_conflict_count, status.history_conflicts, check)
+
+
 def _is_due(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> bool:
     """Return whether the status has no check of the policy as it is now."""
     is_current = before.status.observed_generation == before.metadata.generation
     return not is_current or before.status.history_check is None or policy_of(before) != policy_of(now)
 
 
-def _from_status(resource: NamespaceSchemaPolicy, policy: Policy, topics: _Topics) -> _Checked:
-    status = resource.status
-    found = Found(status.history_conflict_count, status.history_conflicts, status.history_check)
-    conflicts = {each.name: each for each in status.history_conflicts}
-    return _Checked(policy, topics, found, conflicts if len(conflicts) == found.count else None)
-
-
-def _changed(last: _Checked, topics: _Topics) -> frozenset[str]:
-    """The histories whose resource or strategy changed, and those in conflict that have another newest version.
-
-    A version that came since the check was judged by the policy in force.
-    """
-    return frozenset(
-        history
-        for history, before in last.topics.items()
-        for now in (topics.get(history),)
-        if now is None
-        or now[:2] != before[:2]
-        or (
-            now.latest is not None
-            and last.conflicts is not None
-            and before.name in last.conflicts
-            and now.latest != last.conflicts[before.name].schema_version
-        )
-    )
+def _may_be_over(conflict: HistoryConflict | None, topic: _Topic) -> bool:
+    if conflict is None:
+        return False
+    return topic.strategy is not None or topic.latest not in (None, conflict.schema_version)
 
 
 def _topics(summaries: Mapping[Key, TopicSummary]) -> _Topics:
@@ -182,10 +142,10 @@ def _topics(summaries: Mapping[Key, TopicSummary]) -> _Topics:
     return {s.history: _Topic(key.name, s.strategy, s.latest) for key, s in seen if s.history is not None}
 
 
-def _found(conflicts: _Conflicts, check: HistoryCheck | None) -> Found:
-    return Found(len(conflicts), tuple(conflicts[name] for name in sorted(conflicts))[:_LISTED], check)
+def _found(count: int, conflicts: Mapping[str, HistoryConflict], check: HistoryCheck | None) -> Found:
+    return Found(count, tuple(conflicts[name] for name in sorted(conflicts))[:_LISTED], check)
 
 
 def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryConflict:
     # A path is as long as the schema's author likes; the CRD would refuse the whole status for it.
-    return HistoryConflict(name=name, schema_version=schema_version, rule=rule, path=capped(path, FINDING_BYTES))
+    return HistoryConflict(name=name, schema_version=schema_version, rule=rule, path=truncate(path, FINDING_BYTES))

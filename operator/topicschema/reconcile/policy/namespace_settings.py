@@ -1,7 +1,7 @@
 """What a policy wants of its Pulsar namespace at the broker, against what is there: pure, setting by setting.
 
 A field that the policy leaves out is not managed: the broker keeps what it has, and people are told of it. Asking and
-writing is `namespace_settings_cache`'s matter.
+writing is `namespace_state`'s matter.
 """
 
 import re
@@ -11,8 +11,7 @@ from typing import Final
 
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicySpec
-from topicschema.core.history import Setting
-from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 

@@ -24,10 +24,10 @@ from topicschema.judging.policies import address_of
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
-from topicschema.reconcile.policy.claim import hold_claim
-from topicschema.reconcile.policy.history_conflicts import HistoryConflicts
-from topicschema.reconcile.policy.namespace_settings_cache import NamespaceSettingsCache, NamespaceState
-from topicschema.reconcile.runtime.conditions import Moment, not_ready
+from topicschema.reconcile.policy.claim import acquire_claim
+from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
+from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
+from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key, Result
@@ -44,10 +44,9 @@ class NamespaceSchemaPolicies:
 
     def __init__(self, ctx: ReconcileContext, resync: float) -> None:
         self._ctx = ctx
-        self._settings_cache = NamespaceSettingsCache(ctx, resync)
         self._uids: dict[Key, str] = {}
         self._unseen: dict[Key, float] = {}
-        self._histories = HistoryConflicts(ctx)
+        self._histories = HistoryConflicts(ctx, resync)
 
     async def broker_of(self, key: Key) -> str:
         """Return the address of the broker that a reconcile of `key` asks; "" if none, or if it cannot be read."""
@@ -69,7 +68,7 @@ class NamespaceSchemaPolicies:
             self._lost(key)  # it governs nothing any more, however long it is held
             return Result.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
-        moment = Moment(before.conditions, metadata.generation, self._ctx.now())
+        moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
         try:
             awaited = await self._settle(key, wire, moment)
         except ERRORS_WITHOUT_STATUS:
@@ -84,16 +83,17 @@ class NamespaceSchemaPolicies:
             raise awaited
         return Result.DONE
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: Moment) -> TopicSchemaError | None:
+    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
         """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         if self._ctx.index.update_policy(key, claims):
             self._enqueue_topics(key)
         self._know(key, resource.metadata.uid)
-        claim = await hold_claim(self._ctx, resource, claims)
+        claim = await acquire_claim(self._ctx, resource, claims)
         ours = self._topics(key, claims)
-        state = await self._settings_cache.get(resource, claim, None if ours is None else _local_names(ours, claims))
+        declared = None if ours is None else _local_names(ours, claims)
+        state = await apply_settings(self._ctx, resource, claim, declared)
         counts = await self._counts(key, resource, state, ours)
         undeclared = state.undeclared or ()
         status = replace(
@@ -140,7 +140,7 @@ class NamespaceSchemaPolicies:
         """
         now = replace(resource, status=replace(resource.status, observed=state.observed))
         if ours is None:
-            found, topics = self._histories.unchecked(key, resource, now), resource.status.topics
+            found, topics = unchecked(resource, now), resource.status.topics
         else:
             found = await self._histories.check(key, resource, now, ours)
             topics = TopicCounts(
@@ -173,7 +173,7 @@ class NamespaceSchemaPolicies:
 
     def _forget(self, key: Key, uid: str) -> None:
         self._histories.forget(key)
-        self._settings_cache.forget(uid)
+        self._ctx.brokers.forget(uid)
 
     def _lost(self, key: Key) -> None:
         self._unseen.pop(key, None)

@@ -11,8 +11,8 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.judging.policies import says_ready
-from topicschema.reconcile.policy.namespace_settings_cache import NamespaceState
-from topicschema.reconcile.runtime.conditions import Said, not_ready, ready, told
+from topicschema.reconcile.policy.namespace_state import NamespaceState
+from topicschema.reconcile.runtime.conditions import ConditionInput, describe_error, not_ready, ready
 
 UNDECLARED: Final = "UnmanagedTopics"
 _KNOWN_NOT_TO_BE: Final = ("BrokerInconsistent", "NamespaceNotFound", "RefusedByBroker", "TenantNotFound")
@@ -27,7 +27,7 @@ class Note(NamedTuple):
     text: str
 
 
-def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[Said, ...]:
+def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
     """What is to be said of a policy that holds its claim."""
     governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_line)))
     error = awaited(state)
@@ -37,7 +37,7 @@ def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[
         return _settled(resource, state, governs)
     if state.difference:
         message = f"{state.difference}: {error.message}"
-        return (*not_ready(error), Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
+        return (*not_ready(error), ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
     if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
         return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
     if says_ready(resource) and not isinstance(error, StalledError):
@@ -70,18 +70,18 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     return (*line, *(Note("Normal", "SettingRetained", text) for text in state.notes))
 
 
-def _settled(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[Said, ...]:
+def _settled(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
         status = ConditionStatus.FALSE if state.difference else ConditionStatus.TRUE
         message = state.difference or "the broker has what the policy sets"
         observes = ready("Observed", f"{governs}; nothing is written to the broker")
-        return (*observes, Said(ConditionType.IN_SYNC, status, "Observed", message))
+        return (*observes, ConditionInput(ConditionType.IN_SYNC, status, "Observed", message))
     message = "; ".join(("the broker has what the policy sets", *state.notes))
-    return (*ready("Active", governs), Said(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
+    return (*ready("Active", governs), ConditionInput(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
 
 
-def _in_sync(status: ConditionStatus, error: TopicSchemaError) -> Said:
-    return Said(ConditionType.IN_SYNC, status, *told(error))
+def _in_sync(status: ConditionStatus, error: TopicSchemaError) -> ConditionInput:
+    return ConditionInput(ConditionType.IN_SYNC, status, *describe_error(error))
 
 
 def _without_broker(resource: NamespaceSchemaPolicy) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ CONSUMER_RISK = "ConsumerRisk"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a report says of one condition."""
+class ConditionInput:
+    """One condition of a report: all but its times and its generation."""
 
     type: ConditionType
     status: ConditionStatus
@@ -31,56 +31,58 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What the conditions of one report have in common: those that stand now, the generation, the time (RFC 3339)."""
+class ObservedAt:
+    """The part that all conditions of a report share: those of the last one, the generation, the time (RFC 3339)."""
 
     before: tuple[Condition, ...]
     generation: int
     now: str
 
-    def conditions(self, said: Iterable[Said]) -> tuple[Condition, ...]:
+    def conditions(self, said: Iterable[ConditionInput]) -> tuple[Condition, ...]:
         """The conditions in that order; what is not said is absent."""
         before = {condition.type: condition for condition in self.before}
         return tuple(self._condition(one, before.get(one.type)) for one in said)
 
-    def _condition(self, said: Said, before: Condition | None) -> Condition:
+    def _condition(self, said: ConditionInput, before: Condition | None) -> Condition:
         has_moved = before is None or before.status is not said.status or not before.last_transition_time
         return Condition(
             type=said.type,
             status=said.status,
             reason=said.reason,
-            message=capped(said.message, MESSAGE_BYTES),
+            message=truncate(said.message, MESSAGE_BYTES),
             observed_generation=self.generation,
             last_transition_time=self.now if before is None or has_moved else before.last_transition_time,
         )
 
 
-def ready(reason: str, message: str) -> tuple[Said, ...]:
+def ready(reason: str, message: str) -> tuple[ConditionInput, ...]:
     """All is as it should be."""
-    return (Said(ConditionType.READY, ConditionStatus.TRUE, reason, message),)
+    return (ConditionInput(ConditionType.READY, ConditionStatus.TRUE, reason, message),)
 
 
-def stalled(reason: str, message: str) -> tuple[Said, ...]:
+def stalled(reason: str, message: str) -> tuple[ConditionInput, ...]:
     """A person must change something."""
     return (
-        Said(ConditionType.READY, ConditionStatus.FALSE, reason, message),
-        Said(ConditionType.STALLED, ConditionStatus.TRUE, reason, message),
+        ConditionInput(ConditionType.READY, ConditionStatus.FALSE, reason, message),
+        ConditionInput(ConditionType.STALLED, ConditionStatus.TRUE, reason, message),
     )
 
 
-def not_ready(error: Exception) -> tuple[Said, ...]:
+def not_ready(error: Exception) -> tuple[ConditionInput, ...]:
     """Ready, and Reconciling or Stalled, as the kind of error has it."""
-    reason, message = told(error)
+    reason, message = describe_error(error)
     if isinstance(error, StalledError):
         return stalled(reason, message)
     is_ours = isinstance(error, TopicSchemaError)
     return (
-        Said(ConditionType.READY, ConditionStatus.FALSE if is_ours else ConditionStatus.UNKNOWN, reason, message),
-        Said(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message),
+        ConditionInput(
+            ConditionType.READY, ConditionStatus.FALSE if is_ours else ConditionStatus.UNKNOWN, reason, message
+        ),
+        ConditionInput(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message),
     )
 
 
-def told(error: Exception) -> tuple[str, str]:
+def describe_error(error: Exception) -> tuple[str, str]:
     """Reason and message of an error; of a bug only its type, for its text may quote anything."""
     if isinstance(error, InvalidSchemaError):
         return error.reason, error.sentence
@@ -89,7 +91,7 @@ def told(error: Exception) -> tuple[str, str]:
     return BUG_REASON, f"an unexpected error ({type(error).__name__}); it is tried again, and the log has the place"
 
 
-def capped(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """`text` in at most `limit` bytes as an API server stores it, cut between characters, with three dots for the rest.
 
     Half of a surrogate pair, which a text in JSON can hold and an API server replaces, becomes a question mark.

@@ -44,8 +44,6 @@ class ObjectIndex:
         self.are_topics_listed = False
         self._topics: dict[Key, TopicSummary] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
-        self._without_policy: dict[Key, float] = {}
-        self._stale: set[Key] = set()
         self._with_jobs: set[Key] = set()
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
@@ -61,24 +59,6 @@ class ObjectIndex:
             self._of_topic[shared].add(key)
         return True
 
-    def since_without_policy(self, key: Key, now: float) -> float:
-        """Return since when reconciles of a topic that is being deleted have found no policy."""
-        return self._without_policy.setdefault(key, now)
-
-    def clear_without_policy(self, key: Key) -> None:
-        """Forget that, since a reconcile found a policy."""
-        self._without_policy.pop(key, None)
-
-    def mark_stale(self, key: Key) -> None:
-        """Mark a policy whose broker has other settings than it says: the next reconcile reads them again."""
-        self._stale.add(key)
-
-    def pop_stale(self, key: Key) -> bool:
-        """Return whether the policy was marked, and remove the mark."""
-        was_stale = key in self._stale
-        self._stale.discard(key)
-        return was_stale
-
     def mark_job_seen(self, key: Key) -> None:
         """Note that a validation Job of the topic exists, or did, whether the status has it or not."""
         self._with_jobs.add(key)
@@ -93,7 +73,6 @@ class ObjectIndex:
 
     def remove_topic(self, key: Key) -> TopicSummary | None:
         """Remove a topic that is gone; return its last summary."""
-        self.clear_without_policy(key)
         self.clear_job(key)
         self.known[key.plural].discard(key)
         return self._drop(key)
@@ -108,7 +87,6 @@ class ObjectIndex:
     def remove_policy(self, key: Key) -> PulsarNamespaceKey | None:
         """Remove a policy that is gone; return the Pulsar namespace that it named."""
         self.known[key.plural].discard(key)
-        self._stale.discard(key)
         return self._policies.pop(key, None)
 
     def topics_sharing(self, summary: TopicSummary) -> set[Key]:

@@ -10,136 +10,117 @@ from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.core import plan
-from topicschema.core.alignment import Aligned
+from topicschema.core.alignment import InSync
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import History, Origin
-from topicschema.core.overrides import NoteSettings, WriteSettings
+from topicschema.core.overrides import RecordSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
 from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.topicschema.broker_actions import act_at_broker
-from topicschema.reconcile.topicschema.broker_state import BrokerState
-from topicschema.reconcile.topicschema.imported_versions import ImportedVersions, store_imported_versions
-from topicschema.reconcile.topicschema.observe import Observation, inquired, judged, parsed
+from topicschema.reconcile.topicschema.broker_actions import apply_at_broker, at_broker
+from topicschema.reconcile.topicschema.gather import Judged, Loaded
+from topicschema.reconcile.topicschema.imported_versions import store_imported_versions
 from topicschema.reconcile.validation import actions as validation_actions
-from topicschema.storage.protocol import Stored
 
 FINALIZER_MANAGER = "topicschema-finalizer"
 
 
-async def act(ctx: ReconcileContext, seen: Observation, action: plan.Action) -> Observation | None:
-    """Carry out `action`; what is seen now where that is certain, None where the object must be read again.
+async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> Loaded | None:
+    """Carry out `action`; return what is loaded now where that is certain, None where it must be read again.
 
-    After a compare-and-swap the history is known to be what was written. ConflictError when somebody else was faster.
+    After a compare-and-swap the history is known to be what was written. ConflictError if another client was faster.
     """
+    loaded = judged.loaded
     match action:
         case plan.AddFinalizer() | plan.RemoveFinalizer():
-            await _mark(ctx, seen.resource.metadata, action)
+            await _mark(ctx, loaded.resource.metadata, action)
             return None
-        case plan.DeleteRecord():
-            await ctx.storage.delete(_stored(seen))
-            return replace(seen, stored=None)
-        case plan.Upload() | plan.UploadRecorded() | plan.SoftDelete() | WriteSettings():
-            return await act_at_broker(ctx, seen, action)
-        case plan.StartValidation() | plan.StopValidation():
-            return await _validate(ctx, seen, action)
+        case plan.Claim() | plan.Register() | RecordSettings():
+            return await _record(ctx, judged, action)
         case plan.Import():
-            return await _import(ctx, seen, action)
-        case plan.Claim() | plan.Register() | NoteSettings():
-            return await _record(ctx, seen, action)
+            return await _import(ctx, loaded, action)
+        case plan.Upload() | plan.UploadRecorded() | WriteSettings():
+            return await apply_at_broker(ctx, loaded, action)
+        case plan.StartValidation() | plan.StopValidation():
+            return await _validate(ctx, judged, action)
 
 
 async def _validate(
-    ctx: ReconcileContext, seen: Observation, action: plan.StartValidation | plan.StopValidation
-) -> Observation:
-    """Create the Job that is due, or delete obsolete ones, and gather again. A failure is none of the topic."""
-    if seen.validation is None:
-        raise TypeError("nothing is validated")
+    ctx: ReconcileContext, judged: Judged, action: plan.StartValidation | plan.StopValidation
+) -> Loaded:
+    """Start or delete validation Jobs; an error fails the validation, not the topic."""
+    loaded, validation = judged.loaded, judged.validation
+    if validation is None:
+        raise TypeError("an action of a validation that was not gathered")
     try:
         if isinstance(action, plan.StartValidation):
-            await validation_actions.start_job(ctx, seen.resource, seen.validation)
+            await validation_actions.start_job(ctx, loaded.resource, validation)
         else:
-            await validation_actions.delete_jobs(ctx, seen.validation.obsolete_jobs)
+            await validation_actions.delete_jobs(ctx, validation.obsolete_jobs)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
-        if seen.validation.run is None:
+        if validation.run is None:
             raise  # the status must still name the run, or nothing would end it
         is_start = isinstance(action, plan.StartValidation)
         what = "its Job cannot be made" if is_start else "a Job of another question cannot be ended"
-        return replace(seen, validation=seen.validation.rejected(what, error))
-    return await inquired(ctx, seen)
+        return replace(loaded, job_error=(what, error))
+    return loaded
 
 
-async def _record(
-    ctx: ReconcileContext, seen: Observation, action: plan.Claim | plan.Register | NoteSettings
-) -> Observation:
+async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | RecordSettings) -> Loaded:
     """Write the history, with the version that `Register` adds."""
-    history = _stored(seen).history
+    loaded, history, schema = judged.loaded, judged.loaded.stored.history, judged.loaded.schema
     match action:
         case plan.Claim(owner):
-            return await judged(ctx, await _put(ctx, seen, _with_source(seen).claimed_by(owner)))
+            return await _put(ctx, loaded, _with_source(judged).claimed_by(owner))
         case plan.Register(owner):
-            schema = seen.candidate.schema
-            history = history.with_version(schema, Origin.SPEC, ctx.now(), seen.source_hash)
-            history = history.parsed_by(seen.line).claimed_by(owner)
-            after = await _put(ctx, seen, history, (schema.info,))
+            history = history.with_version(schema, Origin.SPEC, ctx.now(), loaded.source_hash)
+            after = await _put(ctx, loaded, history.parsed_by(loaded.line).claimed_by(owner), (schema.info,))
             telemetry.REGISTERED.inc()
-            return await judged(ctx, after)
-        case NoteSettings(noted):
-            after = await _put(ctx, seen, replace(history, topic_settings=noted))
-            if after.view is None or after.view.overrides is None:
-                raise TypeError("settings of a topic that was not looked at")
-            overrides = replace(after.view.overrides, record=noted)
-            return replace(after, view=replace(after.view, overrides=overrides))
+            return after
+        case RecordSettings(noted):
+            state = None if loaded.state is None else loaded.state.with_settings_record(noted)
+            return replace(await _put(ctx, loaded, replace(history, topic_settings=noted)), state=state)
 
 
-async def _import(ctx: ReconcileContext, seen: Observation, action: plan.Import) -> Observation:
-    """Put on record what the broker has: all payloads, then the history, which alone makes them count."""
-    if seen.view is None:
-        raise TypeError("no broker was looked at")
+async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) -> Loaded:
+    """Store what the broker has: all payloads, then the history, which alone makes them count."""
+    broker, state = at_broker(loaded)
     payloads: tuple[SchemaInfo, ...] = ()
-    if [(action.history.incarnation, *each.sign) for each in action.arrived] != [seen.announced]:
-        imported = ImportedVersions(seen.view.broker, seen.query, seen.view.state)
-        payloads = await store_imported_versions(ctx.storage, imported, action)
-    after = await _put(ctx, seen, action.history, payloads)
+    if [(action.history.incarnation, *each.sign) for each in action.arrived] != [loaded.announced]:
+        payloads = await store_imported_versions(ctx.storage, broker, loaded.query, state, action)
+    after = await _put(ctx, loaded, action.history, payloads)
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.arrived))
-    overrides = seen.view.overrides
-    if overrides is not None:
-        overrides = replace(overrides, record=action.history.topic_settings)
-    after = replace(after, view=replace(seen.view, state=BrokerState(Aligned()), overrides=overrides))
-    # What the resource stands for may depend on what is on record: sources that were compiled before, a text of none.
-    return await judged(ctx, await parsed(ctx, after))
+    state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
+    # What the resource stands for may depend on the history: sources that were compiled before, a text of none.
+    schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.line, after.stored.history)
+    return replace(after, state=state, schema=schema)
 
 
 async def _put(
-    ctx: ReconcileContext, seen: Observation, history: History, payloads: tuple[SchemaInfo, ...] = ()
-) -> Observation:
-    metadata = seen.resource.metadata
+    ctx: ReconcileContext, loaded: Loaded, history: History, payloads: tuple[SchemaInfo, ...] = ()
+) -> Loaded:
+    """Write the history by compare-and-swap; its event is known as the controller's own."""
+    metadata = loaded.resource.metadata
     record = history_key(history.key.history_name)
     topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     is_newest_ours = bool(history.entries) and history.entries[-1].origin is Origin.SPEC
     with ctx.own_writes.suppress(record, lambda: ctx.enqueue(topic, 0.0)):
-        sources = seen.source_hash if is_newest_ours else None
-        after = await ctx.storage.put(_stored(seen), history, payloads, sources)
+        sources = loaded.source_hash if is_newest_ours else None
+        after = await ctx.storage.put(loaded.stored, history, payloads, sources)
         ctx.own_writes.record(record, after.revision)
-    return replace(seen, stored=after)
+    return replace(loaded, stored=after)
 
 
-def _with_source(seen: Observation) -> History:
-    """The history that tells what the version found is compiled from, so that no compiler to come makes another."""
-    history, source_hash = _stored(seen).history, seen.source_hash
-    if source_hash is None or seen.verdict is None or seen.verdict.schema_version is None:
+def _with_source(judged: Judged) -> History:
+    """Return the history with the sources of the version that the verdict found, so that no compiler makes another."""
+    history, source_hash, verdict = judged.loaded.stored.history, judged.loaded.source_hash, judged.verdict
+    if source_hash is None or verdict is None or verdict.schema_version is None:
         return history
-    return history.with_source(seen.verdict.schema_version, source_hash)
-
-
-def _stored(seen: Observation) -> Stored:
-    if seen.stored is None:
-        raise TypeError("an action on a record that was not read")
-    return seen.stored
+    return history.with_source(verdict.schema_version, source_hash)
 
 
 async def _mark(ctx: ReconcileContext, metadata: Metadata, action: plan.AddFinalizer | plan.RemoveFinalizer) -> None:

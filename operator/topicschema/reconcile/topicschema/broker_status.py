@@ -4,10 +4,10 @@ The rest of the status is `report`'s matter.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History
 from topicschema.core.strategies import Strategy
 
@@ -22,30 +22,15 @@ _CONSUMERS: Final[Mapping[Strategy, str]] = MappingProxyType(
 """How consumers fare whom the latest version alone does not decide about."""
 
 
-@dataclass(frozen=True, slots=True)
-class AtBroker:
-    """What a pass saw at the broker: whether it may write there, and which settings of the topic are left as they are.
-
-    `lacks` is the first version on record that the broker has not got, and does not get where it is only observed.
-    """
-
-    may_write: bool = True
-    left_behind: Strategy | None = None
-    left_enforced: bool = False
-    lacks: int | None = None
-
-
-def broker_notes(history: History, at: AtBroker | None) -> Iterator[str]:
-    """What else is to be said of the broker, or, where `at` is None, of its being gone."""
-    if at is None:
+def broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
+    """What else is to be said of the broker, or, where `state` is None, of its being gone."""
+    if state is None:
         if history.counted:
             number = history.counted[-1].schema_version
             yield f"a broker counted up to version {number}; the policy names none any more, and nothing is compared"
         return
-    if at.left_behind is not None:
-        yield f"the topic keeps a strategy of its own at the broker, {at.left_behind}, which no field manages"
-    if at.left_enforced:
-        yield "the topic keeps schemaValidationEnforced: true at the broker, which no field manages"
+    if state.unmanaged_strategy is not None:
+        yield f"the topic keeps a strategy of its own at the broker, {state.unmanaged_strategy}, which no field manages"
     deleted = max((each.schema_version for each in history.entries if each.is_tombstone), default=0)
     if deleted:
         yield f"versions before {deleted} were deleted at the broker, which serves them to nobody any more"

@@ -1,13 +1,13 @@
 """The deletion of a TopicSchema: the reads of its history and its broker, and the reason to release it.
 
-With deletionPolicy Delete the schemas go with it, first those at the broker, then the history. If that is not possible,
-the resource is released as with Retain: a broker that cannot be reached any more must not block a namespace. So it is
-if the CRD is being deleted: that is no request to delete each topic's schemas.
+With deletionPolicy Delete the schemas go with it, first those at the broker, then the history. If the broker cannot be
+called, the deletion waits, with backoff, until it can or until the annotation skip-broker-delete is set. If the CRD or
+the Kubernetes namespace is being deleted, the schemas stay: that is no request to delete each topic's schemas.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from topicschema.api import FINALIZER, SKIP_BROKER_DELETE_ANNOTATION
@@ -18,31 +18,28 @@ from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerForbiddenError,
+    BrokerInconsistentError,
     NamespaceNotFoundError,
     RefusedByBrokerError,
     TenantNotFoundError,
 )
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
-from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind, Lost
+from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost, InSync
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import Counter, History, Origin, Setting, TopicSettingsRecord
-from topicschema.core.overrides import Overrides
-from topicschema.core.remote import TopicSettings
+from topicschema.core.history import Counter, History, Origin, TopicSettingsRecord
+from topicschema.core.overrides import Overrides, WriteSettings
+from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import NOT_IN_FORCE, FoundPolicy
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.topicschema.broker_state import BrokerQuery, BrokerState, fetch
-from topicschema.reconcile.topicschema.broker_view import (
-    BrokerView,
-    may_write,
-    retry_with_fresh_credentials,
-    topic_settings,
-)
-from topicschema.reconcile.topicschema.observe import Observation, owner_of
+from topicschema.reconcile.topicschema.actions import remove_finalizer
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
+from topicschema.reconcile.topicschema.broker_gather import may_write, retry_with_fresh_credentials, topic_settings
+from topicschema.reconcile.topicschema.gather import owner_of
 from topicschema.storage.claims import KnownKeys
 from topicschema.storage.protocol import Stored
 
@@ -50,62 +47,117 @@ RELEASED = "DeletionSkipped"
 """The reason of the Event."""
 RETAINED = "SettingRetained"
 """The reason of the Event about a topic's own settings."""
-_UNKNOWN = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
-_GOVERNED_ELSEWHERE = "another policy governs its topic by now"
-# A policy that was deleted together with its topics may come back within this time. Seconds.
-_GRACE = 60.0
+_SKIP = f'to leave its schemas at the broker and on record, set the annotation {SKIP_BROKER_DELETE_ANNOTATION}: "true"'
 
 
-async def observe_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Observation | None:
-    """Return the observation of a resource that is being deleted; None if its spec cannot be read.
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A TopicSchema that is being deleted, and the history that it takes along.
 
-    WaitingError while its policy, or its broker, may still come back.
+    `released` is why nothing is deleted but the resource, in words for people, or "". `broker` and `state` are set if
+    the broker is to serve its schemas no more.
+    """
+
+    resource: TopicSchema
+    stored: Stored | None = None
+    released: str = ""
+    broker: Broker | None = None
+    state: BrokerState | None = None
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        return Topic.parse(self.resource.spec.topic)
+
+    @property
+    def planned(self) -> plan.DeletionAction:
+        """The next action."""
+        is_kept = self.stored is None or not self.stored.revision or bool(self.released)
+        return plan.plan_deletion(None if is_kept or self.stored is None else self.stored.history, self.state)
+
+
+async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
+    """Return what the deletion of a resource needs; None if its spec cannot be read.
+
+    WaitingError if its schemas cannot be deleted now, until the annotation skip-broker-delete is set.
     """
     try:
         resource = decode(TopicSchema, wire)
         topic = Topic.parse(resource.spec.topic)
     except StalledError:
         return None
+    metadata, spec = resource.metadata, resource.spec
+    if spec.suspend or spec.deletion_policy is not DeletionPolicy.DELETE or FINALIZER not in metadata.finalizers:
+        return Deletion(resource)
+    is_skipped = metadata.annotations.get(SKIP_BROKER_DELETE_ANNOTATION) == "true"
     known = await ctx.claims.list_keys(topic.pulsar_namespace)
-    for key in _possible_keys(ctx, resource.metadata.namespace, topic, known):
+    for key in _possible_keys(ctx, metadata.namespace, topic, known):
         stored = await ctx.storage.get_history(key)
-        if stored.history.claim == owner_of(resource.metadata):
-            if await _is_governed_elsewhere(ctx, key, resource.metadata.namespace):
-                return _without_history(resource, _GOVERNED_ELSEWHERE)
-            return await _deleting(ctx, Observation(resource, stored))
-    return _without_history(resource, "" if known.are_all else _UNKNOWN)
+        if stored.history.claim != owner_of(metadata):
+            continue
+        if await _is_governed_elsewhere(ctx, key, metadata.namespace):
+            return Deletion(resource, released="another policy governs its topic by now")
+        if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
+            return Deletion(resource, stored, "the CRD of TopicSchemas is being deleted")
+        return await _at_broker(ctx, Deletion(resource, stored), stored, is_skipped=is_skipped)
+    if not known.are_all and not is_skipped:
+        message = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
+        raise WaitingError("RecordDamaged", f"{message}; {_SKIP}")
+    return Deletion(resource)
 
 
-def _without_history(resource: TopicSchema, why: str) -> Observation:
-    """Return the resource without a history of its own; `why` is reported if one was to be deleted."""
-    return Observation(resource, released=why if resource.spec.deletion_policy is DeletionPolicy.DELETE else "")
+async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan.DeletionAction) -> Deletion | None:
+    """Carry out `action`; return what is known then, None once the resource may go."""
+    if isinstance(action, plan.RemoveFinalizer):
+        await remove_finalizer(ctx, deletion.resource.metadata)
+        return None
+    if isinstance(action, plan.SoftDelete | WriteSettings):
+        return await _apply_at_broker(deletion, action)
+    if deletion.stored is None:
+        raise TypeError("the deletion of a history that was not read")
+    await ctx.storage.delete(deletion.stored)
+    return replace(deletion, stored=None)
 
 
-async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
+async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSettings) -> Deletion:
+    broker, state, topic = deletion.broker, deletion.state, deletion.topic
+    if broker is None or state is None:
+        raise TypeError("an action at a broker that was not gathered")
+    if isinstance(action, WriteSettings):
+        await broker.set_topic(topic, deletion.resource.spec.domain, action.settings)
+        return replace(deletion, state=state.with_settings(action.settings))
+    await broker.soft_delete(topic)
+    if await broker.latest(topic) is not None:
+        raise BrokerInconsistentError("the broker says that it deleted the schema, and still serves it")
+    return replace(deletion, state=replace(state, is_serving=False))
+
+
+async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
     """Emit an Event about what stays: for the resource and, as a namespace that ends takes no Events, its history."""
-    if not seen.released:
+    if not deletion.released:
         return
-    note = (
-        f"{seen.released}; released as with Retain: the schemas of topic {seen.topic} stay at the broker and on record"
-    )
+    stay = f"the schemas of topic {deletion.topic} stay at the broker and on record"
+    note = f"{deletion.released}; released as with Retain: {stay}"
     references = [status_writer.object_reference(TOPIC_SCHEMA, wire)]
-    if seen.stored is not None:
+    if deletion.stored is not None:
         with suppress(NotFoundError):
-            record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, seen.stored.history.key.history_name)
+            record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, deletion.stored.history.key.history_name)
             references.append(status_writer.object_reference(SCHEMA_HISTORY, record))
     for about in references:
         await ctx.events.record(about, "Warning", RELEASED, note, "Delete")
 
 
-async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
-    """Emit an Event about the topic's own settings that stay at the broker, before the record of them is deleted."""
-    if seen.stored is None or not isinstance(seen.planned[0], plan.DeleteRecord):
+async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
+    """Emit an Event about the topic's own settings that were not restored, before the record of them is deleted."""
+    if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteRecord):
         return
-    record = seen.stored.history.topic_settings
+    if deletion.state is not None and deletion.state.overrides is not None:
+        return
+    record = deletion.stored.history.topic_settings
     retained = [] if record is None else [*_retained_settings(record)]
     if retained:
         note = (
-            f"topic {seen.topic} keeps at the broker what was last written for it: {', '.join(retained)}; whoever "
+            f"topic {deletion.topic} keeps at the broker what was last written for it: {', '.join(retained)}; whoever "
             "wants the one of before sets it there"
         )
         await ctx.events.record(status_writer.object_reference(TOPIC_SCHEMA, wire), "Normal", RETAINED, note, "Delete")
@@ -120,46 +172,38 @@ def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
         yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
 
 
-async def _deleting(ctx: ReconcileContext, seen: Observation) -> Observation:
-    """The same, with all that deletionPolicy Delete needs to know where it applies."""
-    spec, metadata = seen.resource.spec, seen.resource.metadata
-    wants_delete = spec.deletion_policy is DeletionPolicy.DELETE and FINALIZER in metadata.finalizers
-    if spec.suspend or not wants_delete or seen.stored is None:
-        return seen
-    if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
-        return Observation(seen.resource, seen.stored, released="the CRD of TopicSchemas is being deleted")
-    return await _at_broker(ctx, seen, seen.stored)
+async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, *, is_skipped: bool) -> Deletion:
+    """Return the same with what the broker serves, if it is to serve it no more, or why it is left as it is."""
+    found = await _policy(ctx, deletion)
+    names_broker = found is not None and found.resource.spec.pulsar is not None
+    if not names_broker and stored.history.counted_by is Counter.OPERATOR:
+        return deletion
+    if is_skipped:
+        return replace(deletion, released=f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set")
+    if await _is_terminating(ctx, NAMESPACE, deletion.resource.metadata.namespace):
+        return replace(deletion, released="its Kubernetes namespace is being deleted")
+    broker = None if found is None else await ctx.brokers.of(found.resource)
+    if found is None or broker is None:
+        raise WaitingError("PolicyNotFound", f"no policy names a broker of topic {deletion.topic}; {_SKIP}")
+    if not may_write(found, deletion.resource):
+        return replace(deletion, released="the broker is only observed")
+
+    async def ask(known: Broker) -> Deletion:
+        state = await _serving(ctx, known, found, deletion.resource.spec, stored.history)
+        return replace(deletion, broker=known, state=state)
+
+    return await retry_with_fresh_credentials(ctx, found, broker, ask)
 
 
-async def _at_broker(ctx: ReconcileContext, seen: Observation, stored: Stored) -> Observation:
-    """The same, with what the broker serves where it is to be asked to serve it no more."""
-    found = await _policy(ctx, seen)
-    is_broker_named = found is not None and found.resource.spec.pulsar is not None
-    if not is_broker_named and stored.history.counted_by is Counter.OPERATOR:
-        return seen
-    released = await _release(ctx, seen.resource.metadata, found)
-    if released or found is None:
-        return Observation(seen.resource, stored, found, released=released)
-    if not may_write(found, seen.resource):
-        return Observation(seen.resource, stored, found, released="the broker is only observed")
-    broker = await ctx.brokers.of(found.resource)
-    if broker is None:
-        return seen
-    return await retry_with_fresh_credentials(ctx, found, broker, lambda known: _serving(ctx, known, found, seen))
-
-
-async def _serving(ctx: ReconcileContext, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
+async def _serving(
+    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, spec: TopicSchemaSpec, history: History
+) -> BrokerState:
     """Each soft delete adds a tombstone, and hides all: so it is asked for only where something of ours is served."""
-    if seen.stored is None:
-        raise TypeError("no record was read")
-    is_serving = await broker.latest(seen.topic) is not None
-    spec, history = seen.resource.spec, seen.stored.history
+    is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
         is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
-    domain = spec.topic.partition("://")[0]
-    under_way = await _under_way(broker, history, domain)
-    view = BrokerView(broker, BrokerState(Aligned()), domain, overrides=under_way, is_serving=is_serving)
-    return Observation(seen.resource, seen.stored, found, view=view)
+    overrides = await _overrides(broker, history, spec.domain)
+    return BrokerState(InSync(), overrides=overrides, is_serving=is_serving)
 
 
 async def _serves_ours(
@@ -172,7 +216,7 @@ async def _serves_ours(
     schema, unknown = None, None
     # One of others' may be what the spec stands for; or that was uploaded, and a crash kept it from the record.
     try:
-        history = await ctx.judge.under(history, line)
+        history = await ctx.judge.for_version(history, line)
         schema = await ctx.judge.schema_of(spec, line, history)
     except StalledError:
         pass
@@ -187,10 +231,10 @@ async def _serves_ours(
     return is_ours
 
 
-async def _under_way(broker: Broker, history: History, domain: str) -> Overrides | None:
-    """The topic's settings where a change of them is to be put back; None where none is, or they are not told."""
+async def _overrides(broker: Broker, history: History, domain: str) -> Overrides | None:
+    """Return the topic's settings if the operator wrote any; None, too, if the broker does not tell them."""
     record = history.topic_settings
-    if record is None or record.pending is None:
+    if record is None or record.written == TopicSettings():
         return None
     with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantNotFoundError, NamespaceNotFoundError):
         return Overrides(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
@@ -204,50 +248,27 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
     after a soft delete of ours, too, whose answer was never read.
     """
     match there:
-        case Lost():
+        case HistoryLost():
             return False
-        case Behind(history=after, arrived=arrived):
+        case HistoryBehind(history=after, arrived=arrived):
             has_come = any(entry.fingerprint == wanted for entry in arrived) and history.equal_to(wanted) is None
             served = after.trimmed
-        case Ahead(missing):
+        case HistoryAhead(missing):
             has_come, served = False, replace(history, entries=history.entries[: -len(missing)]).trimmed
-        case Aligned():
+        case InSync():
             has_come, served = False, history.trimmed
     ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == wanted)
     signs = {entry.sign for entry in ours}
     return has_come or any(entry.sign in signs for entry in served)
 
 
-async def _policy(ctx: ReconcileContext, seen: Observation) -> FoundPolicy | None:
+async def _policy(ctx: ReconcileContext, deletion: Deletion) -> FoundPolicy | None:
     try:
-        return await ctx.policies.find(seen.resource.metadata.namespace, seen.topic.pulsar_namespace)
+        return await ctx.policies.resolve(deletion.resource.metadata.namespace, deletion.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
-        if error.reason in ("PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"):
+        if error.reason in NOT_IN_FORCE:
             return None
         raise
-
-
-async def _release(ctx: ReconcileContext, metadata: Metadata, found: FoundPolicy | None) -> str:
-    """Why the broker is left as it is, or ""; WaitingError(PolicyNotFound) for a minute without a policy.
-
-    The minute begins when a pass first finds none, however long the resource has been waiting for its end.
-    """
-    key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
-    if found is not None:
-        ctx.index.clear_without_policy(key)
-    if metadata.annotations.get(SKIP_BROKER_DELETE_ANNOTATION) == "true":
-        return f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} gives up"
-    if await _is_terminating(ctx, NAMESPACE, metadata.namespace):
-        return "its Kubernetes namespace is being deleted"
-    if found is not None:
-        return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
-    now = ctx.clock()
-    left = _GRACE - (now - ctx.index.since_without_policy(key, now))
-    if left <= 0:
-        return "no policy governs its topic any more"
-    ctx.enqueue(key, left)
-    message = f"no policy governs its topic: without one within {_GRACE:g} seconds the broker is left as it is"
-    raise WaitingError("PolicyNotFound", message, after=_GRACE)
 
 
 async def _is_terminating(ctx: ReconcileContext, kind: Kind, name: str) -> bool:

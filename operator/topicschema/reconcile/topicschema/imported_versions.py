@@ -4,14 +4,14 @@ They count only once the history names them, which `act` writes after the last o
 """
 
 import time
-from dataclasses import dataclass
 from typing import Final
 
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.core import plan
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.schemas import SchemaInfo
-from topicschema.reconcile.topicschema.broker_state import BrokerQuery, BrokerState, schema_of
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, schema_of
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
@@ -19,17 +19,8 @@ _BATCH_BYTES: Final = 1 << 20
 _PATIENCE: Final = 1800.0  # seconds: half of the time after which payloads are swept that no history names
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedVersions:
-    """The source of imported schemas: the broker, the query and the state that it returned."""
-
-    broker: Broker
-    query: BrokerQuery
-    found: BrokerState
-
-
 async def store_imported_versions(
-    storage: SchemaStorage, imported: ImportedVersions, action: plan.Import
+    storage: SchemaStorage, broker: Broker, query: BrokerQuery, state: BrokerState, action: plan.Import
 ) -> tuple[SchemaInfo, ...]:
     """Write the payloads of what arrived, some at a time; those that are left, to be put with the history.
 
@@ -40,7 +31,7 @@ async def store_imported_versions(
         return ()
     deadline, batch, room = time.monotonic() + _PATIENCE, [], _BATCH_BYTES
     for entry in action.arrived[:-1]:
-        info = await schema_of(storage, imported.broker, imported.query, imported.found, entry)
+        info = await schema_of(storage, broker, query, state, entry)
         batch.append((entry, info))
         room -= weight(info)
         if room <= 0:
@@ -48,5 +39,5 @@ async def store_imported_versions(
             batch, room = [], _BATCH_BYTES
         if time.monotonic() > deadline:
             raise BrokerUnavailableError(f"the broker is too slow to give {len(action.arrived)} versions in time")
-    newest = await schema_of(storage, imported.broker, imported.query, imported.found, action.arrived[-1])
+    newest = await schema_of(storage, broker, query, state, action.arrived[-1])
     return (*(info for _, info in batch), newest)

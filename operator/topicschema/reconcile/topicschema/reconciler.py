@@ -13,7 +13,6 @@ from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
-from topicschema.api.validation import ValidationStatus
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
@@ -21,25 +20,28 @@ from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSch
 from topicschema.core.policy import StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
+from topicschema.core.verdict import Verdict
 from topicschema.judging import broker_versions
-from topicschema.judging.policies import address_of
+from topicschema.judging.policies import FoundPolicy, address_of
 from topicschema.judging.schema_source import placed
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.conditions import Moment, Said
+from topicschema.reconcile.runtime.conditions import ObservedAt
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.topicschema import gather
 from topicschema.reconcile.topicschema import status as topicschema_status
-from topicschema.reconcile.topicschema.actions import act, remove_finalizer
-from topicschema.reconcile.topicschema.broker_status import AtBroker
-from topicschema.reconcile.topicschema.broker_view import BrokerView
+from topicschema.reconcile.topicschema.actions import apply, remove_finalizer
 from topicschema.reconcile.topicschema.deletion import (
+    apply_deletion,
     emit_released_event,
     emit_settings_retained_event,
-    observe_deletion,
+    gather_deletion,
 )
-from topicschema.reconcile.topicschema.observe import Observation, at_broker, governed, inquired, on_record
+from topicschema.reconcile.topicschema.gather import Judged, Loaded
+from topicschema.reconcile.topicschema.obstacle import obstacle
+from topicschema.reconcile.topicschema.status import StatusInput
 from topicschema.reconcile.topicschema.suspended_status import suspended
 from topicschema.reconcile.validation import actions as validation_actions
 from topicschema.reconcile.validation import gather as validation_gather
@@ -83,8 +85,7 @@ class TopicSchemas:
         with suppress(TopicSchemaError):
             wire = await ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
             topic = Topic.parse(decode(TopicSchemaSpec, wire.get("spec")).topic)
-            found = await ctx.policies.find(key.namespace, topic.pulsar_namespace)
-            return "" if found is None else address_of(found.resource)
+            return address_of((await ctx.policies.resolve(key.namespace, topic.pulsar_namespace)).resource)
         return ""
 
     async def reconcile(self, key: Key) -> Result:
@@ -101,19 +102,19 @@ class TopicSchemas:
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
                 await validation_actions.delete_all_jobs(self._ctx, metadata, resource.status.validation)
-                moment = Moment(resource.status.conditions, metadata.generation, self._ctx.now())
+                moment = ObservedAt(resource.status.conditions, metadata.generation, self._ctx.now())
                 await self._report(key, wire, suspended(resource.status, moment))
                 return Result.DONE
-            begun = await governed(self._ctx, resource)
-            begun = replace(begun, resource=await without_values(self._ctx, resource, begun.found))
-            shown = begun.resource.status
-            stopped = await self._settle(key, wire, begun)
+            found = await gather.governing_policy(self._ctx, resource)
+            resource = await without_values(self._ctx, resource, found)
+            shown = resource.status
+            stopped = await self._reconcile(key, wire, resource, found)
         except ERRORS_WITHOUT_STATUS:
             raise
         except Exception as error:
             before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
             before = await self._without_rights(metadata, before, error)
-            moment = Moment(before.conditions, metadata.generation, self._ctx.now())
+            moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
             await self._report(key, wire, topicschema_status.failed(before, error, moment))
             raise
         if isinstance(stopped, TopicSchemaError):
@@ -136,87 +137,103 @@ class TopicSchemas:
         conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
         return replace(status, validation=None, conditions=conditions)
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], begun: Observation) -> Result | TopicSchemaError:
-        """What the pass asks for, or what stands in the way though all was seen and is reported."""
-        ctx, resource = self._ctx, begun.resource
-        recorded = await on_record(ctx, begun)
+    async def _reconcile(
+        self, key: Key, wire: Mapping[str, Any], resource: TopicSchema, found: FoundPolicy
+    ) -> Result | TopicSchemaError:
+        """Load, gather, act until nothing is left to do, write the status; return the error that it reports, if any."""
+        loaded = await gather.load(self._ctx, resource, found)
         try:
-            seen: Observation | None = await at_broker(ctx, recorded)
+            judged = await gather.judge(self._ctx, await gather.gather_broker(self._ctx, loaded))
         except TopicSchemaError as error:
-            await self._report_unseen(key, wire, recorded, error)
+            await self._report_unseen(key, wire, loaded, error)
             return error
-        while seen is not None and seen.planned:
-            seen = await act(ctx, seen, seen.planned[0])
-        if seen is not None:
-            seen = await self._taken_turn(key, seen)
-        if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
-            if seen is not None and seen.stopped is not None:
-                raise seen.stopped
+        converged = await self._converge(judged)
+        if converged is None:
             return Result.REQUEUE
-        moment = Moment(resource.status.conditions, resource.metadata.generation, ctx.now())
-        found = tuple(placed(each, resource.spec) for each in seen.verdict.incompatibilities)
-        verdict = replace(seen.verdict, incompatibilities=found)
-        judged = topicschema_status.Seen(
-            seen.schema.fingerprint,
-            verdict,
-            seen.stored.history,
-            await self._risks(seen),
-            None if seen.view is None else _at_broker(seen.view),
-            *await self._validated(key, seen),
-        )
-        await self._report(key, wire, topicschema_status.settled(judged, moment, seen.stopped))
-        if any(each.rule == broker_versions.RULE for each in found):
+        judged = await self._with_turn(key, converged)
+        stop = obstacle(judged)
+        if judged.verdict is None:
+            if stop is not None:
+                raise stop
+            return Result.REQUEUE
+        observed = await self._status_input(key, judged, judged.verdict)
+        moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
+        await self._report(key, wire, topicschema_status.settled(observed, moment, stop))
+        if any(each.rule == broker_versions.RULE for each in observed.verdict.incompatibilities):
             return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
-        return seen.stopped if seen.stopped is not None and verdict.is_compatible else Result.DONE
+        return stop if stop is not None and judged.verdict.is_compatible else Result.DONE
 
-    async def _report_unseen(
-        self, key: Key, wire: Mapping[str, Any], recorded: Observation, error: TopicSchemaError
-    ) -> None:
-        """Tell that the broker is not seen, where nothing else follows from it; else `error` is raised again."""
-        metadata, before = recorded.resource.metadata, recorded.resource.status
-        if not recorded.was_counted or not topicschema_status.is_out_of_sight(before, error, metadata.generation):
+    async def _converge(self, judged: Judged) -> Judged | None:
+        """Apply one action after the other and gather again; None if the object must be read again."""
+        while actions := judged.planned:
+            loaded = await apply(self._ctx, judged, actions[0])
+            if loaded is None:
+                return None
+            judged = await gather.judge(self._ctx, loaded, judged)
+        return judged
+
+    async def _report_unseen(self, key: Key, wire: Mapping[str, Any], loaded: Loaded, error: TopicSchemaError) -> None:
+        """Report that the broker is not seen, where nothing else follows from it; else raise `error` again."""
+        metadata, before = loaded.resource.metadata, loaded.resource.status
+        was_counted = loaded.query.counted is not None  # only then its silence gives no reason to doubt the version
+        if not was_counted or not topicschema_status.is_out_of_sight(before, error, metadata.generation):
             raise error
         before = await self._without_rights(metadata, before, error)
-        moment = Moment(before.conditions, metadata.generation, self._ctx.now())
+        moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
         await self._report(key, wire, topicschema_status.out_of_sight(before, error, moment))
 
-    async def _taken_turn(self, key: Key, seen: Observation) -> Observation:
-        """The same, seen anew where a Job waited for its turn: it may have come."""
-        if seen.validation is None or not isinstance(seen.validation.outcome, Waiting):
-            return seen
+    async def _with_turn(self, key: Key, judged: Judged) -> Judged:
+        """Return the same, gathered again if a Job waited for its turn: it may have come."""
+        if judged.validation is None or not isinstance(judged.validation.outcome, Waiting):
+            return judged
         try:
             ctx = self._ctx
             await ctx.validation.limiter.start(ctx.client, key, ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
-            return replace(seen, validation=seen.validation.rejected("its Job cannot be let run", error))
-        return await inquired(self._ctx, seen)
+            return replace(judged, validation=judged.validation.rejected("its Job cannot be let run", error))
+        return await gather.gather_validation(self._ctx, judged)
 
-    async def _validated(
-        self, key: Key, seen: Observation
-    ) -> tuple[ValidationStatus | None, Said | None, str | None, str | None]:
-        """Return the validation's status. A topic that waits for messages is due again soon: no event reports a log."""
-        validation, ctx, before = seen.validation, self._ctx, seen.resource.status
+    async def _status_input(self, key: Key, judged: Judged, verdict: Verdict) -> StatusInput:
+        """Return all that the status reports."""
+        loaded, spec = judged.loaded, judged.loaded.resource.spec
+        placed_findings = tuple(placed(each, spec) for each in verdict.incompatibilities)
+        observed = StatusInput(
+            loaded.schema.fingerprint,
+            replace(verdict, incompatibilities=placed_findings),
+            loaded.stored.history,
+            await self._risks(loaded, verdict),
+            loaded.state,
+        )
+        return await self._with_validation(key, judged, observed)
+
+    async def _with_validation(self, key: Key, judged: Judged, observed: StatusInput) -> StatusInput:
+        """Return the same with the validation. A topic that waits for messages is due again: no event reports a log."""
+        validation, ctx, resource = judged.validation, self._ctx, judged.loaded.resource
+        before = resource.status
         if validation is None:
-            return None, None, before.revalidated, report_with_values(seen.resource, seen.found, None)
-        told = validation_status.status(validation)
-        told = await with_report(ctx, seen.resource.metadata, validation, told)
+            shown = report_with_values(resource, judged.loaded.found, None)
+            return replace(observed, revalidated=before.revalidated, report_with_values=shown)
+        status = await with_report(ctx, resource.metadata, validation, validation_status.status(validation))
         if isinstance(validation.outcome, Passed | Failed):
             ctx.validation.limiter.slot_freed(ctx.enqueue)
         after = validation_gather.requeue_after(ctx, validation)
         if after is not None:
             ctx.enqueue(key, after)
-        answered = told.revalidate if told is not None and told.is_final else None
-        said = validation_status.said(validation, told)
-        return told, said, answered or before.revalidated, report_with_values(seen.resource, seen.found, told)
+        answered = status.revalidate if status is not None and status.is_final else None
+        return replace(
+            observed,
+            validation=status,
+            validated=validation_status.said(validation, status),
+            revalidated=answered or before.revalidated,
+            report_with_values=report_with_values(resource, judged.loaded.found, status),
+        )
 
-    async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
-        """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""
-        if seen.verdict is None or seen.stored is None:
-            return ()
+    async def _risks(self, loaded: Loaded, verdict: Verdict) -> tuple[Incompatibility, ...]:
+        """Return the risks of a version that is on record; none if an earlier one cannot be read any more."""
         try:
-            return await self._ctx.judge.risks(seen.verdict, seen.stored.history, seen.candidate.strategy, seen.policy)
+            return await self._ctx.judge.risks(verdict, loaded.stored.history, loaded.candidate.strategy, loaded.policy)
         except StalledError:
-            return seen.verdict.risks
+            return verdict.risks
 
     async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
         # Somebody else's finalizer may hold it for long, and its policy waits for every topic to have been seen.
@@ -224,14 +241,14 @@ class TopicSchemas:
         if FINALIZER not in metadata.finalizers:
             self._enqueue_claim_losers(key)
             return Result.DONE
-        seen = await observe_deletion(self._ctx, wire)
-        if seen is None:
+        deletion = await gather_deletion(self._ctx, wire)
+        if deletion is None:
             await remove_finalizer(self._ctx, metadata)
         else:
-            await emit_released_event(self._ctx, wire, seen)
-        while seen is not None and seen.planned:
-            await emit_settings_retained_event(self._ctx, wire, seen)
-            seen = await act(self._ctx, seen, seen.planned[0])
+            await emit_released_event(self._ctx, wire, deletion)
+        while deletion is not None:
+            await emit_settings_retained_event(self._ctx, wire, deletion)
+            deletion = await apply_deletion(self._ctx, deletion, deletion.planned)
         return Result.REQUEUE
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
@@ -284,10 +301,6 @@ class TopicSchemas:
             self._ctx.enqueue(rival, 0.0)
         for policy in index.policies_of_pulsar_namespace(summary.pulsar_namespace, key.namespace):
             self._ctx.enqueue(policy, _COUNT_DELAY)
-
-
-def _at_broker(view: BrokerView) -> AtBroker:
-    return AtBroker(view.may_write, view.left_behind, view.left_enforced, view.lacks)
 
 
 def _left_behind(status: TopicSchemaStatus, before: TopicSummary | None) -> Strategy | None:

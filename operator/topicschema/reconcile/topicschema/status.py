@@ -14,6 +14,7 @@ from topicschema.api.topicschemas import (
     VersionStatus,
 )
 from topicschema.api.validation import ValidationStatus
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
 from topicschema.core.history import History, Origin
@@ -22,15 +23,15 @@ from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import (
     CONSUMER_RISK,
     FINDING_BYTES,
-    Moment,
-    Said,
-    capped,
+    ConditionInput,
+    ObservedAt,
+    describe_error,
     not_ready,
     ready,
     stalled,
-    told,
+    truncate,
 )
-from topicschema.reconcile.topicschema.broker_status import AtBroker, broker_notes, rolled_back
+from topicschema.reconcile.topicschema.broker_status import broker_notes, rolled_back
 from topicschema.reconcile.topicschema.losses import VersionGoneError
 
 _VERSIONS = 100
@@ -59,27 +60,26 @@ _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What a pass that judged came to: the candidate's fingerprint, the verdict on it, and the history as it is now.
+class StatusInput:
+    """The result of a reconcile that judged: the candidate's fingerprint, its verdict, and the history as it is now.
 
-    `risks` is what the broker lets pass and consumers may suffer from, of a version that is on record. `broker` is None
-    where there is none. `validation` and `validated` tell what retained messages have to say, if they are asked;
-    `revalidated` is the newest wish for that which was answered, `report_with_values` the ConfigMap that may show what
-    they hold.
+    `risks` is what the broker accepts and consumers may suffer from, of a version that is on record. `broker` is None
+    if there is none. `validation` and `validated` report the validation, if there is one; `revalidated` is the newest
+    request for another that was answered, `report_with_values` the ConfigMap that may show values of messages.
     """
 
     fingerprint: str
     verdict: Verdict
     history: History
     risks: tuple[Incompatibility, ...] = ()
-    broker: AtBroker | None = None
+    broker: BrokerState | None = None
     validation: ValidationStatus | None = None
-    validated: Said | None = None
+    validated: ConditionInput | None = None
     revalidated: str | None = None
     report_with_values: str | None = None
 
 
-def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
+def settled(seen: StatusInput, moment: ObservedAt, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
     """The status of a resource that was judged and, when it passed, is on record, but for what `stopped` it."""
     verdict, history = seen.verdict, seen.history
     latest = history.latest
@@ -104,14 +104,14 @@ def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None)
     )
 
 
-def _validated(seen: Seen) -> tuple[Said, ...]:
+def _validated(seen: StatusInput) -> tuple[ConditionInput, ...]:
     return () if seen.validated is None else (seen.validated,)
 
 
-def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus:
+def failed(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
     """The status of a resource that could not be judged: what it says of the topic stays."""
-    reason, message = told(error)
-    others = tuple(Said(kind, _judged(kind, reason), reason, message) for kind in _JUDGED)
+    reason, message = describe_error(error)
+    others = tuple(ConditionInput(kind, _judged(kind, reason), reason, message) for kind in _JUDGED)
     after = replace(
         before,
         observed_generation=moment.generation,
@@ -131,21 +131,21 @@ def is_out_of_sight(before: TopicSchemaStatus, error: Exception, generation: int
 
     Only for a schema that is on record as the broker's: of any other nothing is known until the broker shows it.
     """
-    reason, _ = told(error)
+    reason, _ = describe_error(error)
     return reason in _UNREACHED and not isinstance(error, VersionGoneError) and _was_ready(before, generation)
 
 
-def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus:
+def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
     """The status of a resource whose broker could not be looked at: as it was, but for InSync."""
-    reason, message = told(error)
+    reason, message = describe_error(error)
     return replace(before, conditions=moment.conditions(_unseen(before, reason, message)))
 
 
-def _still_validated(before: TopicSchemaStatus, moment: Moment) -> Iterator[Said]:
+def _still_validated(before: TopicSchemaStatus, moment: ObservedAt) -> Iterator[ConditionInput]:
     """What messages had to say of this very generation is as true as it was."""
     for each in before.conditions:
         if each.type is ConditionType.VALIDATED and each.observed_generation == moment.generation:
-            yield Said(each.type, each.status, each.reason, each.message)
+            yield ConditionInput(each.type, each.status, each.reason, each.message)
 
 
 def _judged(kind: ConditionType, reason: str) -> ConditionStatus:
@@ -174,33 +174,33 @@ def _was_ready(before: TopicSchemaStatus, generation: int) -> bool:
     return is_well and before.observed_generation == generation
 
 
-def _unseen(before: TopicSchemaStatus, reason: str, message: str) -> tuple[Said, ...]:
-    kept = (Said(each.type, each.status, each.reason, each.message) for each in before.conditions)
-    unknown = Said(ConditionType.IN_SYNC, ConditionStatus.UNKNOWN, reason, message)
+def _unseen(before: TopicSchemaStatus, reason: str, message: str) -> tuple[ConditionInput, ...]:
+    kept = (ConditionInput(each.type, each.status, each.reason, each.message) for each in before.conditions)
+    unknown = ConditionInput(ConditionType.IN_SYNC, ConditionStatus.UNKNOWN, reason, message)
     return tuple(unknown if each.type is ConditionType.IN_SYNC else each for each in kept)
 
 
-def _passed(seen: Seen, stopped: TopicSchemaError | None) -> tuple[Said, ...]:
+def _passed(seen: StatusInput, stopped: TopicSchemaError | None) -> tuple[ConditionInput, ...]:
     if stopped is None:
         return _registered(seen)
     is_registered = _is_registered(seen)
-    reason, message = told(stopped)
+    reason, message = describe_error(stopped)
     where = _placed(seen) if is_registered else (reason, message)
     return (
         *not_ready(stopped),
         _compatible(seen),
-        Said(ConditionType.REGISTERED, _truth(is_registered), *where),
-        Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, reason, message),
+        ConditionInput(ConditionType.REGISTERED, _truth(is_registered), *where),
+        ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, reason, message),
     )
 
 
-def _registered(seen: Seen) -> tuple[Said, ...]:
+def _registered(seen: StatusInput) -> tuple[ConditionInput, ...]:
     reason, message = _placed(seen)
     message = "; ".join(
         (message, *(note.message for note in seen.verdict.notes), *broker_notes(seen.history, seen.broker))
     )
     is_registered = _is_registered(seen)
-    registered = Said(ConditionType.REGISTERED, _truth(is_registered), reason, message)
+    registered = ConditionInput(ConditionType.REGISTERED, _truth(is_registered), reason, message)
     observe_only = seen.broker is not None and not seen.broker.may_write
     return (
         *ready(_OBSERVED if observe_only else reason, message),
@@ -210,7 +210,7 @@ def _registered(seen: Seen) -> tuple[Said, ...]:
     )
 
 
-def _placed(seen: Seen) -> tuple[str, str]:
+def _placed(seen: StatusInput) -> tuple[str, str]:
     """Where the schema stands among the versions: reason and message."""
     number, latest = seen.verdict.schema_version, seen.history.latest
     if seen.verdict.outcome is Outcome.NEXT_VERSION:
@@ -224,46 +224,46 @@ def _placed(seen: Seen) -> tuple[str, str]:
     return "RolledBack", rolled_back(number, latest.schema_version, seen.verdict.strategy.value)
 
 
-def _is_registered(seen: Seen) -> bool:
+def _is_registered(seen: StatusInput) -> bool:
     return seen.verdict.outcome is Outcome.EQUAL_VERSION and not _is_lacking(seen)
 
 
-def _is_lacking(seen: Seen) -> bool:
+def _is_lacking(seen: StatusInput) -> bool:
     """Whether the version that the schema equals is on record and not at the broker."""
-    lacks, number = None if seen.broker is None else seen.broker.lacks, seen.verdict.schema_version
+    lacks, number = None if seen.broker is None else seen.broker.first_missing, seen.verdict.schema_version
     return lacks is not None and number is not None and number >= lacks
 
 
-def _is_foreign(seen: Seen) -> bool:
+def _is_foreign(seen: StatusInput) -> bool:
     """Whether the broker's latest is a version that did not come from here."""
     latest, number = seen.history.latest, seen.verdict.schema_version
     is_latest = latest is not None and (latest.schema_version == number or latest.origin is not Origin.BROKER)
     return seen.broker is not None and latest is not None and not is_latest
 
 
-def _in_sync(seen: Seen, registered: Said) -> Said:
+def _in_sync(seen: StatusInput, registered: ConditionInput) -> ConditionInput:
     """Whether the broker has what the resource wants as its latest, as far as Pulsar allows."""
-    latest, lacks = seen.history.latest, None if seen.broker is None else seen.broker.lacks
+    latest, lacks = seen.history.latest, None if seen.broker is None else seen.broker.first_missing
     if lacks is not None:
         message = f"the broker lacks what was registered without it, from version {lacks} on"
-        return Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, _OBSERVED, message)
+        return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, _OBSERVED, message)
     if registered.status is ConditionStatus.TRUE and latest is not None and _is_foreign(seen):
         message = (
             f"the broker's latest is version {latest.schema_version}, which was not registered from this resource: put "
             "its schema into the spec, or register an edit of this one after it"
         )
-        return Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, "UnmanagedVersion", message)
+        return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, "UnmanagedVersion", message)
     return replace(registered, type=ConditionType.IN_SYNC)
 
 
-def _compatible(seen: Seen) -> Said:
+def _compatible(seen: StatusInput) -> ConditionInput:
     strategy = seen.verdict.strategy
     if seen.risks:
         number = seen.verdict.schema_version
         risk = f"version {number} passes, but consumers may suffer: {_first(seen.risks)}"
-        return Said(ConditionType.COMPATIBLE, ConditionStatus.TRUE, CONSUMER_RISK, risk)
+        return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, CONSUMER_RISK, risk)
     judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"
-    return Said(ConditionType.COMPATIBLE, ConditionStatus.TRUE, "Compatible", judged)
+    return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, "Compatible", judged)
 
 
 def _truth(value: bool) -> ConditionStatus:  # noqa: FBT001 - that is what it is about
@@ -274,20 +274,20 @@ def _first(found: tuple[Incompatibility, ...]) -> str:
     first = found[0]
     after = "" if first.schema_version is None else f" after version {first.schema_version}"
     message = f"{first.rule} at {first.path}{after}: {first.message}"
-    return message if len(found) == 1 else f"{capped(message, FINDING_BYTES)} (and {len(found) - 1} more)"
+    return message if len(found) == 1 else f"{truncate(message, FINDING_BYTES)} (and {len(found) - 1} more)"
 
 
-def _incompatible(found: tuple[Incompatibility, ...]) -> tuple[Said, ...]:
+def _incompatible(found: tuple[Incompatibility, ...]) -> tuple[ConditionInput, ...]:
     message = _first(found)
-    refusals = (Said(kind, ConditionStatus.FALSE, "Incompatible", message) for kind in _JUDGED)
+    refusals = (ConditionInput(kind, ConditionStatus.FALSE, "Incompatible", message) for kind in _JUDGED)
     return (*stalled("Incompatible", message), *refusals)
 
 
 def _finding(found: Incompatibility) -> IncompatibilityStatus:
     return IncompatibilityStatus(
         rule=found.rule,
-        path=capped(found.path, FINDING_BYTES),
-        message=capped(found.message, FINDING_BYTES),
+        path=truncate(found.path, FINDING_BYTES),
+        message=truncate(found.message, FINDING_BYTES),
         direction=found.direction,
         schema_version=found.schema_version,
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchemaStatus
-from topicschema.reconcile.runtime.conditions import Moment, Said
+from topicschema.reconcile.runtime.conditions import ConditionInput, ObservedAt
 from topicschema.reconcile.topicschema.status import of_another_spec, without_own_strategy
 
 _MESSAGE = (
@@ -14,13 +14,13 @@ _MESSAGE = (
 _PROGRESS = (ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED)
 
 
-def suspended(before: TopicSchemaStatus, moment: Moment) -> TopicSchemaStatus:
+def suspended(before: TopicSchemaStatus, moment: ObservedAt) -> TopicSchemaStatus:
     """Return the status in which Ready keeps its value and has the reason Suspended, and nothing is in progress.
 
     The other conditions stay, of the generation that they were said of. A validation that was not over has ended.
     """
     readiness = next((each.status for each in before.conditions if each.type is ConditionType.READY), None)
-    ready = Said(ConditionType.READY, readiness or ConditionStatus.UNKNOWN, "Suspended", _MESSAGE)
+    ready = ConditionInput(ConditionType.READY, readiness or ConditionStatus.UNKNOWN, "Suspended", _MESSAGE)
     validation, left = before.validation, set(_PROGRESS)
     if validation is not None and not validation.is_final:
         validation, left = None, left | {ConditionType.VALIDATED}

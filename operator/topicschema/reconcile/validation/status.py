@@ -8,7 +8,7 @@ from topicschema.api import REVALIDATE_ANNOTATION
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
+from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, ConditionInput, truncate
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running
 
@@ -56,20 +56,20 @@ def status(state: ValidationState) -> ValidationStatus | None:
 
 
 def _reason(found: ReasonStatus) -> ReasonStatus:
-    path = capped(found.path, FINDING_BYTES)
-    return ReasonStatus(reason=capped(found.reason, 64), path=path, messages=max(found.messages, 0))
+    path = truncate(found.path, FINDING_BYTES)
+    return ReasonStatus(reason=truncate(found.reason, 64), path=path, messages=max(found.messages, 0))
 
 
 def _example(found: ExampleStatus) -> ExampleStatus:
     return ExampleStatus(
-        message=capped(found.message, 256),
-        partition=None if found.partition is None else capped(found.partition, FINDING_BYTES),
-        published_at=None if found.published_at is None else capped(found.published_at, 32),
+        message=truncate(found.message, 256),
+        partition=None if found.partition is None else truncate(found.partition, FINDING_BYTES),
+        published_at=None if found.published_at is None else truncate(found.published_at, 32),
         schema_version=_counted(found.schema_version),
-        reason=capped(found.reason, 64),
-        path=capped(found.path, FINDING_BYTES),
+        reason=truncate(found.reason, 64),
+        path=truncate(found.path, FINDING_BYTES),
         offset=_counted(found.offset),
-        value=None if found.value is None else capped(found.value, FINDING_BYTES),
+        value=None if found.value is None else truncate(found.value, FINDING_BYTES),
     )
 
 
@@ -78,7 +78,7 @@ def _counted(number: int | None) -> int | None:
     return None if number is None or number < 0 else number
 
 
-def said(state: ValidationState, told: ValidationStatus | None) -> Said | None:
+def said(state: ValidationState, told: ValidationStatus | None) -> ConditionInput | None:
     """Return the condition Validated; None if nothing is to be validated."""
     if told is None:
         return None
@@ -112,9 +112,9 @@ def _is_open(state: ValidationState) -> bool:
     return state.is_gate and state.run is not None and not state.run.settings.is_locked
 
 
-def _said(state: ValidationState, truth: ConditionStatus, reason: str, message: str) -> Said:
+def _said(state: ValidationState, truth: ConditionStatus, reason: str, message: str) -> ConditionInput:
     told = f"{message}; {_OPEN}" if _is_open(state) else message
-    return Said(ConditionType.VALIDATED, truth, reason, told)
+    return ConditionInput(ConditionType.VALIDATED, truth, reason, told)
 
 
 def stopped(state: ValidationState) -> TopicSchemaError | None:
@@ -157,7 +157,7 @@ def _no(state: ValidationState, told: ValidationStatus) -> str:
     if not state.planned.holds_back:
         return _sentence(state, told)
     rest = f"; {_ADVICE}; {_OPEN}" if _is_open(state) else f"; {_ADVICE}"
-    return f"{capped(_sentence(state, told), MESSAGE_BYTES - len(rest))}; {_ADVICE}"
+    return f"{truncate(_sentence(state, told), MESSAGE_BYTES - len(rest))}; {_ADVICE}"
 
 
 def _sentence(state: ValidationState, told: ValidationStatus) -> str:

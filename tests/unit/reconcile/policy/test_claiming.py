@@ -97,11 +97,11 @@ async def test_who_moves_to_a_broker_where_another_governs_governs_nothing_any_m
 
 
 async def test_topics_wait_until_their_policy_has_claimed_the_broker_that_it_names_now(world: World) -> None:
-    assert await world.ctx.policies.find("shop", "shop/orders") is not None
+    assert await world.ctx.policies.resolve("shop", "shop/orders") is not None
     moved = {"adminURL": "http://127.0.0.1:1"}
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsar=moved))
     with pytest.raises(ConflictError, match="has not claimed"):
-        await world.ctx.policies.find("shop", "shop/orders")
+        await world.ctx.policies.resolve("shop", "shop/orders")
 
 
 async def test_without_a_broker_two_names_of_a_cluster_are_two_clusters(world: World) -> None:

@@ -63,7 +63,7 @@ def edit(world: World, **spec: object) -> None:
 
 
 async def status(world: World) -> NamespaceSchemaPolicyStatus:
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     return found.resource.status
 
@@ -185,6 +185,42 @@ async def test_a_topic_that_changes_its_strategy_has_only_its_own_history_read(w
     await policies.reconcile(KEY)
     assert [each.name for each in (await status(world)).history_conflicts] == ["one", "three"]
     assert sum("/schemahistories" in request for request in world.api.requests) == 1
+
+
+async def test_a_strategy_that_a_topic_drops_counts_at_the_next_resync(world: World) -> None:
+    for name in ("one", "two"):
+        await on_record(world, name, record("id"), record("other"))
+    sees(world, "two", Strategy.ALWAYS_COMPATIBLE)
+    seconds = [0.0]
+    world.ctx = replace(world.ctx, clock=lambda: seconds[0])
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    found = []
+    for second in (0.0, 599.0, 600.0, 601.0):
+        seconds[0] = second
+        await policies.reconcile(KEY)
+        found.append((await status(world)).history_conflict_count)
+        sees(world, "two")
+    assert found == [1, 1, 2, 2]
+    world.api.requests.clear()
+    await policies.reconcile(KEY)
+    assert not any("/schemahistories" in request for request in world.api.requests)
+
+
+async def test_where_the_status_lists_not_all_conflicts_others_take_over_from_those_that_are_over(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_conflicts, "_LISTED", 1)
+    for name in ("one", "two"):
+        await on_record(world, name, record("id"), record("other"))
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    for over, left in ((None, ("one", 2)), ("one", ("two", 1)), ("two", None)):
+        if over is not None:
+            await on_record(world, over, record("other", "more?"))
+        await policies.reconcile(KEY)
+        found = await status(world)
+        assert (next((each.name for each in found.history_conflicts), None), found.history_conflict_count) == (
+            left or (None, 0)
+        )
 
 
 async def test_what_was_not_checked_is_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,7 @@
 import pytest
 
 from topicschema.api.policies import NamespaceSchemaPolicySpec
-from topicschema.core.history import Setting
-from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.namespace_settings import (

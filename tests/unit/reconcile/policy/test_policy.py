@@ -75,7 +75,7 @@ def sees(world: World, strategy: Strategy | None = None, name: str = "created", 
 async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
     """How many versions on record the policy's status says would not pass now."""
     assert await policies.reconcile(KEY) is Result.DONE
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     return found.resource.status.history_conflict_count
 
@@ -96,7 +96,7 @@ async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_chan
 @pytest.mark.parametrize("first", ["created", "second"])
 async def test_by_which_strategy_a_history_is_looked_through_its_holder_says(world: World, first: str) -> None:
     await has_on_record(world, record("id"), record("other"))
-    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
     for name in (first, *({"created", "second"} - {first})):
         is_holder = name == "created"
         sees(world, Strategy.ALWAYS_COMPATIBLE if is_holder else None, name, lost_claim=not is_holder)
@@ -117,7 +117,7 @@ async def policy_says(world: World, policies: NamespaceSchemaPolicies) -> dict[s
             await policies.reconcile(KEY)
         written = [each for each in world.api.requests[before:] if not each.startswith("GET")]
         assert not (is_second and written)
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     return {each.type: each.status for each in found.resource.status.conditions}
 

@@ -17,7 +17,7 @@ from topicschema.broker.errors import (
 )
 from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.policies import says_in_force
-from topicschema.reconcile.policy.namespace_settings_cache import NamespaceState
+from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.policy.status import awaited, conditions, notes
 
 POLICY = NamespaceSchemaPolicy(

@@ -11,6 +11,7 @@ from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin, Owner
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.reconcile.topicschema.obstacle import obstacle
 from topicschema.storage.protocol import Stored
 
 IN_FORCE = {"conditions": [{"type": "Ready", "status": "True", "reason": "Active", "observedGeneration": 1}]}
@@ -50,9 +51,10 @@ async def refused_by_a_topic_s_own_strategy(world: World, own_status: int) -> st
     world.wants(SCHEMAS[1])
     seen = await world.acted()
     assert seen is not None
-    assert isinstance(seen.stopped, StalledError)
-    assert seen.stopped.reason == "RefusedByBroker"
-    return seen.stopped.message
+    refused = obstacle(seen)
+    assert isinstance(refused, StalledError)
+    assert refused.reason == "RefusedByBroker"
+    return refused.message
 
 
 async def test_a_topic_s_own_strategy_is_named_when_the_broker_refuses_by_it() -> None:

@@ -1,14 +1,16 @@
 """What a deletion may take along from a broker: what is ours, and never what others have there."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from support.kubernetes.topic import ORDERS, TOPIC, World
 from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, going, holds, in_a_namespace, resource
+from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import (
     EVENT,
+    NAMESPACE,
     NAMESPACE_SCHEMA_POLICY,
     SECRET,
     TOPIC_SCHEMA,
@@ -18,15 +20,14 @@ from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.core import plan
-from topicschema.core.alignment import Behind, Sight, align
+from topicschema.core.alignment import BrokerVersions, HistoryBehind, align
 from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.topicschema.broker_view import retry_with_fresh_credentials
+from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
 from topicschema.reconcile.topicschema.deletion import emit_released_event as tell
-from topicschema.reconcile.topicschema.deletion import observe_deletion
+from topicschema.reconcile.topicschema.deletion import gather_deletion
 from topicschema.storage.protocol import Stored
 
 
@@ -34,10 +35,6 @@ from topicschema.storage.protocol import Stored
 async def world() -> AsyncIterator[World]:
     async with in_a_namespace() as world:
         yield world
-
-
-def events(world: World) -> list[str]:
-    return [request for request in world.api.requests if request.startswith("POST") and request.endswith("/events")]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +50,7 @@ def events(world: World) -> list[str]:
     ids=["others'", "the beginning", "and more", "others' alone", "uploaded before a crash", "nothing"],
 )
 async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_it_is_ours(
-    world: World, recorded: tuple[Schema, ...], there: tuple[Schema, ...], action: plan.Action
+    world: World, recorded: tuple[Schema, ...], there: tuple[Schema, ...], action: plan.DeletionAction
 ) -> None:
     world.there(*there)
     wire = resource(world, ONE)
@@ -82,12 +79,12 @@ async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its
 
 @pytest.mark.parametrize(("there", "action"), [(ONE, plan.SoftDelete()), (OTHER, plan.DeleteRecord())])
 async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_record_yet_is_deleted(
-    world: World, there: Schema, action: plan.Action
+    world: World, there: Schema, action: plan.DeletionAction
 ) -> None:
     wire = resource(world, ONE)
     claimed = History(KEY).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
-    hidden = align(claimed, Sight((0,)), "2026-11-20T00:00:00Z")
-    assert isinstance(hidden, Behind)
+    hidden = align(claimed, BrokerVersions((0,)), "2026-11-20T00:00:00Z")
+    assert isinstance(hidden, HistoryBehind)
     await world.ctx.storage.put(Stored(History(KEY)), hidden.history)
     world.broker.schemas.soft_delete(TOPIC)
     world.there(there)
@@ -99,60 +96,64 @@ async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lac
     await holds(world, wire, ONE)
     world.resource = decode(TopicSchema, wire)
     seen = await world.seen()
-    assert seen.view is not None
-    assert seen.view.lacks == 0
+    assert seen.loaded.state is not None
+    assert seen.loaded.state.first_missing == 0
 
 
-async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_with_the_deletion(world: World) -> None:
+def is_skipped(wire: dict[str, Any]) -> dict[str, Any]:
+    metadata = {**wire["metadata"], "annotations": {SKIP_BROKER_DELETE_ANNOTATION: "true"}}
+    return {**wire, "metadata": metadata}
+
+
+async def lets_go_of(world: World, wire: dict[str, Any]) -> str:
+    """The resource goes alone: what its Event says."""
+    deletion = await gather_deletion(world.ctx, going(wire))
+    assert deletion is not None
+    assert deletion.planned == plan.RemoveFinalizer()
+    await tell(world.ctx, going(wire), deletion)
+    return " ".join(event["note"] for event in await world.ctx.client.list(EVENT, "shop"))
+
+
+@pytest.mark.parametrize("is_governed", [True, False], ids=["of no broker", "no policy"])
+async def test_what_a_broker_counted_waits_for_a_policy_that_names_one_or_for_the_annotation(
+    world: World,
+    is_governed: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     world.there(ONE)
     wire = resource(world, ONE)
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
     policy = world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    enqueued: list[tuple[Key, float]] = []
+    if is_governed:
+        spec = {name: value for name, value in policy["spec"].items() if name != "pulsar"}
+        owner = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
+        await world.ctx.claims.put_claim(await world.ctx.claims.get_claim(ORDERS), Owner("shop", "orders", owner))
+    for _ in range(2):
+        with pytest.raises(WaitingError, match="skip-broker-delete") as waits:
+            await gather_deletion(world.ctx, going(wire))
+        assert waits.value.reason == "PolicyNotFound"
+    assert "skip-broker-delete is set" in await lets_go_of(world, is_skipped(wire))
 
-    async def released_at(second: int) -> str:
-        # The time of day is set back by an hour each second.
-        ctx = replace(
-            world.ctx,
-            now=lambda: f"2026-11-21T{23 - second % 24:02}:00:00Z",
-            clock=lambda: float(second),
-            enqueue=lambda key, after: enqueued.append((key, after)),
-        )
-        seen = await observe_deletion(ctx, going(wire))
-        assert seen is not None
-        return seen.released
 
-    for second in (0, 59):
-        with pytest.raises(WaitingError, match="no policy governs"):
-            await released_at(second)
-    world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", policy)
-    assert not await released_at(61)
+async def test_what_no_broker_counted_goes_with_a_namespace_that_ends_and_what_one_counted_stays(world: World) -> None:
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE)
+    world.api.put(NAMESPACE, "", "shop", {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}})
+    assert "namespace is being deleted" in await lets_go_of(world, wire)
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    with pytest.raises(WaitingError, match="no policy governs"):
-        await released_at(70)
-    assert await released_at(130) == "no policy governs its topic any more"
-    topic = Key(TOPIC_SCHEMA.plural, "shop", "created")
-    assert enqueued == [(topic, 60), (topic, 1), (topic, 60)]  # it is looked at again as soon as a minute is over
+    assert await first(world, wire) == plan.DeleteRecord()
 
 
-async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: World) -> None:
+async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the_annotation(world: World) -> None:
     wire = resource(world, ONE)
     await holds(world, wire, ONE)
     world.api.change(
         PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
     )
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_deletion(world.ctx, going(wire))
-    assert seen is not None
-    assert "cannot be read" in seen.released
-    assert seen.planned == (plan.RemoveFinalizer(),)
-    world.api.requests.clear()
-    await tell(world.ctx, going(wire), seen)
-    assert len(events(world)) == 1
-    kept = resource(world, ONE, deletionPolicy="Retain")
-    seen = await observe_deletion(world.ctx, going(kept))
-    assert seen is not None
-    assert not seen.released  # there was nothing to delete
+    with pytest.raises(WaitingError, match="cannot be read"):
+        await gather_deletion(world.ctx, going(wire))
+    assert await lets_go_of(world, is_skipped(wire)) == ""
+    assert await lets_go_of(world, resource(world, ONE, deletionPolicy="Retain")) == ""
 
 
 @pytest.mark.parametrize("counted_by", [Counter.BROKER, Counter.OPERATOR])
@@ -168,9 +169,9 @@ async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_alon
     )
     if not is_governed:
         await world.ctx.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_deletion(world.ctx, going(wire))
+    seen = await gather_deletion(world.ctx, going(wire))
     assert seen is not None
-    assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinalizer(), [])
+    assert (seen.planned, world.broker.calls) == (plan.RemoveFinalizer(), [])
     await tell(world.ctx, going(wire), seen)
     (event,) = await world.ctx.client.list(EVENT, "shop")
     assert "the CRD of TopicSchemas is being deleted" in event["note"]
@@ -181,23 +182,15 @@ async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
     claims = world.ctx.claims
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
-    seen = await observe_deletion(world.ctx, going(wire))
-    assert seen is not None
-    assert seen.planned == (plan.RemoveFinalizer(),)
-    await tell(world.ctx, going(wire), seen)
-    (event,) = await world.ctx.client.list(EVENT, "shop")
-    assert "another policy governs its topic by now" in event["note"]
-    kept = {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}
-    seen = await observe_deletion(world.ctx, going(kept))
-    assert seen is not None
-    assert not seen.released
+    assert await lets_go_of(world, {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}) == ""
+    assert "another policy governs its topic by now" in await lets_go_of(world, wire)
 
 
 async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(world: World) -> None:
     there = {"authentication": {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}}
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(there))
     world.api.put(SECRET, "shop", "admin", {"data": {"token": "b25l"}})
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     broker = await world.ctx.brokers.of(found.resource)
     assert broker is not None

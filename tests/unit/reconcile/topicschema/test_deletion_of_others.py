@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,8 @@ from support.kubernetes.admission import SYSTEM
 from support.kubernetes.topic import TOPIC, World
 from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, holds, in_a_namespace, ready_to_go, resource
 from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.wire import decode
 from topicschema.cluster.errors import ForbiddenError
 from topicschema.core import formats, plan
 from topicschema.core.errors import WaitingError
@@ -19,8 +22,9 @@ from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.judging.judge import Judge
-from topicschema.reconcile.topicschema.actions import act
-from topicschema.reconcile.topicschema.observe import owner_of
+from topicschema.reconcile.topicschema.actions import apply
+from topicschema.reconcile.topicschema.deletion import Deletion
+from topicschema.reconcile.topicschema.gather import judge, owner_of
 from topicschema.storage.protocol import Stored
 from topicschema.storage.record import RecordStorage
 
@@ -57,7 +61,7 @@ async def world() -> AsyncIterator[World]:
     ],
 )
 async def test_versions_of_others_under_our_claim_are_deleted_only_with_one_of_ours(
-    world: World, recorded: tuple[Schema, ...], uncounted: int, there: tuple[Schema, ...], action: plan.Action
+    world: World, recorded: tuple[Schema, ...], uncounted: int, there: tuple[Schema, ...], action: plan.DeletionAction
 ) -> None:
     world.broker.schemas.strategy = Strategy.ALWAYS_COMPATIBLE
     world.there(*there)
@@ -71,11 +75,12 @@ async def test_what_others_brought_between_our_claim_and_our_upload_stays(world:
     world.resource = ready_to_go(wire)
     seen = await world.seen()
     assert isinstance(seen.planned[0], plan.Claim)
-    claimed = await act(world.ctx, seen, seen.planned[0])
-    assert claimed is not None
+    loaded = await apply(world.ctx, seen, seen.planned[0])
+    assert loaded is not None
+    claimed = await judge(world.ctx, loaded, seen)
     assert claimed.planned == (plan.Upload(),)
     world.there(OTHER)
-    assert await act(world.ctx, claimed, claimed.planned[0]) is None
+    assert await apply(world.ctx, claimed, claimed.planned[0]) is None
     assert await first(world, wire) == plan.DeleteRecord()
     assert await world.settle() == "Incompatible"
     assert await world.agrees()
@@ -148,3 +153,26 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
     world.api.refusals = {}
     assert await first(world, wire) == plan.SoftDelete()
     world.ctx.judge.close()
+
+
+@pytest.mark.parametrize(
+    ("revision", "released", "action"),
+    [
+        ("1", "", plan.DeleteRecord()),
+        ("1", "the broker is only observed", plan.RemoveFinalizer()),
+        ("", "", plan.RemoveFinalizer()),
+    ],
+    ids=["deleted", "released", "never stored"],
+)
+async def test_a_history_goes_only_if_it_was_stored_and_is_not_kept(
+    world: World, revision: str, released: str, action: plan.DeletionAction
+) -> None:
+    resource_going = decode(TopicSchema, resource(world, ONE))
+    assert Deletion(resource_going, Stored(History(KEY), revision), released).planned == action
+
+
+@pytest.mark.parametrize("spec", [{"suspend": True}, {"deletionPolicy": "Retain"}], ids=["suspended", "retained"])
+async def test_a_resource_that_takes_nothing_along_goes_alone(world: World, spec: dict[str, Any]) -> None:
+    wire = resource(world, ONE, **spec)
+    await holds(world, wire, ONE)
+    assert await first(world, wire) == plan.RemoveFinalizer()

@@ -1,4 +1,4 @@
-"""A deletion under deletionPolicy Delete and the topic's own settings: what is put back, and what is told to stay."""
+"""A deletion under deletionPolicy Delete and the topic's own settings: what is restored, and what stays."""
 
 from collections.abc import AsyncIterator
 
@@ -49,17 +49,17 @@ async def goes(topic: AskedTopic) -> list[str]:
     return [event["note"] for event in await topic.world.ctx.client.list(EVENT, "shop")]
 
 
-async def test_what_was_written_and_stays_is_told_before_its_record_goes(topic: AskedTopic) -> None:
+async def test_what_was_written_is_restored_before_its_record_goes(topic: AskedTopic) -> None:
     topic.wants(ONE, **OWN, schemaValidationEnforced=True)
     holds(topic)
     assert await topic.look() == ""
-    (note,) = await goes(topic)
-    assert "schemaCompatibilityStrategy: ALWAYS_COMPATIBLE (FORWARD before)" in note
-    assert "schemaValidationEnforced: true (false before)" in note
+    assert await goes(topic) == []
+    restored = {"strategy": Strategy.FORWARD, "enforced": False}
+    assert topic.world.broker.schemas.settings[TOPIC] == restored
     assert not (await topic.world.history()).entries
 
 
-async def test_a_strategy_whose_schema_never_came_is_put_back_and_nothing_is_told(topic: AskedTopic) -> None:
+async def test_a_strategy_whose_schema_never_came_is_restored_and_nothing_is_told(topic: AskedTopic) -> None:
     await writes_a_strategy_alone(topic)
     assert topic.world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
     topic.world.broker.upload_status = 200

@@ -8,11 +8,12 @@ from support.kubernetes.topic import TOPIC, World, opened
 from support.schemas.examples import record
 from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
 from topicschema.core.history import TopicSettingsRecord
-from topicschema.core.overrides import NoteSettings, WriteSettings
+from topicschema.core.overrides import RecordSettings, WriteSettings
+from topicschema.core.plan import Upload
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.topicschema.actions import act
+from topicschema.reconcile.topicschema.actions import apply
 
 ONE, TWO = record("id"), record("id", "a?")
 
@@ -28,7 +29,7 @@ async def _done(world: World, steps: int) -> list[type]:
     done: list[type] = []
     for _ in range(steps):
         seen = await world.seen()
-        await act(world.ctx, seen, seen.planned[0])
+        await apply(world.ctx, seen, seen.planned[0])
         done.append(type(seen.planned[0]))
     return done
 
@@ -73,34 +74,31 @@ async def test_a_strategy_that_was_written_for_an_edit_is_put_back_when_the_edit
     world.wants(ONE)
     assert await world.settle() == ""
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
-    assert await _done(world, 2) == [NoteSettings, WriteSettings]
+    assert await _done(world, 2) == [RecordSettings, WriteSettings]
     assert world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
     world.wants(then)
     for _ in range(2):
         assert await world.settle() == reason
         assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
         assert world.broker.calls.count("POST schema") == 1 + (then is TWO)
-    noted = (await world.history()).topic_settings
-    assert noted == TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.UNDEFINED))
+    assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings())
     assert await world.agrees()
 
 
-@pytest.mark.parametrize("steps", range(5))
+@pytest.mark.parametrize("steps", range(6))
 async def test_of_two_edits_that_came_to_nothing_neither_one_s_strategy_stays(world: World, steps: int) -> None:
     world.wants(ONE)
     assert await world.settle() == ""
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
     await _done(world, 2)
     world.wants(TWO, schema_compatibility_strategy=Strategy.BACKWARD)
-    planned = [WriteSettings, NoteSettings, NoteSettings, WriteSettings]
+    planned = [WriteSettings, RecordSettings, RecordSettings, WriteSettings, Upload]
     assert await _done(world, steps) == planned[:steps]
     world.wants(record("third"))
     assert await world.settle() == "Incompatible"
     assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
-    assert world.broker.calls.count("POST schema") == 1
-    assert (await world.history()).topic_settings == TopicSettingsRecord(
-        TopicSettings(), TopicSettings(Strategy.UNDEFINED)
-    )
+    assert world.broker.calls.count("POST schema") == 1 + (Upload in planned[:steps])
+    assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings())
 
 
 async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_none_does(world: World) -> None:
@@ -114,7 +112,7 @@ async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_n
         assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
     world.wants(ONE)
     assert await world.settle() == ""
-    assert (await world.seen()).policy.left is own
+    assert (await world.seen()).loaded.policy.left is own
     world.wants(TWO)
     assert await world.settle() == "Incompatible"
     assert world.broker.calls.count("POST schema") == 1
@@ -146,7 +144,8 @@ async def test_what_is_on_record_of_settings_holds_no_topic_up_once_the_broker_h
     assert await world.agrees()
     assert (await world.history()).topic_settings == noted
     world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
-    assert await world.settle() == ""
+    assert await world.settle() == ("" if there else "Incompatible")
+    assert world.broker.schemas.settings[TOPIC] == {"strategy": own if there else None}
 
 
 @pytest.mark.parametrize(("status", "error"), [(403, BrokerForbiddenError), (412, RefusedByBrokerError)])
@@ -161,20 +160,17 @@ async def test_a_strategy_that_the_broker_does_not_tell_of_for_another_reason_ma
         await world.settle()
 
 
-async def test_a_change_that_was_under_way_when_settings_were_switched_off_is_undone_once_they_are_back(
+async def test_a_strategy_that_no_field_names_when_settings_are_switched_off_is_restored_once_they_are_back(
     world: World,
 ) -> None:
     world.wants(ONE)
     assert await world.settle() == ""
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
-    assert await _done(world, 2) == [NoteSettings, WriteSettings]
+    assert await _done(world, 2) == [RecordSettings, WriteSettings]
     before = await _switched_off(world)
     assert before == {"strategy": Strategy.ALWAYS_COMPATIBLE}
     world.wants(TWO)
     assert await world.reason() == ""
-    noted = (await world.history()).topic_settings
-    assert noted is not None
-    assert noted.pending is not None
     world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
     assert await world.settle() == ""
     assert world.broker.schemas.settings[TOPIC] == {"strategy": None}

@@ -17,13 +17,13 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.reconcile.runtime.conditions import Moment, told
-from topicschema.reconcile.topicschema.status import Seen, failed, settled
+from topicschema.reconcile.runtime.conditions import ObservedAt, describe_error
+from topicschema.reconcile.topicschema.status import StatusInput, failed, settled
 
 ONE, TWO = record("id"), record("id", "note?")
 BACKWARD = EffectiveStrategy(Strategy.BACKWARD, StrategySource.NAMESPACE)
 BOTH = history(ONE, TWO, claim=ME)
-MOMENT = Moment((), 3, NOW)
+MOMENT = ObservedAt((), 3, NOW)
 TRUE, FALSE, UNKNOWN = ConditionStatus.TRUE, ConditionStatus.FALSE, ConditionStatus.UNKNOWN
 
 
@@ -34,14 +34,14 @@ def says(status: TopicSchemaStatus) -> dict[str, tuple[str, str]]:
 def registered(number: int, *told: str) -> TopicSchemaStatus:
     notes = tuple(Incompatibility("STORED_SCHEMA_UNCHANGED", "$", each) for each in told)
     verdict = Verdict(Outcome.EQUAL_VERSION, BACKWARD, number, notes=notes)
-    return settled(Seen((ONE, TWO)[number].fingerprint, verdict, BOTH), MOMENT)
+    return settled(StatusInput((ONE, TWO)[number].fingerprint, verdict, BOTH), MOMENT)
 
 
 def refused(count: int, message: str = "m") -> TopicSchemaStatus:
     reasons = tuple(
         Incompatibility(f"RULE_{n}", f"$.fields[{n}]", message, Direction.BACKWARD, 1) for n in range(count)
     )
-    return settled(Seen("sha256:f", Verdict(Outcome.INCOMPATIBLE, BACKWARD, None, reasons), BOTH), MOMENT)
+    return settled(StatusInput("sha256:f", Verdict(Outcome.INCOMPATIBLE, BACKWARD, None, reasons), BOTH), MOMENT)
 
 
 def test_a_registered_version_is_ready() -> None:
@@ -91,7 +91,7 @@ def test_an_incompatible_edit_is_stalled_and_leaves_the_versions_untouched() -> 
 
 def risky(count: int, message: str = "m") -> TopicSchemaStatus:
     risks = tuple(Incompatibility(f"RISK_{n}", f"$.fields[{n}]", message, None, 0) for n in range(count))
-    return settled(Seen(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH, risks), MOMENT)
+    return settled(StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH, risks), MOMENT)
 
 
 def test_what_passes_and_would_hurt_consumers_is_ready_and_compatible_with_a_risk() -> None:
@@ -132,7 +132,7 @@ def test_a_long_message_is_cut_to_512_bytes_between_characters() -> None:
 
 def test_only_the_newest_hundred_versions_are_listed_oldest_first() -> None:
     many = replace(BOTH, entries=tuple(replace(BOTH.entries[0], schema_version=n) for n in range(250)))
-    status = settled(Seen("sha256:f", Verdict(Outcome.EQUAL_VERSION, BACKWARD, 0), many), MOMENT)
+    status = settled(StatusInput("sha256:f", Verdict(Outcome.EQUAL_VERSION, BACKWARD, 0), many), MOMENT)
     assert [version.schema_version for version in status.versions] == list(range(150, 250))
     assert status.version_count == 250
     assert len(str(encode(status))) < 64_000
@@ -154,7 +154,7 @@ def test_a_status_has_at_most_64_kilobytes_whatever_it_tells(text: str) -> None:
         (Verdict(Outcome.INCOMPATIBLE, transitive, None, found), ()),
         (Verdict(Outcome.EQUAL_VERSION, transitive, 9_999, notes=found), found),
     ):
-        status = settled(Seen(version.fingerprint, verdict, many, risks), MOMENT)
+        status = settled(StatusInput(version.fingerprint, verdict, many, risks), MOMENT)
         stored = json.dumps(encode(status), separators=(",", ":"), ensure_ascii=False)
         assert len(stored.encode()) + 5 * sum(map(stored.count, "<>&")) + 3 * stored.count("\u2028") <= 64_000
 
@@ -185,7 +185,7 @@ def test_an_error_is_told_as_its_kind_has_it(
         other.value: ("True", error.reason),
         **dict.fromkeys(("Compatible", "Registered", "InSync"), (judged.value, error.reason)),
     }
-    assert {condition.message for condition in status.conditions} == {told(error)[1]}
+    assert {condition.message for condition in status.conditions} == {describe_error(error)[1]}
     assert error.message in status.conditions[0].message
 
 
@@ -220,14 +220,14 @@ def test_a_text_that_does_not_parse_is_listed_with_rule_and_place() -> None:
 def test_while_something_is_awaited_the_report_of_the_same_generation_stands() -> None:
     before = registered(1)
     assert failed(before, WaitingError("PolicyNotFound", ""), MOMENT).schema_version == 1
-    assert failed(before, WaitingError("PolicyNotFound", ""), Moment((), 4, NOW)).schema_version is None
+    assert failed(before, WaitingError("PolicyNotFound", ""), ObservedAt((), 4, NOW)).schema_version is None
 
 
 def test_a_strategy_of_the_topic_s_own_is_told_of_no_other_generation_than_it_was_seen_with() -> None:
     def kept(source: StrategySource, generation: int) -> bool:
         seen = EffectiveStrategyStatus(value=Strategy.FORWARD, source=source)
         before = TopicSchemaStatus(observed_generation=3, effective_strategy=seen)
-        after = failed(before, WaitingError("BrokerUnavailable", ""), Moment((), generation, NOW))
+        after = failed(before, WaitingError("BrokerUnavailable", ""), ObservedAt((), generation, NOW))
         return after.effective_strategy == seen
 
     assert kept(StrategySource.TOPIC, 3)
@@ -238,21 +238,22 @@ def test_a_strategy_of_the_topic_s_own_is_told_of_no_other_generation_than_it_wa
 def test_the_transition_time_moves_only_when_the_status_does() -> None:
     before = registered(1)
     edited = settled(
-        Seen(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 0), BOTH), Moment(before.conditions, 4, LATER)
+        StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 0), BOTH),
+        ObservedAt(before.conditions, 4, LATER),
     )
     assert says(edited)["Ready"] == ("True", "RolledBack")
     assert {condition.last_transition_time for condition in edited.conditions} == {NOW}
-    broken = failed(edited, INVALID, Moment(edited.conditions, 5, LATER))
+    broken = failed(edited, INVALID, ObservedAt(edited.conditions, 5, LATER))
     times = {condition.type: condition.last_transition_time for condition in broken.conditions}
     assert set(times.values()) == {LATER}
-    still = failed(broken, WaitingError("PolicyNotFound", ""), Moment(broken.conditions, 5, "2026-11-21T08:00:00Z"))
+    still = failed(broken, WaitingError("PolicyNotFound", ""), ObservedAt(broken.conditions, 5, "2026-11-21T08:00:00Z"))
     assert still.conditions[0].last_transition_time == LATER
 
 
 def test_a_condition_without_a_time_gets_one() -> None:
     bare = Condition(type=ConditionType.READY, status=TRUE, reason="Registered")
     status = settled(
-        Seen(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH), Moment((bare,), 1, LATER)
+        StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH), ObservedAt((bare,), 1, LATER)
     )
     assert status.conditions[0].last_transition_time == LATER
 
@@ -260,6 +261,7 @@ def test_a_condition_without_a_time_gets_one() -> None:
 def test_the_same_world_gives_the_same_status() -> None:
     before = registered(1)
     again = settled(
-        Seen(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH), Moment(before.conditions, 3, LATER)
+        StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH),
+        ObservedAt(before.conditions, 3, LATER),
     )
     assert again == before

@@ -7,6 +7,7 @@ import pytest
 from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.examples import KEY, ME, NOW
 from topicschema.api.metadata import Metadata
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.core import formats, plan
@@ -17,14 +18,22 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType,
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
+from topicschema.judging.policies import FoundPolicy
 from topicschema.judging.schema_source import Envelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
-from topicschema.reconcile.topicschema.observe import Observation
+from topicschema.reconcile.topicschema.gather import Judged, Loaded
 from topicschema.storage.protocol import Stored
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
 PLUS = ORDER.replace("}", "int32 count = 2; }")
 BACKWARD = Policy(Strategy.BACKWARD)
+POLICY = FoundPolicy(
+    NamespaceSchemaPolicy(
+        metadata=Metadata(name="orders"),
+        spec=NamespaceSchemaPolicySpec(pulsar_cluster="pulsar", pulsar_namespace="shop/orders"),
+    ),
+    BACKWARD,
+)
 
 
 def spec(text: str, **members: Any) -> TopicSchemaSpec:
@@ -56,7 +65,7 @@ async def on_record(*texts: str) -> tuple[MemoryStorage, History]:
     return storage, stored.history
 
 
-async def seen(storage: MemoryStorage, history: History, wanted: TopicSchemaSpec) -> Observation:
+async def seen(storage: MemoryStorage, history: History, wanted: TopicSchemaSpec) -> Judged:
     """What a pass over the resource sees."""
     judge = Judge(storage)
     schema = await judge.schema_of(wanted, PulsarLine.V4_0, history)
@@ -64,7 +73,7 @@ async def seen(storage: MemoryStorage, history: History, wanted: TopicSchemaSpec
     verdict = await judge.judge(candidate, history, BACKWARD)
     judge.close()
     resource = TopicSchema(metadata=Metadata(name=ME.name, namespace=ME.namespace, uid=ME.uid), spec=wanted)
-    return Observation(resource, Stored(history, "1"), BACKWARD, schema, verdict)
+    return Judged(Loaded(resource, POLICY, Stored(history, "1"), schema), verdict)
 
 
 async def test_a_newer_compiler_makes_no_version_of_unchanged_sources() -> None:
@@ -89,9 +98,9 @@ async def test_sources_that_no_line_could_take_are_compiled_once() -> None:
     judge = Judge(MemoryStorage())
     judge._envelopes = counting = Counting()
     with pytest.raises(InvalidSchemaError) as raised:
-        await judge.demand_a_line(spec("message"))
+        await judge.require_supported_version(spec("message"))
     assert (raised.value.rule, counting.compiled) == ("INVALID_PROTO", 1)
-    await judge.demand_a_line(spec(ORDER))
+    await judge.require_supported_version(spec(ORDER))
     judge.close()
 
 
@@ -113,8 +122,7 @@ async def test_going_back_to_older_sources_is_going_back_to_their_version() -> N
 async def test_properties_are_those_of_the_resource_not_those_of_the_record() -> None:
     storage, history = await on_record(ORDER)
     found = await seen(storage, history, spec(ORDER, properties={"owner": "b"}))
-    assert found.schema is not None
-    assert found.schema.info.properties == {"owner": "b"}
+    assert found.loaded.schema.info.properties == {"owner": "b"}
     assert found.planned == ()
 
 

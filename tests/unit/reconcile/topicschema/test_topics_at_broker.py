@@ -10,14 +10,12 @@ from support.kubernetes.topic import TOPIC, World, opened
 from support.pulsar.schema_service import Entry, PulsarSchemas, RefusedError
 from support.schemas.examples import record
 from topicschema.api.brokers import AdoptionPolicy
-from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchemaStatus
-from topicschema.core.alignment import Behind
+from topicschema.core.alignment import HistoryBehind
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.topicschema.broker_state import BrokerQuery, fetch
-from topicschema.reconcile.topicschema.broker_view import refusal
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 FOUR = record("id", "a?", "b?", "c?")
@@ -185,11 +183,11 @@ async def test_a_history_too_large_for_one_answer_is_read_version_by_version(wor
 
 async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: World) -> None:
     has_large(world, 3 << 20)
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     broker = None if found is None else await world.ctx.brokers.of(found.resource)
     assert broker is not None
     seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
-    assert isinstance(seen.alignment, Behind)
+    assert isinstance(seen.alignment, HistoryBehind)
     assert len(seen.alignment.arrived) == 6
     assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
 
@@ -244,39 +242,20 @@ async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
     assert await world.reason() == ""
 
 
-async def test_what_was_refused_and_is_there_all_the_same_is_refused_no_more(world: World) -> None:
+async def test_what_was_refused_is_tried_again_or_is_there_all_the_same(world: World) -> None:
     world.wants(ONE)
     assert await world.settle() == ""
-    world.wants(TWO, schema_compatibility_strategy=Strategy.UNDEFINED)
-    world.resource = replace(world.resource, status=await refused_before(world))
-    assert await world.settle() == "RefusedByBroker"
-    world.there(TWO)
-    assert await world.settle() == ""
-    assert await world.agrees()
-
-
-async def refused_before(world: World) -> TopicSchemaStatus:
-    """The status after the broker refused the first generation under the policy as it is."""
-    found = await world.ctx.policies.find("shop", "shop/orders")
-    refused = Condition(
-        type=ConditionType.READY,
-        status=ConditionStatus.FALSE,
-        reason="RefusedByBroker",
-        message=refusal(world.resource, found, "no " * 1000).message,
-        observed_generation=1,
-    )
-    return TopicSchemaStatus(conditions=(refused,))
-
-
-async def test_what_was_refused_is_tried_again_when_its_policy_changes(world: World) -> None:
-    world.wants(ONE)
-    assert await world.settle() == ""
-    world.wants(TWO, schema_compatibility_strategy=Strategy.UNDEFINED)
-    world.resource = replace(world.resource, status=await refused_before(world))
-    assert await world.settle() == "RefusedByBroker"
-    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["metadata"].update(generation=2))
-    assert await world.settle() == ""
-    assert await world.agrees()
+    for is_there, schema in ((False, TWO), (True, THREE)):
+        world.wants(schema, schema_compatibility_strategy=Strategy.UNDEFINED)
+        world.broker.upload_status = 409
+        for _ in range(2):
+            assert await world.settle() == "RefusedByBroker"
+        if is_there:
+            world.there(schema)
+        else:
+            world.broker.upload_status = 200
+        assert await world.settle() == ""
+        assert await world.agrees()
 
 
 async def test_versions_that_nobody_can_read_are_on_record_with_their_flaw(world: World) -> None:

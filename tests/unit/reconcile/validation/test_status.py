@@ -27,7 +27,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, capped
+from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, truncate
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.settings import EffectiveSettings, RunSpec, ValidationTarget
 from topicschema.reconcile.validation.status import said, status, stopped
@@ -125,7 +125,7 @@ def test_a_gates_no_says_what_to_do_however_long_its_reasons_are(path: str, *, i
     assert found is not None
     assert stop is not None
     for each in (found.message, stop.message):
-        stored = capped(each, MESSAGE_BYTES)
+        stored = truncate(each, MESSAGE_BYTES)
         assert stored == each
         assert "; change the schema, or ask again when these messages are gone: " in stored
         assert "topicschema.io/revalidate and any new value" in stored

@@ -1,7 +1,7 @@
-"""Verdict programs for Avro: two versions compiled once to numbers, run over many messages without making an object.
+"""Verdict programs for Avro: two versions compiled once to numbers, and run over many messages without objects.
 
-`compile_program` knows schemas, the loop knows none. What a message is worth is told as payload/avro tells it of one:
-the first thing that is wrong, where in the schema and at which byte. Values are not made here.
+Only `compile_program` uses schemas, the loop has none. A verdict is that of payload/avro for the same message: the
+first fault, its path in the schema and its byte. No values are made.
 """
 
 from topicschema.payload.columnar.avro.compiler import compile_program

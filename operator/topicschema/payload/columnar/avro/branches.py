@@ -1,7 +1,7 @@
-"""The paths and losses that a program knows, as numbers: kept small, written out when somebody asks for them.
+"""Paths and losses of a program, stored compactly as numbers and rendered on demand.
 
-A path is a step from another one. Those of a body that is called from many places begin at the body: the calls that led
-there are before them, and are put together when a message needs them, see `places`.
+A path is a step from another one. The paths of a body that is called from many places begin at the body. `places`
+prepends the calls that led there, if a message needs them.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ _MAX_STEPS: Final = 40
 _MAX_LENGTH: Final = 400
 _NONE: Final = -1
 LOST: Final = ("FIELD_DROPPED", "PRECISION_LOST", "SYMBOL_REPLACED")
-"""The kinds of losses."""
+"""Kinds of losses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branches:
-    """`steps[i]` leads from path `parents[i]` to path i; -1 is the root, or where a body begins.
+    """Table of paths: `steps[i]` leads from path `parents[i]` to path i. Path -1 is the root, or the start of a body.
 
-    Losses are pairs of kind, a number of LOST, and path; the first `own` of them are outside of bodies.
+    Losses are pairs of kind, a number of LOST, and path. The first `own` of them are outside of bodies.
     """
 
     steps: tuple[str, ...]
@@ -31,7 +31,7 @@ class Branches:
     own: int
 
     def steps_to(self, path: int) -> list[str]:
-        """The steps from the root, or from where the body begins."""
+        """Return the steps from the root, or from the start of the body."""
         steps = []
         while path != _NONE:
             steps.append(self.steps[path])
@@ -40,9 +40,9 @@ class Branches:
 
 
 def written(steps: list[str]) -> str:
-    """The path as people read it; a long one has `…` in its middle."""
-    told = [step for step in steps if step]
-    if len(told) > _MAX_STEPS:
+    """Return the path for people. A long one has `…` in its middle."""
+    named = [step for step in steps if step]
+    if len(named) > _MAX_STEPS:
         half = _MAX_STEPS // 2
-        return f"{ROOT}{''.join(told[:half])}…{''.join(told[-half:])}"[:_MAX_LENGTH]
-    return (ROOT + "".join(told))[:_MAX_LENGTH]
+        return f"{ROOT}{''.join(named[:half])}…{''.join(named[-half:])}"[:_MAX_LENGTH]
+    return (ROOT + "".join(named))[:_MAX_LENGTH]

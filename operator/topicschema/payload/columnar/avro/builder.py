@@ -1,4 +1,4 @@
-"""A program while it is written: lists that grow, and become the arrays of a Program in the end."""
+"""Builder of a program: lists that grow, and become the arrays of a Program."""
 
 from typing import Final
 
@@ -9,11 +9,11 @@ from topicschema.payload.columnar.avro.opcodes import DROP, MAX_INSTRUCTIONS
 from topicschema.payload.columnar.avro.program import Program
 
 NOWHERE: Final = -1
-"""Where a path has none before it."""
+"""Parent of a path without one."""
 
 
 class TooLargeError(Exception):
-    """The program would be too large for anybody's memory."""
+    """A program that would not fit into memory."""
 
 
 class ProgramBuilder:
@@ -23,7 +23,7 @@ class ProgramBuilder:
 
     def __init__(self) -> None:
         self.at = 0
-        """The next instruction's number."""
+        """Number of the next instruction."""
         self.table: list[int] = []
         self._rows: list[list[int]] = []
         self._steps: list[str] = []
@@ -32,7 +32,7 @@ class ProgramBuilder:
         self._own = 0
 
     def add(self, operation: int, path: int, first: int = 0, second: int = 0) -> int:
-        """An instruction more; its number."""
+        """Add an instruction. Return its number."""
         if self.at >= MAX_INSTRUCTIONS:
             raise TooLargeError
         self._rows.append([operation, first, second, path])
@@ -40,34 +40,34 @@ class ProgramBuilder:
         return self.at - 1
 
     def aim(self, instruction: int, first: int) -> None:
-        """Sets an instruction's first operand, now that it is known."""
+        """Set an instruction's first operand, once it is known."""
         self._rows[instruction][1] = first
 
     def reserve(self, size: int) -> int:
-        """Room in the table; where it begins."""
+        """Reserve space in the table. Return its start."""
         if len(self.table) + size > MAX_INSTRUCTIONS:
             raise TooLargeError
         self.table += [0] * size
         return len(self.table) - size
 
     def path(self, parent: int, step: str) -> int:
-        """A path more; its number."""
+        """Add a path. Return its number."""
         self._steps.append(step)
         self._parents.append(parent)
         return len(self._steps) - 1
 
     def lose(self, kind: int, path: int) -> None:
-        """A loss, and the instruction that counts it."""
+        """Add a loss, and the instruction that counts it."""
         self.add(DROP, path, len(self._losses), kind)
         self._losses.append((kind, path))
 
     def begin_bodies(self) -> None:
-        """What comes from now on is in bodies, and its losses are told by the calls, too."""
+        """Begin the bodies. The losses of all later instructions also depend on the calls."""
         self._own = len(self._losses)
 
     @property
     def program(self) -> Program:
-        """All of it."""
+        """Return the program."""
         routes = Branches(
             tuple(self._steps),
             np.array(self._parents, np.int32),

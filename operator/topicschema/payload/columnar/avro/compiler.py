@@ -1,8 +1,8 @@
-"""From two versions to a program: what comes next in a message of the writer, and what the reader makes of it.
+"""Compiler of two versions to a program: the next part of a writer's message, and the reader's use of it.
 
-The rules are those by which payload/avro reads one message with another version: its Resolver is asked for each.
-Two versions on which Avro breaks down, whatever a message holds, make a program that reads none. No recursion: what is
-still to be written waits in a list, the next at its end.
+The rules are those of payload/avro for a single message, whose Resolver decides. Two versions on which Avro itself
+fails become a program that reads no message. There is no recursion: pending parts wait in a list, the next one at its
+end.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,9 +21,9 @@ from topicschema.payload.columnar.avro.program import Program
 from topicschema.payload.columnar.avro.references import counted
 
 _SAME: Final = Primitive(path="", kind="the same")
-"""Instead of a reader's type: the writer's own."""
+"""Placeholder for a reader's type: the writer's own."""
 _DROPPED: Final = Primitive(path="", kind="dropped")
-"""Instead of a reader's type: nobody wants the value."""
+"""Placeholder for a reader's type: the value is dropped."""
 _WHOLE: Final = (_SAME, _DROPPED)
 _PLAIN: Final = {
     "boolean": (to.BOOLEAN, 0),
@@ -40,13 +40,13 @@ _ROUNDED: Final = {
     ("long", "float"): (to.ROUNDED_LONG, 24),
     ("long", "double"): (to.ROUNDED_LONG, 53),
 }
-"""Promotions that may not keep the number, and the bits that the reader's has for it."""
+"""Promotions that may lose precision, with the bits of the reader's type."""
 
 FIELD_DROPPED, PRECISION_LOST, SYMBOL_REPLACED = range(len(LOST))
 
 
 def compile_program(reader: AvroSchema, writer: AvroSchema) -> Program:
-    """The program of two parsed AVRO schemas; for any two there is one."""
+    """Return the program of two parsed AVRO schemas. Every pair has one."""
     try:
         return _Compiler(Resolver(writer.root, reader.root, reader.library)).program()
     except InvalidSchemaError:
@@ -63,9 +63,9 @@ def _of_nothing(reason: int) -> Program:
 
 
 class _Spot:
-    """Where a value is read: its path, how many levels down in its body, and whether as a union's branch.
+    """Place of a value: its path, its depth in its body, and a flag for a union's branch.
 
-    `mark` is the path as an instruction has it.
+    `mark` is the path in the form of an instruction.
     """
 
     __slots__ = ("in_union", "level", "mark", "path")
@@ -78,7 +78,7 @@ class _Spot:
 
 
 class _Compiler:
-    """The writing of one program."""
+    """Compilation of one program."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
@@ -107,7 +107,7 @@ class _Compiler:
         return self._draft.program
 
     def _body(self, writer: Node, reader: Node) -> None:
-        assert isinstance(writer, Record)  # noqa: S101  # nothing else is called
+        assert isinstance(writer, Record)  # noqa: S101  # only records are called
         path = self._draft.path(NOWHERE, "")
         self._fields(writer, reader, _Spot(path, 1, dropped=reader is _DROPPED))
         self._go_on()
@@ -115,8 +115,8 @@ class _Compiler:
 
     def _go_on(self) -> None:
         while self._ahead:
-            write, told = self._ahead.pop()
-            write(*told)
+            write, arguments = self._ahead.pop()
+            write(*arguments)
 
     def _value(self, writer: Node, reader: Node, spot: _Spot) -> None:
         if writer is reader or (writer.digest and writer.digest == reader.digest):
@@ -161,7 +161,7 @@ class _Compiler:
             self._ahead.append((self._begin_branch, (start + number,)))
 
     def _is_null(self, branch: Node, reader: Node) -> bool:
-        """Whether nothing has to be read for the branch."""
+        """Return True if the branch has nothing to read."""
         if not isinstance(branch, Primitive) or branch.kind != "null":
             return False
         chosen = self._resolver.branch(branch, reader) if isinstance(reader, Union) else reader
@@ -209,7 +209,7 @@ class _Compiler:
             return
         otherwise = to.REPLACED if isinstance(reader, Enum) and reader.default is not None else to.UNKNOWN
         start = self._draft.reserve(len(writer.symbols))
-        self._draft.table[start:] = [to.KEPT if symbol in symbols else otherwise for symbol in writer.symbols]
+        self._draft.table[start:] = [to.UNCHANGED if symbol in symbols else otherwise for symbol in writer.symbols]
         self._draft.add(to.SYMBOL, spot.mark, start, len(writer.symbols))
         self._draft.lose(SYMBOL_REPLACED, spot.path)
 
@@ -248,8 +248,8 @@ class _Compiler:
                 self._draft.add(to.FAIL, path, reasons.MISSING_DEFAULT)
                 return
         met = plan.met if plan else tuple((field, reader) for field in writer.fields)
-        for field, wanted in reversed(met):
-            self._ahead.append((self._field, (field.name, field.type, wanted, spot)))
+        for field, target in reversed(met):
+            self._ahead.append((self._field, (field.name, field.type, target, spot)))
 
     def _field(self, name: str, writer: Node, reader: Node | None, spot: _Spot) -> None:
         path = self._draft.path(spot.path, f".{name}")
@@ -271,5 +271,5 @@ class _Compiler:
 def _item(node: Node) -> Node:
     if isinstance(node, Array):
         return node.items
-    assert isinstance(node, Map)  # noqa: S101  # nothing else has items
+    assert isinstance(node, Map)  # noqa: S101  # no other type has items
     return node.values

@@ -1,4 +1,7 @@
-"""What is wrong with a value, and at which byte: asked once for a message, after the fast way has failed."""
+"""Diagnosis of an invalid value: the reason and the byte.
+
+It runs once for a message, after the fast reading has failed.
+"""
 
 from typing import Any
 
@@ -20,7 +23,7 @@ from topicschema.payload.columnar.compiled import fast, inlined
 
 @inlined
 def _of_number(values: Any, at: Any, end: Any, longest: Any) -> Any:
-    """Of one of variable length that is no number."""
+    """Return the error of an invalid variable-length number."""
     for each in range(at, min(end, at + longest)):
         if values[each] < MORE:
             return why.OUT_OF_RANGE
@@ -29,7 +32,7 @@ def _of_number(values: Any, at: Any, end: Any, longest: Any) -> Any:
 
 @inlined
 def _of_content(values: Any, at: Any, end: Any, bits: Any, after: Any) -> Any:
-    """Of a text or bytes whose length is a number."""
+    """Return the error of a text or bytes with a valid length."""
     length = signed(bits)
     if length < 0:
         return why.NEGATIVE_LENGTH, at
@@ -39,8 +42,8 @@ def _of_content(values: Any, at: Any, end: Any, bits: Any, after: Any) -> Any:
 
 
 @fast
-def looked_again(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
-    """The reason and the byte, of the value that an instruction should have read where `at` is."""
+def error_at(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    """Return the reason and the byte of the value that an instruction could not read at `at`."""
     op = k.code[pc, to.OP]
     is_text = op == to.BYTES or op == to.STRING  # noqa: PLR1714  # cheaper to compile
     is_long = is_text or op == to.LONG or op == to.ROUNDED_LONG or op == to.LOOP or op == to.NEXT  # noqa: PLR1714
@@ -60,7 +63,7 @@ def looked_again(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
 
 @fast
 def in_dropped(k: Any, reason: Any) -> Any:
-    """The reason, where the reader does not want the value."""
+    """Return the reason for a value that the reader drops."""
     if reason == why.ENUM_INDEX:
         return np.int64(why.SKIPPED_SYMBOL)
     if reason == why.NEGATIVE_LENGTH or reason == why.BLOCK_SIZE:  # noqa: PLR1714  # cheaper to compile

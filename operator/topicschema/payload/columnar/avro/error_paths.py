@@ -1,7 +1,7 @@
-"""Where in a message something is, when what reads it was called: a path in a body, behind those of the calls.
+"""Places of errors in called bodies: a path in a body, after those of the calls.
 
-Places are told apart as messages need them, each with a number that it keeps, and no more than there is room for:
-what comes later is told together. A context is a call in another context; 0 is that of no call.
+Each place gets a number when a message needs it, up to a limit. Later places share one number. A context is a call in
+another context; 0 means no call.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from topicschema.payload.columnar.compiled import fast
 
 @fast
 def _number(k: Any, kind: Any, context: Any, item: Any) -> Any:
-    """The number of an item in a context, a new one if there is room; else NO."""
+    """Return the number of an item in a context, a new one if the limit allows, else NO."""
     key = kind << 60 | context << 32 | item
     slots = len(k.known) - 3
     slot = ((key ^ (key >> 29)) * 0x9E3779B1 >> 7) & (slots - 1)
@@ -33,7 +33,7 @@ def _number(k: Any, kind: Any, context: Any, item: Any) -> Any:
 
 @fast
 def _context(k: Any) -> Any:
-    """Where the calls have led to: 0 if to none, NO if there is no more room to tell."""
+    """Return the context of the current calls: 0 for none, NO beyond the limit."""
     top = m.FRAMES + k.state[m.CALLS]
     first = top
     while first > m.FRAMES and k.stack[first - 1, m.CONTEXT] == 0:
@@ -49,6 +49,6 @@ def _context(k: Any) -> Any:
 
 @fast
 def placed(k: Any, kind: Any, item: Any) -> Any:
-    """The number of the path or loss in what the calls have led to, from 0; NO if there is no room to tell."""
+    """Return the number of the path or loss in the current context, from 0, or NO beyond the limit."""
     context = _context(k)
     return _number(k, kind, context, item) if context >= 0 else context

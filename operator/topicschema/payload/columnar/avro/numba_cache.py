@@ -1,8 +1,8 @@
-"""Where a compiled loop comes from: numba compiles it in a process's first run, and keeps it on disk where it may.
+"""Cache of compiled loops: numba compiles a loop in a process's first run, and stores it on disk if possible.
 
-That is NUMBA_CACHE_DIR, else `__pycache__` beside the source, else the user's cache folder. What is kept is used by the
-same source on the same sort of processor. numba looks for changes in the function's own file only, so what else it is
-made of is part of its key. Where nothing can be written, each process compiles for itself.
+The folder is NUMBA_CACHE_DIR, else `__pycache__` beside the source, else the user's cache folder. An entry is valid for
+the same source on the same kind of processor. numba only notices changes in the function's own file, so the hash of all
+other parts belongs to the key. If no folder is writable, each process compiles for itself.
 """
 
 import zlib
@@ -15,26 +15,26 @@ from numba import njit
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-def kept(run: Run) -> Run:
-    """The loop, compiled when it is first run."""
+def cached(run: Run) -> Run:
+    """Return the loop, compiled in its first run."""
     try:
         return cast("Run", njit(nogil=True, cache=True)(run))
-    except RuntimeError:  # nowhere to keep it
+    except RuntimeError:  # no folder for the cache
         return cast("Run", njit(nogil=True)(run))
 
 
 def mark(modules: Iterable[ModuleType]) -> int:
-    """Another number where anything in the modules that is compiled is another: functions and constants."""
-    found = 0
+    """Return a number that changes if anything compiled in the modules changes: functions and constants."""
+    checksum = 0
     for module in modules:
         for name, each in sorted(vars(module).items()):
             source = getattr(each, "py_func", None)
             if source is not None:
                 code = source.__code__
-                told = f"{name} {code.co_code.hex()} {code.co_consts} {code.co_names}"
+                text = f"{name} {code.co_code.hex()} {code.co_consts} {code.co_names}"
             elif isinstance(each, int):
-                told = f"{name} {each}"
+                text = f"{name} {each}"
             else:
                 continue
-            found = zlib.crc32(told.encode(), found)
-    return found
+            checksum = zlib.crc32(text.encode(), checksum)
+    return checksum

@@ -1,4 +1,4 @@
-"""What a program is: numbers only, so that it is small, can be sent to a worker, and needs no schema to run."""
+"""Programs: only numbers, so that they are small, can be sent to a worker, and run without a schema."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from topicschema.payload.columnar.avro.branches import Branches
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """How messages of one writer are read by one reader.
+    """Program for the messages of one writer and one reader.
 
-    `code` has a row for each instruction, see `operations`; `table` the branches of unions, as instructions, and the
-    symbols of enums; `routes` the paths and losses that the instructions speak of.
+    `code` has a row for each instruction, see `opcodes`. `table` has the branches of unions, as instructions, and the
+    symbols of enums. `routes` has the paths and losses of the instructions.
     """
 
     code: NDArray[np.int32]

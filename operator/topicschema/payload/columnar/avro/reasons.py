@@ -1,6 +1,6 @@
-"""What a verdict program can say of a message, by number, and which of it a Java consumer reads on over.
+"""Reasons of a verdict program, by number, and those that a Java consumer tolerates.
 
-The words are those of payload/avro where there is one; what of two versions does not go together is told apart here.
+The words are those of payload/avro if it has one. Here the reasons of incompatible versions are distinguished.
 """
 
 from typing import Final
@@ -27,14 +27,13 @@ REASONS: Final = (
     "SKIPPED_CORRUPT",
     "SCHEMA_TOO_COMPLEX",
 )
-"""SKIPPED_SYMBOL: an index that an enum has not, in a field that the reader drops; Java does not look at it.
-
-SKIPPED_CORRUPT: a length or a block's size that cannot be, or anything in a block whose size is told, in such a field;
-Java passes over it, or goes astray. SCHEMA_TOO_COMPLEX: so many ways to read the one with the other are not looked at.
-"""
+"""Reasons. SKIPPED_SYMBOL is an unknown index of an enum, in a field that the reader drops; Java ignores it."""
 
 TOLERATED: Final = frozenset({"TRAILING_BYTES", "INVALID_UTF8", "INVALID_BOOLEAN", "BLOCK_SIZE", "SKIPPED_SYMBOL"})
-"""What Java always reads on over. OUT_OF_RANGE is none: it reads on over a value, not over a length."""
+"""Reasons that Java always tolerates.
+
+OUT_OF_RANGE is none, because Java tolerates it for values, but not for lengths.
+"""
 
 (
     FITS,

@@ -1,4 +1,4 @@
-"""How often each record stands in a schema: what stands there once is read in place, what comes again is called."""
+"""Number of uses of each record in a schema: a record with one use is read inline, others are called."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from topicschema.core.formats.avro.model import Array, Map, Node, Record, Union
 
 
 def counted(root: Node) -> dict[Record, int]:
-    """The records, each with the number of places that have it; the root is one of them."""
+    """Return the records, each with its number of uses. The root counts as one."""
     counts: dict[Record, int] = {}
     ahead = [root]
     while ahead:

@@ -1,4 +1,4 @@
-"""Verdicts of a program on columns, as those of a validator: numbers, and what they mean."""
+"""Validator that runs a program on columns, with the texts for its numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from topicschema.payload.columnar.avro import diagnose, error_paths, opcodes, reasons, values, vm_loop, vm_variants
 from topicschema.payload.columnar.avro import vm as m
 from topicschema.payload.columnar.avro.branches import LOST, written
-from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.avro.numba_cache import cached, mark
 from topicschema.payload.columnar.avro.program import Program
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.verdicts import ELSEWHERE, Loss, Verdicts
 
-_RUN: Final = kept(vm_loop.marked(mark((vm_loop, vm_variants, m, opcodes, error_paths, reasons, diagnose, values))))
+_RUN: Final = cached(vm_loop.marked(mark((vm_loop, vm_variants, m, opcodes, error_paths, reasons, diagnose, values))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProgramValidator:
-    """The Validator that runs one program; paths in records that come again are told apart as messages have them.
+    """Validator that runs one program. Paths in called records are distinguished as messages need them.
 
-    For one thread: what it found is written while it validators.
+    Use it in one thread only: a validation changes its lists.
     """
 
     program: Program
@@ -35,17 +35,17 @@ class ProgramValidator:
 
     @property
     def reasons(self) -> Sequence[str]:
-        """All that programs can say."""
+        """All reasons of programs."""
         return reasons.REASONS
 
     @property
     def tolerated(self) -> frozenset[str]:
-        """What Java always reads on over."""
+        """The reasons that Java always tolerates."""
         return reasons.TOLERATED
 
     @property
     def paths(self) -> Sequence[str]:
-        """The program's own, `ELSEWHERE`, and those that were found."""
+        """The program's own paths, `ELSEWHERE`, and those of called records."""
         routes = self.program.routes
         if not self._paths:
             self._paths.extend([written(routes.steps_to(path)) for path in range(len(routes.steps))])
@@ -57,7 +57,7 @@ class ProgramValidator:
 
     @property
     def losses(self) -> Sequence[Loss]:
-        """The program's own, one of each kind `ELSEWHERE`, and those that were found."""
+        """The program's own losses, one of each kind `ELSEWHERE`, and those of called records."""
         if not self._losses:
             self._losses.extend([self._loss([], number) for number in range(self.program.routes.own)])
             self._losses.extend([Loss(kind, ELSEWHERE) for kind in LOST])
@@ -67,7 +67,7 @@ class ProgramValidator:
         return self._losses
 
     def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """The verdicts; ValueError where the offsets are not those of the values."""
+        """Return the verdicts. Raises ValueError if the offsets do not match the values."""
         del keys
         return run(self.program, payloads, self._known)
 
@@ -76,35 +76,35 @@ class ProgramValidator:
         return Loss(LOST[kind], written(before + self.program.routes.steps_to(path)))
 
     def _places(self, kind: int) -> list[tuple[int, int]]:
-        """Context and item of each, by their numbers."""
+        """Return context and item of each, by their numbers."""
         keys, numbers = self._known[:-3].T
         mine = (keys >= 0) & (keys >> 60 == kind)
         ordered = keys[mine][np.argsort(numbers[mine])]
         return [(key >> 32 & 0xFFFFFFF, key & 0xFFFFFFFF) for key in ordered.tolist()]
 
     def _contexts(self) -> list[list[str]]:
-        """The steps to each; the first is that of no call."""
-        found: list[list[str]] = [[]]
+        """Return the steps to each context. The first is that of no call."""
+        contexts: list[list[str]] = [[]]
         for context, site in self._places(m.CONTEXTS):
-            found.append(found[context] + self.program.routes.steps_to(site))
-        return found
+            contexts.append(contexts[context] + self.program.routes.steps_to(site))
+        return contexts
 
 
 def run(program: Program, column: Column, known: NDArray[np.int64] | None = None) -> Verdicts:
-    """The verdicts on a column; `known` is what is known of places in bodies, and grows.
+    """Return the verdicts on a column. `known` holds the known places in bodies, and grows.
 
-    ValueError where the offsets are not those of the values.
+    Raises ValueError if the offsets do not match the values.
     """
-    given = _given(column)
+    inputs = _inputs(column)
     count = len(column)
-    told = m.Result(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
+    result = m.Result(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
     running = m.machine(program, m.nothing_known(program) if known is None else known)
-    _RUN(running, given, told)
+    _RUN(running, inputs, result)
     losses = program.routes.own + m.KINDS + int(running.known[m.LOSSES - 3, m.NUMBER])
-    return Verdicts(told.reasons, told.paths, told.offsets, running.tally[:losses, m.COUNT].copy())
+    return Verdicts(result.reasons, result.paths, result.offsets, running.tally[:losses, m.COUNT].copy())
 
 
-def _given(column: Column) -> m.Inputs:
+def _inputs(column: Column) -> m.Inputs:
     checked = column.checked
     nulls = np.zeros(1, np.bool_) if checked.nulls is None else checked.nulls
     return m.Inputs(checked.values, checked.starts, checked.ends, np.ascontiguousarray(nulls, np.bool_))

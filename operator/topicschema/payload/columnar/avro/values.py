@@ -1,6 +1,6 @@
-"""Single values in the bytes of a message: where each ends, or that something is wrong with it.
+"""Single values in the bytes of a message: the end of each, or a sign that it is invalid.
 
-Compiled by numba, which does not check bounds: bytes are read behind a comparison with the message's end only.
+Compiled by numba, which does not check bounds: each read follows a comparison with the message's end.
 """
 
 from typing import Any, Final
@@ -12,31 +12,31 @@ from topicschema.payload.columnar.compiled import fast, inlined
 
 MORE: Final = 0x80
 INT_BYTES, LONG_BYTES = 5, 10
-"""At most."""
+"""Maximum bytes of a number."""
 LARGEST: Final = 2**63 - 1
 NO: Final = -1
 _WORD: Final = 8
-"""Bytes that are looked at together."""
+"""Bytes that are examined together."""
 _HIGH: Final = 0x8080808080808080
-"""What no byte of a word of ASCII has."""
+"""Bits that no byte of an ASCII word has."""
 
 
 @inlined
 def byte(values: Any, at: Any) -> Any:
-    """The byte at a place that is not below 0: of such a one numba would ask whether it counts from the end."""
+    """Return the byte at a position that is not negative, without numba's check for an index from the end."""
     return np.int64(values[np.uint64(at)])
 
 
 @inlined
 def signed(bits: Any) -> Any:
-    """The integer of zigzag bits."""
+    """Return the integer of zigzag bits."""
     return ((bits >> 1) & LARGEST) ^ -(bits & 1)
 
 
 @inlined
 def varint(values: Any, at: Any, end: Any, longest: Any) -> Any:
-    """The bits, and where they end; NO where they do not, or are too many."""
-    if at < end and byte(values, at) < MORE:  # most are of one byte
+    """Return the bits and their end, or NO if they do not end or are too many."""
+    if at < end and byte(values, at) < MORE:  # most have one byte
         return byte(values, at), at + 1
     bits, shift = np.int64(0), np.int64(0)
     stop = min(end, at + longest)
@@ -53,7 +53,7 @@ def varint(values: Any, at: Any, end: Any, longest: Any) -> Any:
 
 @inlined
 def _character(values: Any, at: Any, end: Any) -> Any:
-    """How many bytes the character takes that begins here, 0 if it is none (Unicode's table 3-7)."""
+    """Return the number of bytes of the character at `at`, 0 for an invalid one (Unicode's table 3-7)."""
     first = np.int64(values[at])
     size = 2 if first < 0xE0 else 3 if first < 0xF0 else 4  # noqa: PLR2004  # the first byte of three, of four
     if first < 0xC2 or first > 0xF4 or size > end - at:  # noqa: PLR2004  # the smallest and the largest
@@ -76,7 +76,7 @@ def _of_word(values: Any, at: Any, place: Any) -> Any:
 
 @inlined
 def _word(values: Any, at: Any) -> Any:
-    """Eight bytes as one number, the first the lowest; written out, for then it is compiled to one instruction."""
+    """Return eight bytes as one number, the first the lowest. Written out, it compiles to one instruction."""
     low = _of_word(values, at, 0) | _of_word(values, at, 1) | _of_word(values, at, 2) | _of_word(values, at, 3)
     high = _of_word(values, at, 4) | _of_word(values, at, 5) | _of_word(values, at, 6) | _of_word(values, at, 7)
     return low | high
@@ -84,19 +84,19 @@ def _word(values: Any, at: Any) -> Any:
 
 @inlined
 def _is_ascii(values: Any, at: Any, end: Any) -> Any:
-    """Whether all bytes are, a word at a time; words may overlap, or reach beyond the end where there is memory."""
+    """Return True if all bytes are ASCII. Words may overlap, or reach beyond the end within the memory."""
     size = end - at
     if size >= _WORD:
-        seen = _word(values, end - _WORD)
+        combined = _word(values, end - _WORD)
         for each in range(at, end - _WORD, _WORD):
-            seen |= _word(values, each)
-        return seen & np.uint64(_HIGH) == 0
+            combined |= _word(values, each)
+        return combined & np.uint64(_HIGH) == 0
     if size > 0 and at + _WORD <= len(values):
         return (_word(values, at) & np.uint64(_HIGH)) << np.uint64(8 * (_WORD - size)) == 0
-    seen = np.uint64(0)
+    combined = np.uint64(0)
     for each in range(at, end):
-        seen |= np.uint64(values[each])
-    return seen < MORE
+        combined |= np.uint64(values[each])
+    return combined < MORE
 
 
 @fast
@@ -114,13 +114,13 @@ def _first_malformed(values: Any, at: Any, end: Any) -> Any:
 
 @inlined
 def malformed(values: Any, at: Any, end: Any) -> Any:
-    """The first byte that is not UTF-8, NO if all is."""
+    """Return the first byte that is not UTF-8, or NO if there is none."""
     return np.int64(NO) if _is_ascii(values, at, end) else _first_malformed(values, at, end)
 
 
 @inlined
 def value(op: Any, operand: Any, values: Any, at: Any, end: Any) -> Any:
-    """Where the value ends that an instruction before UNION reads; NO where something is wrong with it."""
+    """Return the end of the value for an instruction before UNION, or NO if it is invalid."""
     if op == to.SIZED:
         return at + operand if operand <= end - at else NO
     if op == to.BOOLEAN:

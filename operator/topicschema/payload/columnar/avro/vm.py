@@ -1,7 +1,7 @@
-"""What the loop works on, as few arrays, and what it keeps while it validators one message.
+"""Data of the loop, in as few arrays as possible, and its state during one message.
 
-numba compiles for these types: a NamedTuple of arrays costs nothing when the loop runs, but each array does when it is
-compiled. A column needs no memory for each message.
+numba compiles for these types. A NamedTuple of arrays costs nothing at run time, but each array costs compile time. A
+column needs no memory for each message.
 """
 
 from typing import Final, NamedTuple
@@ -14,34 +14,36 @@ from topicschema.payload.columnar.avro.opcodes import MAX_DEPTH
 from topicschema.payload.columnar.avro.program import Program
 
 PLACES: Final = 1_000
-"""How many paths that calls lead to are told apart, and how many losses."""
+"""Maximum number of distinguished paths of calls, and of losses."""
 _SLOTS: Final = 8_192
-"""Of the table that finds what is known; more than twice of what it may hold."""
+"""Slots of the hash table of known places; more than twice the maximum of entries."""
 CONTEXTS, PATHS, LOSSES = range(3)
-"""What is found: where calls lead to, paths and losses there."""
+"""Kinds of known places: contexts of calls, and the paths and losses in them."""
 KEY, NUMBER = range(2)
-"""The columns of what is known; its last rows count how many there are of each."""
+"""Columns of the known places. The last rows count those of each kind."""
 
 LOOPS, CALLS, DEPTH, EMPTIES, STEPS, BEFORE = range(6)
 REASON, TOUCHED, MESSAGE, OWN_PATHS, OWN_LOSSES, SIZE = range(6, 12)
-"""The state of a message: how many loops and calls it is in, how deep that is, what may still come without bytes, and
-steps without any; where the last union began, what is wrong if that is known, how many losses it has, its number from
-1; then of the program, how many paths and losses need no call.
+"""State of a message, then of the program.
+
+LOOPS and CALLS count those that are open, DEPTH is their depth. EMPTIES and STEPS are the values and steps without
+bytes that may follow. BEFORE is the start of the last union. REASON is the fault, if known. TOUCHED is the number of
+losses, MESSAGE the message's number from 1. OWN_PATHS and OWN_LOSSES count the program's that need no call.
 """
 
 FRAMES: Final = MAX_DEPTH + 2
-"""The stack's first rows are those of loops, as many after them those of calls."""
+"""Rows of the stack: first those of loops, then as many of calls."""
 LEFT, BEGIN, CLOSE, HEAD = range(4)
-"""Of a loop: how many items are left, where its block begins and should end (-1: not told), its instruction."""
+"""Columns of a loop: the items left, its block's start and stated end (-1: not stated), its instruction."""
 BACK, SITE, CONTEXT, BASE = range(4)
-"""Of a call: where it goes back to, the path of what is called, the context (0: not asked for), the depth before."""
+"""Columns of a call: the return instruction, the called body's path, the context (0: unknown), the depth before."""
 KINDS: Final = len(LOST)
 STAMP, LIST, COUNT = range(3)
-"""Of losses: the last message that has each, those that this message has, how many messages have each."""
+"""Columns of losses: the last message with each, the losses of this message, the number of messages with each."""
 
 
 class Machine(NamedTuple):
-    """All of it; `known` is a validator's own and outlasts a column."""
+    """State of the loop. `known` belongs to a validator and outlasts a column."""
 
     code: NDArray[np.int32]
     table: NDArray[np.int32]
@@ -52,7 +54,7 @@ class Machine(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """A column; `nulls` is one False where no message is null. What is null fits, whatever the program."""
+    """Column of payloads. `nulls` is one False if no message is null. A null fits any program."""
 
     values: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -61,7 +63,7 @@ class Inputs(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What is said of each message, as in Verdicts."""
+    """Verdict on each message, as in Verdicts."""
 
     reasons: NDArray[np.int16]
     paths: NDArray[np.int32]
@@ -69,7 +71,7 @@ class Result(NamedTuple):
 
 
 def nothing_known(program: Program) -> NDArray[np.int64]:
-    """For a validator that begins; of next to no size where the program calls nothing."""
+    """Return the empty table of a new validator. It is tiny if the program calls nothing."""
     has_calls = (program.routes.parents < 0).sum() > 1
     known = np.zeros((_SLOTS + 3 if has_calls else 4, 2), np.int64)
     known[:-3, KEY] = -1
@@ -77,7 +79,7 @@ def nothing_known(program: Program) -> NDArray[np.int64]:
 
 
 def machine(program: Program, known: NDArray[np.int64]) -> Machine:
-    """A machine for one column."""
+    """Return a machine for one column."""
     state = np.zeros(SIZE, np.int64)
     state[OWN_PATHS], state[OWN_LOSSES] = len(program.routes.steps), program.routes.own
     tally = np.zeros((program.routes.own + KINDS + PLACES, 3), np.int64)

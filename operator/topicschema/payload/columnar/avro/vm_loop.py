@@ -1,6 +1,6 @@
-"""The loop that runs a program over a column: one instruction after the other, no object is made.
+"""Loop that runs a program over a column: one instruction after the other, without objects.
 
-numba compiles it, with all that it calls, when it is first run; see `keeping`.
+numba compiles it in its first run, with all that it calls; see `numba_cache`.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy as np
 from topicschema.payload.columnar.avro import opcodes as to
 from topicschema.payload.columnar.avro import reasons as why
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.diagnose import in_dropped, looked_again
+from topicschema.payload.columnar.avro.diagnose import error_at, in_dropped
 from topicschema.payload.columnar.avro.error_paths import placed
 from topicschema.payload.columnar.avro.values import (
     INT_BYTES,
@@ -33,7 +33,7 @@ def _path(k: Any, pc: Any) -> Any:
 
 @inlined
 def _lose(k: Any, pc: Any) -> Any:
-    """Notes a loss, once for a message."""
+    """Record a loss, once for a message."""
     number = np.int64(k.code[pc, to.FIRST])
     if k.state[m.CALLS]:
         place = placed(k, m.LOSSES, number)
@@ -46,7 +46,7 @@ def _lose(k: Any, pc: Any) -> Any:
 
 @inlined
 def _step(k: Any, pc: Any, at: Any) -> Any:
-    """On to the next instruction, if there have not been too many already that read nothing."""
+    """Continue with the next instruction, unless too many have read nothing."""
     k.state[m.STEPS] -= 1
     return (pc + 1, at) if k.state[m.STEPS] >= 0 else stop(k, why.TOO_MANY_VALUES, at)
 
@@ -90,10 +90,10 @@ def _rounded(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     bits, after = varint(values, at, end, INT_BYTES if is_int else LONG_BYTES)
     if after < 0:
         return np.int64(NO), at
-    size, room = np.uint64(abs(signed(bits))), np.uint64(k.code[pc, to.FIRST])  # of the smallest number, too
-    while size >> room and not size & np.uint64(1):
+    size, precision = np.uint64(abs(signed(bits))), np.uint64(k.code[pc, to.FIRST])  # of the smallest number, too
+    while size >> precision and not size & np.uint64(1):
         size >>= np.uint64(1)
-    return pc + (1 if size >> room else 2), after
+    return pc + (1 if size >> precision else 2), after
 
 
 @inlined
@@ -110,7 +110,7 @@ def _fail(k: Any, pc: Any, at: Any) -> Any:
 
 @inlined
 def _reads(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
-    """The next instruction and byte after one that reads something and is none of the plain ones."""
+    """Return the next instruction and byte after a special one that reads."""
     op = k.code[pc, to.OP]
     if op == to.LOOP:
         return first_item(k, values, pc, at, end)
@@ -123,7 +123,7 @@ def _reads(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
 
 @inlined
 def _goes(k: Any, pc: Any, at: Any) -> Any:
-    """The next instruction and byte after one that reads nothing."""
+    """Return the next instruction and byte after one that reads nothing."""
     op = k.code[pc, to.OP]
     if op == to.DROP:
         _lose(k, pc)
@@ -142,7 +142,7 @@ def _goes(k: Any, pc: Any, at: Any) -> Any:
 
 @inlined
 def _branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
-    """Where the branch of a union begins, and its instructions."""
+    """Return the start of a union's branch, and its instructions."""
     bits, after = varint(values, at, end, INT_BYTES)
     index = signed(bits)
     if after < 0 or index < 0 or index >= k.code[pc, to.SECOND]:
@@ -153,7 +153,7 @@ def _branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
 
 @inlined
 def _other(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
-    """The next instruction and byte after one that does not just read a value."""
+    """Return the next instruction and byte after one that does not only read a value."""
     op = k.code[pc, to.OP]
     if op == to.UNION:
         return _branch(k, values, pc, at, end)
@@ -164,7 +164,7 @@ def _other(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
 
 @inlined
 def _message(k: Any, values: Any, at: Any, end: Any) -> Any:
-    """The instruction that found something, NO if none did, and the byte."""
+    """Return the instruction that failed, NO if none did, and the byte."""
     pc = np.int64(0)
     while True:
         row = np.uint64(pc)  # as in `byte`
@@ -193,42 +193,42 @@ def _begin(k: Any, number: Any, size: Any) -> Any:
 
 
 @fast
-def _tell(k: Any, given: Any, told: Any, number: Any, found: Any) -> Any:
-    """What an instruction found at a byte."""
-    pc, at = found
+def _record(k: Any, inputs: Any, result: Any, number: Any, failure: Any) -> Any:
+    """Record the failure of an instruction at a byte."""
+    pc, at = failure
     reason = k.state[m.REASON]
     if reason == why.FITS:
-        reason, at = looked_again(k, given.values, pc, at, given.ends[number])
-    told.reasons[number] = in_dropped(k, reason) if k.code[pc, to.PATH] < 0 else reason
+        reason, at = error_at(k, inputs.values, pc, at, inputs.ends[number])
+    result.reasons[number] = in_dropped(k, reason) if k.code[pc, to.PATH] < 0 else reason
     path = _path(k, pc)
     if k.state[m.CALLS]:
         path = k.state[m.OWN_PATHS] + 1 + placed(k, m.PATHS, path)
-    told.paths[number] = path
-    told.offsets[number] = at - given.starts[number]
+    result.paths[number] = path
+    result.offsets[number] = at - inputs.starts[number]
 
 
 @fast
-def judged(k: Any, given: Any, told: Any) -> None:
-    """Fills `told`; `given` are the values, places that are within them, and which are null."""
-    for number in range(len(given.starts)):
-        at, end = given.starts[number], given.ends[number]
-        told.offsets[number] = NO
-        if given.nulls[number % len(given.nulls)]:
+def judged(k: Any, inputs: Any, result: Any) -> None:
+    """Fill `result`. `inputs` are the values, the positions within them, and the nulls."""
+    for number in range(len(inputs.starts)):
+        at, end = inputs.starts[number], inputs.ends[number]
+        result.offsets[number] = NO
+        if inputs.nulls[number % len(inputs.nulls)]:
             continue  # null to every reader
         _begin(k, number, end - at)
-        found = _message(k, given.values, at, end)
-        if found[0] >= 0:
-            _tell(k, given, told, number, found)
+        failure = _message(k, inputs.values, at, end)
+        if failure[0] >= 0:
+            _record(k, inputs, result, number, failure)
         else:
             for each in range(k.state[m.TOUCHED]):
                 k.tally[k.tally[each, m.LIST], m.COUNT] += 1
 
 
 def marked(mark: int) -> Callable[[Any, Any, Any], int]:
-    """What is to be compiled and kept: `judged`, and a number that is another one where anything in it is."""
+    """Return the function to compile and cache: `judged`, with a number that changes with its parts."""
 
-    def run(k: Any, given: Any, told: Any) -> int:
-        judged(k, given, told)
+    def run(k: Any, inputs: Any, result: Any) -> int:
+        judged(k, inputs, result)
         return mark
 
     return run

@@ -1,4 +1,4 @@
-"""Arrays and maps: blocks of items, and going on with the next."""
+"""Arrays and maps: blocks of items, and the continuation with the next item."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from topicschema.payload.columnar.compiled import inlined
 
 @inlined
 def stop(k: Any, reason: Any, at: Any) -> Any:
-    """No instruction comes next, and why; the byte."""
+    """Return no next instruction, the reason, and the byte."""
     k.state[m.REASON] = reason
     return np.int64(NO), at
 
 
 @inlined
 def _block(k: Any, values: Any, loop: Any, at: Any, end: Any) -> Any:
-    """The head of a block, into a loop: how many items it has, NO for none right, and where."""
+    """Read the head of a block into a loop: the number of its items, NO for an invalid one, and the position."""
     bits, after = varint(values, at, end, LONG_BYTES)
     if after < 0:
         return np.int64(NO), at
@@ -38,7 +38,7 @@ def _block(k: Any, values: Any, loop: Any, at: Any, end: Any) -> Any:
 
 @inlined
 def first_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
-    """Where an array or a map goes on after its first bytes: with an item, or behind all."""
+    """Return the continuation after the first bytes of an array or a map: at an item, or after the last one."""
     loop = k.state[m.LOOPS]
     if k.state[m.DEPTH] + k.code[pc, to.SECOND] > to.MAX_DEPTH or loop >= m.FRAMES:
         return stop(k, why.TOO_DEEP, at)
@@ -52,7 +52,7 @@ def first_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
 
 @inlined
 def next_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
-    """Where it goes on after an item: with the next, or behind all."""
+    """Return the continuation after an item: at the next one, or after the last one."""
     loop = k.state[m.LOOPS] - 1
     first = np.int64(k.code[pc, to.FIRST])
     k.stack[loop, m.LEFT] -= 1

@@ -1,6 +1,6 @@
-"""Judges JSON payloads: by a checker made for the schema, and by payload/json's walk where that one says no.
+"""Validator of JSON payloads: a checker generated for the schema, then payload/json's walk for rejected payloads.
 
-What a message has and its reader has not is a loss where its writer's schema had it, else a finding (UNKNOWN_FIELD).
+A field that the reader does not have is a loss if its writer's schema had it, else a finding (UNKNOWN_FIELD).
 """
 
 from topicschema.core.formats.avro import AvroSchema
@@ -12,5 +12,5 @@ __all__ = ["validator_for"]
 
 
 def validator_for(reader: AvroSchema, writer: AvroSchema | None) -> Validator:
-    """The validator of one version's messages; of a version that nobody knows all unknown fields are findings."""
+    """Return the validator of one version's messages. For an unknown version all unknown fields are findings."""
     return JsonValidator(reader.root, writer_types.NONE if writer is None else writer_types.of(writer.root))

@@ -1,8 +1,8 @@
-"""A function of Python that says whether a JSON value surely fits a schema, written out for that schema.
+"""Generator of a Python function that returns whether a JSON value surely fits a schema.
 
-It counts the members of the objects that it comes by, as the value does not tell those that were said twice. It knows
-nothing of what is wrong: who wants that walks the value. So it may say no of a value that fits after all (it does so of
-what is nested deeper than MAX_LEVELS), and must never say yes of one that does not.
+The function counts the members of the objects in the value, because a value does not show duplicate names. It does not
+know the fault, which the walk finds. So it may reject a value that fits (for instance one nested deeper than
+MAX_LEVELS), and must never accept one that does not.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,46 +25,51 @@ Check = Callable[[Any], int]
 
 
 def checker(reader: Node, writer: Nodes, lose: leaves.Lose) -> Check:
-    """How many members the objects in a value have, of those that were looked at; negative unless it surely fits.
+    """Return a function that counts the members of a value's objects.
 
-    What it loses, if it fits, is told to `lose` (a loss perhaps several times).
+    A negative count means that the value may not fit.
+
+    Losses of a value that fits are passed to `lose`, perhaps several times each.
     """
     source = _Source(lose)
     source.write(_Place(reader, writer, "$", None))
-    exec(compile(source.text, "<checker of a JSON schema>", "exec"), source.names)  # noqa: S102  # made of numbers, `repr`
+    exec(compile(source.text, "<checker of a JSON schema>", "exec"), source.names)  # noqa: S102  # of numbers, `repr`
     check: Check = source.names["check"]
     return check
 
 
 class _Place(NamedTuple):
-    """A type of the reader at a place, what it may have been written as, and the place around it."""
+    """A type of the reader at a place, the types it may have been written as, and the enclosing place."""
 
     node: Node
     written: Nodes
     path: str
-    around: "_Place | None"
+    parent: "_Place | None"
 
     def at(self, node: Node, written: Nodes, step: str) -> "_Place":
-        """The place of what this one holds."""
+        """Return the place of a part of this one."""
         return _Place(node, written, f"{self.path}{step}", self)
 
     @property
     def key(self) -> tuple[Node, Nodes]:
-        """What decides how a value is checked."""
+        """The properties that decide how a value is checked."""
         return self.node, self.written
 
     def recurring(self) -> "_Place":
-        """The place itself, or the one around it that is checked likewise: paths do not repeat what recurs."""
-        place = self.around
+        """Return the place itself, or an enclosing one with the same check.
+
+        So paths do not repeat recursive types.
+        """
+        place = self.parent
         while place is not None:
             if place.key == self.key:
                 return place
-            place = place.around
+            place = place.parent
         return self
 
 
 def _dropping(known: frozenset[str], losses: dict[str, Loss], lose: leaves.Lose) -> Callable[[Any], bool]:
-    """Tells of the fields that a record's reader does not have; whether its writer had all of them."""
+    """Return a function that reports fields which the reader drops. It returns True if the writer had all of them."""
 
     def drop(value: dict[str, Any]) -> bool:
         for name in value.keys() - known:
@@ -78,7 +83,7 @@ def _dropping(known: frozenset[str], losses: dict[str, Loss], lose: leaves.Lose)
 
 
 class _Source:
-    """The text of the functions, and what their names mean."""
+    """Text of the functions, and the objects that their names refer to."""
 
     def __init__(self, lose: leaves.Lose) -> None:
         self.names: dict[str, Any] = {"A": object()}
@@ -89,11 +94,11 @@ class _Source:
 
     @property
     def text(self) -> str:
-        """The source."""
+        """Return the source."""
         return "\n".join(self._lines)
 
     def write(self, root: _Place) -> None:
-        """Writes `check(value)` and all that it calls."""
+        """Write `check(value)` and all functions that it calls."""
         self._lines += ["def check(v):", " global t", " t = d = 0"]
         self._lines += [f" return t if {self._expression(root, 'v')} else {DOES_NOT_FIT}"]
         while self._waiting:
@@ -107,7 +112,7 @@ class _Source:
         return name
 
     def _function(self, place: _Place) -> str:
-        """The name of the function for a place: of all places alike one, once there are too many of them."""
+        """Return the name of the function for a place. Beyond the limit, equal places share one."""
         if place.recurring() is not place:
             place = place.recurring()
         shared = len(self._made) >= MAX_PATHS
@@ -120,7 +125,7 @@ class _Source:
         return self._made[key]
 
     def _expression(self, place: _Place, value: str) -> str:
-        """What is true where the value surely fits."""
+        """Return the expression that is true if the value surely fits."""
         node = place.node
         if isinstance(node, Union):
             return self._union(node, place, value)
@@ -129,7 +134,7 @@ class _Source:
         return fits if form is None else f"({fits} or {self._named(form)}({value}))"
 
     def _fitting(self, place: _Place, value: str) -> str:
-        """What is true where the value is one of the type, which is no union."""
+        """Return the expression that is true if the value is of the type, which is no union."""
         node = place.node
         if isinstance(node, HOLDERS):
             return f"{self._function(place)}({value}, d + 1)"
@@ -194,7 +199,7 @@ class _Source:
         yield f"return n == m or {self._named(_dropping(known, losses, self._lose))}(v)"
 
     def _choice(self, node: Union, place: _Place) -> Iterator[str]:
-        """The branch that a value goes to, as payload/json's walk chooses it."""
+        """Yield the choice of a value's branch, like payload/json's walk."""
         nulls = [branch for branch in node.branches if _is_null(branch)]
         others = [branch for branch in node.branches if not _is_null(branch)]
         yield f"if v is None: return {bool(nulls)}"

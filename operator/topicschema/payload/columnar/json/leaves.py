@@ -1,4 +1,4 @@
-"""Single values, as generated checkers ask for them: does one surely fit? payload/json/leaves has the rules."""
+"""Checks of single values for generated checkers. See payload/json/leaves for the rules."""
 
 import base64
 import binascii
@@ -28,11 +28,11 @@ PLAIN: Final = {
     "long": "({0}.__class__ is int and -9223372036854775808 <= {0} <= 9223372036854775807)",
     "string": "{0}.__class__ is str",
 }
-"""The expressions of kinds whose values need nothing else."""
+"""Expressions for kinds that need nothing else."""
 
 
 def of(node: Node) -> Callable[[Any], bool] | None:
-    """Whether a value of bytes, a fixed or an enum fits; None for all other types."""
+    """Return the check for a value of bytes, a fixed or an enum, or None for all other types."""
     if isinstance(node, Enum):
         symbols = frozenset(node.symbols)
         return lambda value: value.__class__ is str and value in symbols
@@ -43,7 +43,10 @@ def of(node: Node) -> Callable[[Any], bool] | None:
 
 
 def real(node: Primitive, path: str, lose: Lose, *, narrows: bool) -> Callable[[Any], bool]:
-    """Whether a value of a float or double fits; what it loses is told. `narrows` where doubles were written."""
+    """Return the check for a value of a float or double, which reports losses.
+
+    `narrows` means that doubles were written.
+    """
     loss = Loss(PRECISION_LOST, path)
     if node.kind == "double":
         return lambda value: (

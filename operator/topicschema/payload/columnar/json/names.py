@@ -1,7 +1,7 @@
-"""How many names the objects in JSON texts may have, told by their colons: too fast to look at anything else.
+"""Upper bounds of the number of names in JSON texts, by their colons, which is fast.
 
-A colon behind a quote or a blank may end a name. One in a text may look so, too: then there seem to be more names than
-there are, and never fewer.
+A colon after a quote or a blank may end a name. One in a text may do so, too: then the bound is too high, but never too
+low.
 """
 
 from typing import Final
@@ -16,10 +16,10 @@ _SPARSE: Final = 2
 
 
 def most(payloads: Column) -> Offsets:
-    """At most so many names are in each payload."""
+    """Return the maximum number of names in each payload."""
     values, starts = _together(payloads)
     colons = np.flatnonzero(values == _COLON)
-    ends = _ENDS[values[colons - 1]]  # before the first byte stands the last, which is as good: no name ends at once
+    ends = _ENDS[values[colons - 1]]  # before byte 0 is the last one: harmless
     before = np.zeros(len(colons) + 1, np.int64)
     np.cumsum(ends, out=before[1:])
     counted: Offsets = (
@@ -29,7 +29,7 @@ def most(payloads: Column) -> Offsets:
 
 
 def _together(payloads: Column) -> tuple[Bytes, Offsets]:
-    """The bytes from the first payload to the last, or where others lie between, the payloads' alone."""
+    """Return the bytes from the first payload to the last, or only the payloads' if others lie between."""
     if not len(payloads):
         return payloads.values[:0], payloads.starts
     first, last = int(payloads.starts.min()), int(payloads.ends.max())

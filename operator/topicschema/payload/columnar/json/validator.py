@@ -1,4 +1,4 @@
-"""The validator of JSON payloads. Which values fit is told in `checking` and in payload/json."""
+"""Validator of JSON payloads. See `codegen` and payload/json for the rules."""
 
 import json
 import re
@@ -27,7 +27,7 @@ REASONS: Final[Reasons] = {
     **dict.fromkeys(("UNKNOWN_SYMBOL", "INVALID_BASE64", "NO_BRANCH", "DUPLICATE_FIELD"), False),
     **dict.fromkeys(("MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"), True),
 }
-_SURE: Final = 1_000  # characters, in which no limit of the reader can be passed
+_SURE: Final = 1_000  # characters, which cannot exceed any limit of the reader
 _LONG_NUMBER: Final = re.compile(r"[0-9][0-9.eE+-]{999}")
 
 
@@ -40,7 +40,7 @@ _scan: Final[Callable[[str, int], tuple[Any, int]]] = _DECODER.scan_once  # type
 
 
 class JsonValidator(BaseValidator):
-    """Judges what was written as one of `writer`'s types."""
+    """Validator of messages that were written as one of `writer`'s types."""
 
     def __init__(self, reader: Node, writer: Nodes) -> None:
         super().__init__(REASONS)
@@ -50,7 +50,7 @@ class JsonValidator(BaseValidator):
         self._check = checker(reader, writer, self._lost.append)
 
     def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """The verdicts."""
+        """Return the verdicts."""
         del keys
         builder = VerdictBuilder(len(payloads))
         counts: dict[Loss, int] = {}
@@ -60,7 +60,7 @@ class JsonValidator(BaseValidator):
         for row, (start, end, most_names) in enumerate(places):
             piece = content[start:end]
             if not self._fits(piece, most_names):
-                self.note(builder, row, self._look(piece.tobytes()))
+                self.note(builder, row, self._examine(piece.tobytes()))
             if lost:
                 for loss in set(lost):
                     counts[loss] = counts.get(loss, 0) + 1
@@ -68,7 +68,7 @@ class JsonValidator(BaseValidator):
         return builder.verdicts(self._counted(counts))
 
     def _fits(self, piece: memoryview, most_names: int) -> bool:
-        """Whether the payload surely fits; what it loses is noted then."""
+        """Return True if the payload surely fits. Its losses are then recorded."""
         try:
             text = str(piece, "utf-8")
             value, last = _scan(text, 0)
@@ -84,16 +84,16 @@ class JsonValidator(BaseValidator):
         self._lost.clear()
         return False
 
-    def _look(self, payload: bytes) -> FirstFinding | None:
-        """The first finding of the walk that is no loss."""
+    def _examine(self, payload: bytes) -> FirstFinding | None:
+        """Return the first finding of the walk that is no loss."""
         try:
             content = document.read(payload)
         except Unreadable as stop:
             return FirstFinding.first([stop.finding])
         first = _First(self._writer)
         try:
-            run(Walk(leaves.read, first.tell).whole(self._reader, content.value))
-        except _FoundError:
+            run(Walk(leaves.read, first.report).whole(self._reader, content.value))
+        except _FirstFindingError:
             offset = content.offsets([in_text(first.path)])[0]
             self._lost.clear()
             return FirstFinding(first.reason, in_schema(shown(first.path)), offset)
@@ -110,12 +110,12 @@ class JsonValidator(BaseValidator):
         return counted
 
 
-class _FoundError(Exception):
-    """The first finding was met."""
+class _FirstFindingError(Exception):
+    """Signal for the first finding."""
 
 
 class _First:
-    """The first thing told that is no loss, and the losses before it."""
+    """The first misfit that is no loss, and the losses before it."""
 
     def __init__(self, writer: Nodes) -> None:
         self._writer = writer
@@ -123,8 +123,8 @@ class _First:
         self.reason = ""
         self.path: Path | None = None
 
-    def tell(self, misfit: Misfit, path: Path | None) -> None:
-        """Takes a loss as one; _FoundError for all else."""
+    def report(self, misfit: Misfit, path: Path | None) -> None:
+        """Record a loss. Raises _FirstFindingError for any other misfit."""
         if misfit.names:
             known = writer_types.names(writer_types.within(self._writer, steps_of(path)))
             if misfit.names <= known:
@@ -132,4 +132,4 @@ class _First:
                 self.lost += [Loss(FIELD_DROPPED, f"{place}.{name}") for name in misfit.names]
                 return
         self.reason, self.path = misfit.rule, path
-        raise _FoundError
+        raise _FirstFindingError

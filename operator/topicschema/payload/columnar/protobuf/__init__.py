@@ -1,7 +1,7 @@
-"""Judges protobuf payloads, PROTOBUF_NATIVE's and PROTOBUF's, by their descriptors; a compiled loop reads them.
+"""Validator of protobuf payloads, PROTOBUF_NATIVE's and PROTOBUF's, by their descriptors, with a compiled loop.
 
-A field that the reader has not is a loss where the writer had it, else a finding (UNKNOWN_FIELD). A number that an enum
-has not is a finding (UNKNOWN_SYMBOL) in proto3, too, where a consumer gets it as a number that it has no name for.
+A field that the reader does not have is a loss if the writer had it, else a finding (UNKNOWN_FIELD). An unknown number
+of an enum is a finding (UNKNOWN_SYMBOL) also in proto3, where a consumer gets the number without a name.
 """
 
 from topicschema.core.schemas import Schema
@@ -13,5 +13,5 @@ __all__ = ["validator_for"]
 
 
 def validator_for(reader: Schema, writer: Schema | None) -> Validator:
-    """The validator of one version's messages; InvalidSchemaError as `protobuf_native.plan_of`."""
+    """Return the validator of one version's messages. Raises InvalidSchemaError like `protobuf_native.plan_of`."""
     return ProtobufValidator(plan_of(reader), None if writer is None else plan_of(writer))

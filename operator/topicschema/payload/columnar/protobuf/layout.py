@@ -1,4 +1,4 @@
-"""Where what stands in the numbers that the loop works on: columns of tables, and the state of the reading."""
+"""Layout of the loop's numbers: the columns of its tables, and the state of the reading."""
 
 from typing import Final, NamedTuple
 
@@ -8,33 +8,38 @@ from numpy.typing import NDArray
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
 FIRST, COUNT, REQUIRED, IS_ODD, RANGES_FIRST, RANGES_COUNT, RANGES_LOSS = range(7)
-"""Of a message: its fields' first row and their number; the bits of those required; whether who requires is odd; the
-writer's ranges of extensions, of which each has its start and its end in `numbers`, and the loss that they are.
+"""Columns of a message. FIRST and COUNT are the rows of its fields, REQUIRED the bits of the required ones.
+
+IS_ODD is 1 if these bits cannot decide. RANGES_FIRST and RANGES_COUNT are the writer's ranges of extensions, each with
+its start and its end in `numbers`. RANGES_LOSS is their loss.
 """
 
 NUMBER, WIRE, KIND, TAKES_PACKED, MESSAGE, ENUM_FIRST, ENUM_COUNT, BIT, LOSS = range(9)
-"""Of a field; MESSAGE is the row of what it holds, BIT that of a required one, LOSS that of one the reader has not."""
+"""Columns of a field. MESSAGE is the row of its message, BIT that of a required field, LOSS that of an unknown one."""
 FIELD_COLUMNS: Final = 9
 
 PLAIN, ENUM, FIXED, CHECKED_TEXT, TEXT, BYTES, HOLDER, DROPPED, PASSED_BY = range(9)
-"""The kinds of fields; DROPPED are those that only the writer has, PASSED_BY groups with nobody knows what in them."""
+"""Kinds of fields. DROPPED are those that only the writer has, PASSED_BY groups of unknown content."""
 
 DIRECT: Final = 64
-"""Fields with lower numbers are found in a table, all others are searched."""
+"""Fields with lower numbers are in a table, all others are searched."""
 
-AT, END, DEPTH, NODE, GROUP, SEEN, LEFT, REASON, OFFSET, FIELD, IS_BARE, LACKS, LOST, MESSAGE_NUMBER = range(14)
-"""The state: where the reading is, where the message that it is in ends, how deep, which, its group's number, what was
-seen of what it requires, how many values may come; what is wrong, at which byte, in which field, whether its items are
-meant as a whole; whether something may be lacking, how many losses the message has, its number from 1.
+AT, END, DEPTH, NODE, GROUP, PRESENT, LEFT, REASON, OFFSET, FIELD, IS_BARE, LACKS, LOST, MESSAGE_NUMBER = range(14)
+"""State of the reading.
+
+AT is the position, END, DEPTH, NODE and GROUP describe the current message. PRESENT has the bits of its required fields
+so far. LEFT is the number of values that may follow. REASON, OFFSET and FIELD describe the fault, IS_BARE is 1 if it
+concerns all items. LACKS is 1 if a required field may be missing. LOST is the number of losses, MESSAGE_NUMBER the
+message's number from 1.
 """
 STATE_SIZE: Final = 14
 
-BEFORE_END, BEFORE_NODE, BEFORE_GROUP, BEFORE_SEEN, BY_FIELD = range(5)
-"""Of a message around the one that is being read: what it is to go on with, and the field that holds the other."""
+BEFORE_END, BEFORE_NODE, BEFORE_GROUP, BEFORE_PRESENT, BY_FIELD = range(5)
+"""Columns of an enclosing message: the state in which it continues, and the field that holds the inner one."""
 FRAMES: Final = MAX_DEPTH + 1
 
 STAMP, LIST, LOSSES_COUNT = range(3)
-"""Of losses: the last message that has each, those of the message at hand, how many messages have each."""
+"""Columns of losses: the last message with each, those of the current message, the number of messages with each."""
 
 REASONS: Final = (
     "",
@@ -71,7 +76,7 @@ REASONS: Final = (
 
 
 class Tables(NamedTuple):
-    """What does not change: messages, fields by their numbers, numbers of enums and ranges, fields found at once."""
+    """Constant tables: messages, fields by number, numbers of enums and ranges, and fields with direct access."""
 
     messages: NDArray[np.int64]
     fields: NDArray[np.int64]
@@ -80,7 +85,7 @@ class Tables(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """All that the loop works on; numba compiles for these types."""
+    """Data of the loop. numba compiles for these types."""
 
     values: NDArray[np.uint8]
     messages: NDArray[np.int64]
@@ -94,20 +99,20 @@ class Machine(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What is said of each message; a place is a number for the way to a field, the same for the same way."""
+    """Verdict on each message. A place is a number for the path to a field, the same for the same path."""
 
     reasons: NDArray[np.int16]
     offsets: NDArray[np.int64]
     places: NDArray[np.int64]
 
 
-def told(messages: int) -> Result:
-    """That nothing is wrong with any of so many messages."""
+def empty_result(messages: int) -> Result:
+    """Return a result without faults for the messages."""
     return Result(np.zeros(messages, np.int16), np.zeros(messages, np.int64), np.zeros(messages, np.int64))
 
 
 def machine(values: NDArray[np.uint8], tables: Tables, losses: int) -> Machine:
-    """A machine for one column; its values are unwritable."""
+    """Return a machine for one column. Its values are read-only."""
     return Machine(
         values,
         *tables,

@@ -1,4 +1,4 @@
-"""What the tables say of a number, compiled: the field that has it, whether an enum or an extension has it."""
+"""Compiled searches in the tables: the field with a number, and the numbers of an enum or of extensions."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ _NO: Final = -1
 
 @fast
 def row_of(m: Any, number: Any) -> Any:
-    """The field with that number; negative where the message has none."""
+    """Return the row of the field with that number, negative if the message has none."""
     node = m.state[to.NODE]
     if number < to.DIRECT:
         return np.int64(m.direct[node, number])
@@ -30,7 +30,7 @@ def row_of(m: Any, number: Any) -> Any:
 
 @fast
 def has_symbol(m: Any, row: Any, bits: Any) -> Any:
-    """Whether the field's enum has the number in the lowest 32 bits."""
+    """Return True if the field's enum has the number in the lowest 32 bits."""
     number = ((bits & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
     low = m.fields[row, to.ENUM_FIRST]
     last = low + m.fields[row, to.ENUM_COUNT]
@@ -46,7 +46,10 @@ def has_symbol(m: Any, row: Any, bits: Any) -> Any:
 
 @fast
 def extends(m: Any, number: Any) -> Any:
-    """Whether the message's writer leaves the number to extensions: the range decides that begins nearest before it."""
+    """Return True if the message's writer reserves the number for extensions.
+
+    The nearest range that begins before it decides.
+    """
     node = m.state[to.NODE]
     low = m.messages[node, to.RANGES_FIRST]
     takes = False

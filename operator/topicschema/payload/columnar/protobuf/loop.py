@@ -1,7 +1,7 @@
-"""Protobuf messages judged, compiled: what payload/protobuf_native's reading finds first, without making a value.
+"""Compiled loop over protobuf messages: the first finding of payload/protobuf_native's reading, without values.
 
-Whether a message lacks what it requires is asked here of each piece alone; where one lacks something, who reads whole
-messages has to look, as pieces may be merged or replaced (LACKS).
+Required fields are only checked in each piece. If one lacks a field, the caller must examine whole messages (LACKS),
+because pieces may be merged or replaced.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def _read_single(m: Any, row: Any) -> Any:
 
 @fast
 def _read_varints(m: Any, row: Any, end: Any) -> Any:
-    """A packed list of varints: first whether all can be read, then whether an enum has them."""
+    """Read a packed list of varints: check first that all can be read, then that an enum has them."""
     start = m.state[to.AT]
     is_known = True
     is_enum = m.fields[row, to.KIND] == to.ENUM
@@ -89,7 +89,7 @@ def _read_packed(m: Any, row: Any) -> Any:
 
 @fast
 def _enter(m: Any, row: Any) -> Any:
-    """Begins the message that the field holds."""
+    """Begin the message that the field holds."""
     state = m.state
     if not count(m, MESSAGE):
         return False
@@ -104,22 +104,22 @@ def _enter(m: Any, row: Any) -> Any:
     m.stack[depth, to.BEFORE_END] = state[to.END]
     m.stack[depth, to.BEFORE_NODE] = state[to.NODE]
     m.stack[depth, to.BEFORE_GROUP] = state[to.GROUP]
-    m.stack[depth, to.BEFORE_SEEN] = state[to.SEEN]
+    m.stack[depth, to.BEFORE_PRESENT] = state[to.PRESENT]
     m.stack[depth, to.BY_FIELD] = row
     if not is_group:
         state[to.END] = state[to.AT] + size
     state[to.GROUP] = m.fields[row, to.NUMBER] if is_group else 0
     state[to.NODE] = m.fields[row, to.MESSAGE]
-    state[to.SEEN], state[to.FIELD], state[to.DEPTH] = 0, _NO, depth + 1
+    state[to.PRESENT], state[to.FIELD], state[to.DEPTH] = 0, _NO, depth + 1
     return True
 
 
 @fast
 def _complete(m: Any) -> Any:
-    """Notes it where the message that ends may lack something."""
+    """Record if the ended message may lack a required field."""
     node, state = m.state[to.NODE], m.state
     required = m.messages[node, to.REQUIRED]
-    if m.messages[node, to.IS_ODD] or state[to.SEEN] & required != required:
+    if m.messages[node, to.IS_ODD] or state[to.PRESENT] & required != required:
         state[to.LACKS] = 1
 
 
@@ -132,19 +132,19 @@ def _leave(m: Any) -> Any:
     state[to.END] = m.stack[depth, to.BEFORE_END]
     state[to.NODE] = m.stack[depth, to.BEFORE_NODE]
     state[to.GROUP] = m.stack[depth, to.BEFORE_GROUP]
-    state[to.SEEN] = m.stack[depth, to.BEFORE_SEEN]
+    state[to.PRESENT] = m.stack[depth, to.BEFORE_PRESENT]
     return True
 
 
 @fast
 def _takes(m: Any, row: Any, wire: Any) -> Any:
-    """Whether the field has values of that wire type."""
+    """Return True if the field has values of that wire type."""
     return wire == m.fields[row, to.WIRE] or (wire == _LENGTH and m.fields[row, to.TAKES_PACKED])
 
 
 @fast
 def _lose(m: Any, loss: Any) -> Any:
-    """Notes a loss once a message."""
+    """Record a loss once a message."""
     if m.tally[loss, to.STAMP] != m.state[to.MESSAGE_NUMBER]:
         m.tally[loss, to.STAMP] = m.state[to.MESSAGE_NUMBER]
         m.tally[m.state[to.LOST], to.LIST] = loss
@@ -154,7 +154,7 @@ def _lose(m: Any, loss: Any) -> Any:
 
 @fast
 def _pass_over(m: Any, row: Any, number: Any, wire: Any, start: Any) -> Any:
-    """Goes past a field that the reader has not, or has with another wire type: a loss, or what is wrong."""
+    """Skip a field that is unknown, or has another wire type: a loss, or a fault."""
     if not skip(m, number, wire, start) or not count(m, 1):
         return False
     if row < 0:
@@ -174,7 +174,7 @@ def _pass_over(m: Any, row: Any, number: Any, wire: Any, start: Any) -> Any:
 @fast
 def _read_value(m: Any, row: Any, wire: Any) -> Any:
     m.state[to.FIELD] = row
-    m.state[to.SEEN] |= m.fields[row, to.BIT]
+    m.state[to.PRESENT] |= m.fields[row, to.BIT]
     if wire != m.fields[row, to.WIRE]:
         return _read_packed(m, row)
     return _enter(m, row) if m.fields[row, to.KIND] == to.HOLDER else _read_single(m, row)
@@ -200,7 +200,7 @@ def _read_field(m: Any) -> Any:
 
 @fast
 def _read(m: Any) -> Any:
-    """Reads the message to its end; whether nothing is wrong."""
+    """Read the message to its end. Return True if there is no fault."""
     state = m.state
     while state[to.AT] < state[to.END] or state[to.DEPTH]:
         if state[to.AT] < state[to.END]:
@@ -217,12 +217,12 @@ def _read(m: Any) -> Any:
 
 @fast
 def _place(m: Any) -> Any:
-    """A number for where the reading is; never 0."""
+    """Return a number for the current position in the schema, never 0."""
     state = m.state
-    found = state[to.FIELD] * 2 + state[to.IS_BARE] + 3
+    place = state[to.FIELD] * 2 + state[to.IS_BARE] + 3
     for depth in range(state[to.DEPTH]):
-        found = found * _PRIME + m.stack[depth, to.BY_FIELD] + 1
-    return found * _PRIME + state[to.REASON]
+        place = place * _PRIME + m.stack[depth, to.BY_FIELD] + 1
+    return place * _PRIME + state[to.REASON]
 
 
 @fast
@@ -234,29 +234,29 @@ def _begin(m: Any, start: Any, end: Any, message: Any) -> Any:
 
 
 @fast
-def judged(m: Any, places: Any, told: Any) -> Any:
-    """Fills `told`; the places, where each message starts and where it ends, are within the values."""
+def judged(m: Any, places: Any, result: Any) -> Any:
+    """Fill `result`. The places, the start and end of each message, are within the values."""
     starts, ends = places
     for message in range(len(starts)):
         start = starts[message]
         _begin(m, start, ends[message], message)
         if not _read(m):
-            told.reasons[message] = m.state[to.REASON]
-            told.offsets[message] = m.state[to.OFFSET] - start
-            told.places[message] = _place(m)
+            result.reasons[message] = m.state[to.REASON]
+            result.offsets[message] = m.state[to.OFFSET] - start
+            result.places[message] = _place(m)
             continue
         if m.state[to.LACKS]:
-            told.reasons[message] = to.MISSING_FIELD
+            result.reasons[message] = to.MISSING_FIELD
             continue
         for each in range(m.state[to.LOST]):
             m.tally[m.tally[each, to.LIST], to.LOSSES_COUNT] += 1
 
 
 def marked(mark: int) -> Callable[[Any, Any, Any], int]:
-    """What is to be compiled and kept: `judged`, and a number that is another one where anything in it is."""
+    """Return the function to compile and cache: `judged`, with a number that changes with its parts."""
 
-    def run(m: Any, places: Any, told: Any) -> int:
-        judged(m, places, told)
+    def run(m: Any, places: Any, result: Any) -> int:
+        judged(m, places, result)
         return mark
 
     return run

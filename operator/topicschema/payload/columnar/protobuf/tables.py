@@ -1,7 +1,7 @@
-"""The tables of a reader's descriptors beside its writer's: messages and fields as numbers, and what they are called.
+"""Tables of a reader's and a writer's descriptors: messages and fields as numbers, with their names.
 
-A message stands here once for each way to it, so that a loss has a path of its own; where it is within itself, or the
-ways are too many, it stands for several.
+A message has one row for each path to it, so that a loss has a path of its own. If it contains itself, or if there are
+too many paths, one row stands for several.
 """
 
 from collections import deque
@@ -24,22 +24,22 @@ _MOST_BITS: Final = 62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Spot:
-    """A message of the reader, what it was written as (None where nobody knows), and the way to it."""
+    """A message of the reader, the type that it was written as (None if unknown), and its path."""
 
     row: int
     reader: MessagePlan
     writer: MessagePlan | None
     path: str
-    around: "_Spot | None"
+    parent: "_Spot | None"
 
     @property
     def key(self) -> tuple[str, str | None]:
-        """What decides how it is read, and what is lost."""
+        """The properties that decide how it is read, and which fields are lost."""
         return self.reader.full_name, None if self.writer is None else self.writer.full_name
 
 
 class TableBuilder:
-    """The tables of `reader` beside `writer`; `fields` has the plan of each row, `losses` what may be lost."""
+    """Builder of the tables. `fields` has the plan of each row, `losses` the possible losses."""
 
     def __init__(self, reader: MessagePlan, writer: MessagePlan | None) -> None:
         self.fields: list[FieldPlan] = []
@@ -62,24 +62,24 @@ class TableBuilder:
             np.array(self._direct, np.int32),
         )
 
-    def _spot(self, reader: MessagePlan, writer: MessagePlan | None, path: str, around: _Spot | None) -> int:
-        """The row of a message at the end of a way."""
+    def _spot(self, reader: MessagePlan, writer: MessagePlan | None, path: str, parent: _Spot | None) -> int:
+        """Return the row of a message at the end of a path."""
         key = reader.full_name, None if writer is None else writer.full_name
-        outer = around
+        outer = parent
         while outer is not None:
             if outer.key == key:
                 return outer.row
-            outer = outer.around
+            outer = outer.parent
         is_shared = writer is None or len(self._spots) >= MAX_PATHS
         place: object = key if is_shared else (key, path)
         if place not in self._made:
-            spot = self._made[place] = _Spot(len(self._spots), reader, writer, path, around)
+            spot = self._made[place] = _Spot(len(self._spots), reader, writer, path, parent)
             self._spots.append(spot)
             self._waiting.append(spot)
         return self._made[place].row
 
     def _draw(self, spot: _Spot) -> None:
-        """Adds the rows of a message; they come in the order of the spots."""
+        """Add the rows of a message, in the order of the spots."""
         read = spot.reader.read
         written = {} if spot.writer is None else spot.writer.read
         first, direct = len(self._rows), [-1] * to.DIRECT
@@ -129,13 +129,16 @@ class TableBuilder:
 
 
 def _bits(plan: MessagePlan) -> dict[int, int]:
-    """A bit for each field needed that is there once it was met: none where a rival or its default takes it away."""
+    """Return a bit for each required field that remains set once it was read.
+
+    A field that a rival or its default can remove has none.
+    """
     needed = [each for each in _needed(plan) if each.number in plan.read and each.has_presence and not each.rivals]
     return {each.number: 1 << place for place, each in enumerate(needed[:_MOST_BITS])}
 
 
 def _needed(plan: MessagePlan) -> list[FieldPlan]:
-    """The fields that are required, and an entry's value whose default lacks something."""
+    """Return the required fields, and an entry's value whose default lacks a required field."""
     return [
         each
         for each in plan.written

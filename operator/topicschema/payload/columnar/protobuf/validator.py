@@ -1,4 +1,4 @@
-"""The validator of protobuf payloads: runs the loop, and says where what it found lies."""
+"""Validator of protobuf payloads: runs the loop, and determines the paths of its findings."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from topicschema.payload import Reader
 from topicschema.payload.columnar.avro import values
-from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.avro.numba_cache import cached, mark
 from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.lists import in_schema
@@ -19,11 +19,11 @@ from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, Protobuf
 
 _TOLERATED: Final = frozenset({"UNKNOWN_FIELD", "WRONG_WIRE_TYPE", "UNKNOWN_SYMBOL"})
 REASONS: Final[Reasons] = {reason: reason in _TOLERATED for reason in to.REASONS if reason}
-_RUN: Final = kept(loop.marked(mark((to, lookups, loop, wire, values))))
+_RUN: Final = cached(loop.marked(mark((to, lookups, loop, wire, values))))
 
 
 class ProtobufValidator(BaseValidator):
-    """Judges what was written by `writer`, None where nobody knows."""
+    """Validator of messages of `writer`, or None if it is unknown."""
 
     def __init__(self, reader: MessagePlan, writer: MessagePlan | None) -> None:
         super().__init__(REASONS)
@@ -33,35 +33,35 @@ class ProtobufValidator(BaseValidator):
         self._losses = self._drawing.losses
 
     def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """The verdicts; ValueError where the offsets are not those of the values."""
+        """Return the verdicts. Raises ValueError if the offsets do not match the values."""
         del keys
         payloads = payloads.checked
         count = len(payloads)
-        told = to.told(count)
+        result = to.empty_result(count)
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
-        _RUN(machine, (payloads.starts, payloads.ends), told)
+        _RUN(machine, (payloads.starts, payloads.ends), result)
         builder = VerdictBuilder(count)
-        for row in np.flatnonzero(told.reasons).tolist():
-            reason = int(told.reasons[row])
+        for row in np.flatnonzero(result.reasons).tolist():
+            reason = int(result.reasons[row])
             if reason == to.MISSING_FIELD:
-                self.note(builder, row, self._look(payloads[row] or b""))
+                self.note(builder, row, self._examine(payloads[row] or b""))
                 continue
-            key = reason, int(told.places[row])
+            key = reason, int(result.places[row])
             if key not in self._places:
                 self._places[key] = self._paths.number(self._path(payloads, row))
-            builder.put(row, reason, self._places[key], int(told.offsets[row]))
+            builder.put(row, reason, self._places[key], int(result.offsets[row]))
         return builder.verdicts(machine.tally[: len(self.losses), to.LOSSES_COUNT].copy())
 
-    def _look(self, payload: bytes) -> FirstFinding | None:
-        """What the message lacks, if it does."""
-        found = Reader(self._codec).read(payload)[1]
-        return FirstFinding.first([each for each in found if each.rule == "MISSING_FIELD"])
+    def _examine(self, payload: bytes) -> FirstFinding | None:
+        """Return the missing required field of a message, if any."""
+        findings = Reader(self._codec).read(payload)[1]
+        return FirstFinding.first([each for each in findings if each.rule == "MISSING_FIELD"])
 
     def _path(self, payloads: Column, row: int) -> str:
-        """Where in a message something is wrong: it is read once more."""
+        """Return the path of a message's fault, by a second reading."""
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
         one = payloads.only(slice(row, row + 1))
-        _RUN(machine, (one.starts, one.ends), to.told(1))
+        _RUN(machine, (one.starts, one.ends), to.empty_result(1))
         depth, field, is_bare = (int(machine.state[each]) for each in (to.DEPTH, to.FIELD, to.IS_BARE))
         path: Path | None = None
         in_entry = False

@@ -1,7 +1,9 @@
-"""Protobuf's wire format, compiled: tags, varints, lengths, and what is skipped. payload/protobuf_native has the rules.
+"""Protobuf's wire format, compiled: tags, varints, lengths, and skipped fields.
 
-numba does not check bounds: bytes are read behind a comparison with the end only. Who returns a bool says whether the
-reading goes on; where it does not, the state says why.
+See payload/protobuf_native for the rules.
+
+numba does not check bounds: each read follows a comparison with the end. A function that returns a bool returns True if
+the reading continues. If not, the state has the reason.
 """
 
 from typing import Any, Final
@@ -26,7 +28,7 @@ _VARINT, _FIXED_64, _LENGTH, _GROUP, _END_GROUP, _FIXED_32 = (
 
 @fast
 def stop(m: Any, reason: Any, offset: Any) -> Any:
-    """That the reading ends here."""
+    """Record that the reading ends here."""
     m.state[to.REASON] = reason
     m.state[to.OFFSET] = offset
     return False
@@ -45,7 +47,7 @@ def varint(m: Any, end: Any) -> Any:
 
 @fast
 def tag(m: Any) -> Any:
-    """A field's number and its wire type; the number is 0 where there is none."""
+    """Return a field's number and its wire type. The number is 0 at the end."""
     start = m.state[to.AT]
     bits, is_there = varint(m, m.state[to.END])
     if not is_there:
@@ -59,7 +61,7 @@ def tag(m: Any) -> Any:
 
 @fast
 def length(m: Any) -> Any:
-    """A length, of bytes that are there; negative where it is none."""
+    """Return a length that the remaining bytes can hold, negative for an invalid one."""
     start = m.state[to.AT]
     bits, is_there = varint(m, m.state[to.END])
     if not is_there:
@@ -76,7 +78,7 @@ def length(m: Any) -> Any:
 
 @fast
 def take(m: Any, size: Any) -> Any:
-    """Goes past so many bytes."""
+    """Skip a number of bytes."""
     if size > m.state[to.END] - m.state[to.AT]:
         return stop(m, to.TRUNCATED, m.state[to.AT])
     m.state[to.AT] += size
@@ -85,7 +87,7 @@ def take(m: Any, size: Any) -> Any:
 
 @fast
 def count(m: Any, values: Any) -> Any:
-    """Counts values, of which a message may have so many only."""
+    """Count values, up to the maximum of a message."""
     m.state[to.LEFT] -= values
     return m.state[to.LEFT] >= 0 or stop(m, to.TOO_MANY_VALUES, m.state[to.AT])
 
@@ -104,7 +106,7 @@ def _skip_single(m: Any, wire: Any, start: Any) -> Any:
 
 @fast
 def _skip_one(m: Any, number: Any, wire: Any, start: Any, groups: Any) -> Any:
-    """How many groups are open after a field; negative where the reading ends."""
+    """Return the number of open groups after a field, negative if the reading ends."""
     if wire == _GROUP:
         if m.state[to.DEPTH] + groups >= MAX_DEPTH:
             stop(m, to.TOO_DEEP, start)
@@ -121,7 +123,7 @@ def _skip_one(m: Any, number: Any, wire: Any, start: Any, groups: Any) -> Any:
 
 @fast
 def skip(m: Any, number: Any, wire: Any, start: Any) -> Any:
-    """Goes past a field whose tag began at `start`; past a group with all that is in it."""
+    """Skip a field whose tag began at `start`. A group is skipped with its content."""
     groups = np.int64(0)
     while True:
         groups = _skip_one(m, number, wire, start, groups)

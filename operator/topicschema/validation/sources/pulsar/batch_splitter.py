@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.avro.numba_cache import cached, mark
 from topicschema.payload.columnar.column import unwritable
 from topicschema.payload.columnar.compiled import fast
 from topicschema.validation.sources.pulsar import compiled
@@ -95,7 +95,7 @@ def _marked(mark: int) -> Callable[[Any, Any, Any], int]:
     return run
 
 
-_RUN: Final = kept(_marked(mark((compiled, sys.modules[__name__]))))
+_RUN: Final = cached(_marked(mark((compiled, sys.modules[__name__]))))
 
 
 def split(content: Content, table: Table) -> Table:

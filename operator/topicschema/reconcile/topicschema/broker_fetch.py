@@ -4,14 +4,14 @@
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.broker.wire import same_content, spellings
 from topicschema.core import alignment
-from topicschema.core.alignment import Aligned, Alignment, Behind, Sight
+from topicschema.core.alignment import Alignment, BrokerVersions, HistoryBehind, InSync
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
@@ -61,18 +61,10 @@ class BrokerQuery:
     def gone_from(self, seen: Alignment) -> VersionEntry | None:
         """The same, where the broker no longer has it by what was seen."""
         known = self.counted
-        if known is None or not isinstance(seen, Behind):
+        if known is None or not isinstance(seen, HistoryBehind):
             return None
         there = seen.history.equal_to(known.fingerprint)
         return None if there is not None and there.schema_version == known.schema_version else known
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerState:
-    """The alignment of history and broker, and schemas of the versions to import, by number: as many as fit."""
-
-    alignment: Alignment
-    payloads: Mapping[int, SchemaInfo] = field(default_factory=dict)
 
 
 async def fetch(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> BrokerState:
@@ -177,7 +169,7 @@ class _Fetcher:
         latest = await self._broker.latest(self._query.topic)
         newest = None if latest is None else await self._entry(latest)
         if newest is not None and alignment.agrees(self._query.history, newest):
-            return BrokerState(Aligned())
+            return BrokerState(InSync())
         with with_note(self._hidden_by(newest)):
             return await (self._without_latest() if newest is None else self._beside(newest))
 
@@ -194,7 +186,7 @@ class _Fetcher:
         """What record and broker come to, whose newest version tells of a change."""
         topic, history = self._query.topic, self._query.history
         if newest.schema_version == 0 and not history.entries:
-            return self._compared(Sight((0,), (newest,)))
+            return self._compared(BrokerVersions((0,), (newest,)))
         index = await self._broker.index(topic)
         floor = self._floor(newest)
         others = await self._others(index, newest, floor)
@@ -203,7 +195,7 @@ class _Fetcher:
         if others is None or newest.schema_version not in index:
             return None
         versions = sorted({*others, newest}, key=lambda entry: entry.schema_version)
-        return self._compared(Sight(index, tuple(versions), floor))
+        return self._compared(BrokerVersions(index, tuple(versions), floor))
 
     async def _without_latest(self) -> BrokerState | None:
         """Nothing is served: there never was anything, or the newest number is a tombstone."""
@@ -211,7 +203,7 @@ class _Fetcher:
         is_news = bool(index) and (not entries or entries[-1].schema_version < index[-1])
         if is_news and await self._broker.latest(self._query.topic) is not None:
             return None  # a version that came meanwhile is no tombstone
-        return self._compared(Sight(index))
+        return self._compared(BrokerVersions(index))
 
     def _floor(self, newest: VersionEntry) -> int:
         """From which number on the broker is asked: the newest that it counted proves those before it."""
@@ -291,7 +283,7 @@ class _Fetcher:
         if self._room >= 0:
             self._infos[number] = info
 
-    def _compared(self, sight: Sight) -> BrokerState:
-        found = alignment.align(self._query.history, sight, self._ctx.now())
-        arrived = {entry.schema_version for entry in found.arrived} if isinstance(found, Behind) else set()
+    def _compared(self, broker: BrokerVersions) -> BrokerState:
+        found = alignment.align(self._query.history, broker, self._ctx.now())
+        arrived = {entry.schema_version for entry in found.arrived} if isinstance(found, HistoryBehind) else set()
         return BrokerState(found, {number: info for number, info in self._infos.items() if number in arrived})

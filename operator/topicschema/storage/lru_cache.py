@@ -1,4 +1,4 @@
-"""A bounded cache for values that are costly to make and never change."""
+"""A bounded cache for values that are costly to make or to read, and never change."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -25,7 +25,9 @@ class LruCache(Generic[K, V]):
         return entry[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
-        """Store the value, and drop others until all fit."""
+        """Store the value, and drop others until all fit; one that alone exceeds the limit is not stored."""
+        if weight > self._limit:
+            return
         replaced = self._entries.pop(key, None)
         self._weight += weight - (replaced[1] if replaced else 0)
         self._entries[key] = (value, weight)

@@ -1,4 +1,4 @@
-"""Looks at a Pulsar namespace: what is asked, what is written and in which order, and when nothing is asked at all."""
+"""The settings of a Pulsar namespace: what is asked, what is written and in which order."""
 
 import json
 from collections.abc import AsyncIterator, Collection
@@ -12,20 +12,19 @@ from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.passes import reconcile_context
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from topicschema.api.brokers import ManagementPolicy, PulsarSpec
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
-from topicschema.core.history import Owner, Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import Owner
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.policy.namespace_settings_cache import NamespaceSettingsCache, NamespaceState
-from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.storage.claims import Claims, StoredClaim
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
+from topicschema.storage.claims import StoredClaim
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 _PATHS = {
@@ -67,11 +66,9 @@ class PulsarNamespace:
 class World:
     """A policy, its claim, and its broker."""
 
-    cache: NamespaceSettingsCache
-    claims: Claims
+    ctx: ReconcileContext
     wire: PlayedBroker
     namespace: PulsarNamespace
-    clock: TurnedClock
     policy: NamespaceSchemaPolicy
 
     def change(self, **spec: Any) -> None:
@@ -80,12 +77,12 @@ class World:
 
     async def get(self, declared: Collection[str] | None = ()) -> NamespaceState:
         self.wire.requests.clear()
-        state = await self.cache.get(self.policy, await self.claim(), declared)
+        state = await apply_settings(self.ctx, self.policy, await self.claim(), declared)
         self.policy = replace(self.policy, status=NamespaceSchemaPolicyStatus(observed=state.observed))
         return state
 
     async def claim(self) -> StoredClaim:
-        return await self.claims.get_claim(ORDERS)
+        return await self.ctx.claims.get_claim(ORDERS)
 
     @property
     def asked(self) -> list[str]:
@@ -108,44 +105,15 @@ async def world() -> AsyncIterator[World]:
         policy = NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid="1"), spec=spec)
         async with reconcile_context(client, brokers) as ctx:
             await ctx.claims.put_claim(await ctx.claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
-            cache = NamespaceSettingsCache(ctx, 600.0, lambda: clock.time)
-            yield World(cache, ctx.claims, wire, namespace, clock, policy)
+            yield World(ctx, wire, namespace, policy)
 
 
 async def test_a_look_that_finds_all_well_is_one_request_and_writes_nothing(world: World) -> None:
     await world.get()  # which asks the broker of itself, too
-    world.clock.time += 100
     state = await world.get()
     assert (state.error, state.difference, state.notes) == (None, "", ())
     assert world.asked == ["/namespaces/shop/orders"]
     assert (await world.claim()).managed == ()
-
-
-async def test_a_good_look_holds_for_a_minute_or_until_the_policy_changes(world: World) -> None:
-    first = await world.get()
-    assert await world.get() == first
-    assert world.asked == []
-    world.change(strictness=world.policy.spec.strictness)
-    await world.get()
-    assert len(world.asked) == 1
-    world.clock.time += 61
-    await world.get()
-    assert len(world.asked) == 1
-
-
-async def test_a_look_holds_no_longer_once_it_is_doubted_or_somebody_else_had_the_claim(world: World) -> None:
-    await world.get()
-    world.cache._ctx.index.mark_stale(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
-    asked = []
-    for _ in range(2):
-        await world.get()
-        asked.append(len(world.asked))
-    for owner in (Owner("billing", "orders", "2"), Owner("shop", "orders", "1")):
-        await world.claims.put_claim(await world.claim(), owner)
-    for _ in range(2):
-        await world.get()
-        asked.append(len(world.asked))
-    assert asked == [1, 0, 1, 0]
 
 
 async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_on_record(world: World) -> None:
@@ -157,9 +125,8 @@ async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_
     assert state.observed is not None
     assert state.observed.schema_compatibility_strategy is Strategy.FULL
     claim = await world.claim()
-    assert claim.found == NamespaceSettings(Strategy.FORWARD)
+    assert claim.original == NamespaceSettings(Strategy.FORWARD)
     assert claim.managed == (Setting.STRATEGY, Setting.ENFORCEMENT)
-    world.clock.time += 61
     assert (await world.get()).observed == state.observed
     assert world.written == []
     assert await world.claim() == claim
@@ -170,12 +137,12 @@ async def test_what_was_found_first_stays_on_record_when_a_write_fails_and_other
     world.namespace.fails = 500
     state = await world.get()
     assert state.error is not None
-    assert (await world.claim()).found == NamespaceSettings()
+    assert (await world.claim()).original == NamespaceSettings()
     world.namespace.fails = 0
     world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
-    assert (await world.get()).error is None  # an error is not cached: the next call asks at once
+    assert (await world.get()).error is None
     claim = await world.claim()
-    assert (claim.found, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
+    assert (claim.original, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
 
 
 async def test_a_lock_that_others_lifted_is_seen_though_the_topics_may_not_be_listed(world: World) -> None:
@@ -183,7 +150,6 @@ async def test_a_lock_that_others_lifted_is_seen_though_the_topics_may_not_be_li
     assert (await world.get()).error is None
     world.namespace.there["is_allow_auto_update_schema"] = True
     world.namespace.topics = None
-    world.clock.time += 61
     state = await world.get()
     assert state.error is not None
     assert state.difference == "isAllowAutoUpdateSchema is true and not false"
@@ -198,7 +164,6 @@ async def test_what_others_changed_and_may_not_be_put_back_is_seen_and_told(worl
     world.namespace.there.update(schema_compatibility_strategy="UNDEFINED", is_allow_auto_update_schema=True)
     world.namespace.fails = status
     for _ in range(2):
-        world.clock.time += 61
         state = await world.get()
         assert state.error is not None
         assert state.error.reason == {403: "BrokerForbidden", 503: "BrokerUnavailable"}[status]
@@ -234,7 +199,6 @@ async def test_a_lock_waits_for_topics_and_all_else_is_written(world: World) -> 
     assert world.written == []
     assert (await world.get(declared={"created", "billed", "created-billing-DLQ"})).undeclared == ()
     assert world.written == ["isAllowAutoUpdateSchema"]
-    world.clock.time += 61
     assert (await world.get(declared=())).undeclared == ()
     assert world.written == []
 
@@ -246,12 +210,10 @@ async def test_a_lock_that_somebody_lifted_waits_for_the_topics_that_clients_mad
     assert world.written == ["isAllowAutoUpdateSchema"]
     world.namespace.there["is_allow_auto_update_schema"] = True
     world.namespace.topics = ("created", "made")
-    world.clock.time += 61
     assert (await world.get(declared={"created"})).undeclared == ("made",)
     assert world.written == []
     assert (await world.get(declared={"created", "made"})).undeclared == ()
     assert world.written == ["isAllowAutoUpdateSchema"]
-    world.clock.time += 61
     assert (await world.get(declared={"created", "made"})).undeclared == ()
     assert world.written == []
 

@@ -1,0 +1,128 @@
+"""The broker's part of a policy's reconcile: read the settings of the Pulsar namespace, and write those that differ.
+
+What was there before is on record before anything is written over it. Nothing that the policy leaves out is written,
+and under Observe nothing at all. What to write is `namespace_settings`' matter.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from topicschema import telemetry
+from topicschema.api.brokers import ManagementPolicy, ObservedSettings
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.broker.broker import Broker
+from topicschema.core.errors import TopicSchemaError
+from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.judging.policies import address_of
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.policy import namespace_settings as rules
+from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
+from topicschema.storage.claims import StoredClaim
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceState:
+    """The settings of a Pulsar namespace at its broker, how they differ from the policy's, and notes to report.
+
+    `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are. `wrote`:
+    the broker had something else until now. `other_line` is told of a broker of another line than the policy says.
+    """
+
+    observed: ObservedSettings | None = None
+    difference: str = ""
+    notes: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] | None = ()
+    error: TopicSchemaError | None = None
+    wrote: bool = False
+    other_line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One Pulsar namespace while its settings are read and written."""
+
+    resource: NamespaceSchemaPolicy
+    claim: StoredClaim
+    broker: Broker
+    seen: NamespaceSettings
+    own: BrokerSettings | None
+
+
+async def apply_settings(
+    ctx: ReconcileContext, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
+) -> NamespaceState:
+    """Return the state after the policy was applied, or the error; `declared` are the topics with a TopicSchema.
+
+    None while it is not known which there are.
+    """
+    try:
+        return await _read(ctx, resource, claim, declared)
+    except ERRORS_WITHOUT_STATUS:
+        raise
+    except TopicSchemaError as error:
+        return NamespaceState(observed=resource.status.observed, error=error)
+
+
+async def _read(
+    ctx: ReconcileContext, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
+) -> NamespaceState:
+    broker = await ctx.brokers.of(resource, anew=True)
+    if broker is None:
+        return NamespaceState()
+    seen = await broker.namespace_settings(claim.key)
+    own = await ctx.brokers.own_settings(resource, broker)
+    if own is None:
+        own = rules.known_of_broker(resource.observed)
+    place = _Place(resource, claim, broker, seen, own)
+    change = rules.differing(rules.wanted_by(resource.spec), seen)
+    other_line = rules.other_line(resource.spec.broker_profile.line, own)
+    if resource.spec.management_policy is ManagementPolicy.OBSERVE:
+        there, difference = rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen)
+        return NamespaceState(there, difference, other_line=other_line)
+    try:
+        return replace(await _applied(ctx, place, change, declared), other_line=other_line)
+    except ERRORS_WITHOUT_STATUS:
+        raise
+    except TopicSchemaError as error:
+        # What differs was seen, whoever may not mend it.
+        return NamespaceState(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen), error=error)
+
+
+async def _applied(
+    ctx: ReconcileContext, place: _Place, change: NamespaceSettings, declared: Collection[str] | None
+) -> NamespaceState:
+    """Write `change`, but for a lock that has to wait; return the state afterwards."""
+    resource, seen, own = place.resource, place.seen, place.own
+    undeclared = await _undeclared(place, change, declared)
+    if undeclared or undeclared is None:
+        change = rules.without_lock(change)
+    known = await _write(ctx, place, change)
+    after, wanted = rules.written_over(seen, change), rules.wanted_by(resource.spec)
+    notes = (*rules.overruled(wanted, own), *rules.left_behind(wanted, after, known))
+    there, wrote = rules.observed(after, own, address_of(resource)), bool(rules.named(change))
+    return NamespaceState(there, notes=notes, undeclared=undeclared, wrote=wrote)
+
+
+async def _undeclared(
+    place: _Place, change: NamespaceSettings, declared: Collection[str] | None
+) -> tuple[str, ...] | None:
+    if place.resource.spec.lock_undeclared or not rules.is_lock(change, place.seen, place.own):
+        return ()
+    if declared is None:
+        return None
+    return rules.undeclared(await place.broker.topics(place.claim.key), declared)
+
+
+async def _write(ctx: ReconcileContext, place: _Place, change: NamespaceSettings) -> rules.Recorded:
+    """What is on record once `change` is written."""
+    claim = place.claim
+    known = rules.Recorded(claim.original or NamespaceSettings(), claim.managed)
+    if not rules.named(change):
+        return known
+    due = rules.recorded_before(known, place.seen, change)
+    if due != known:
+        await ctx.claims.put_settings(claim, due.found, due.managed)
+    await place.broker.set_namespace(claim.key, change)
+    for setting in rules.named(change):
+        telemetry.BROKER_SETTINGS_WRITES.labels(setting).inc()
+    return due

@@ -1,0 +1,240 @@
+"""All reads of a reconcile of a TopicSchema that is not being deleted: policy, history, broker, validation.
+
+`load` reads what the API server has, `gather_broker` adds the state at the broker, `judge` the verdict and the state of
+the validation. `deletion` reads what a deletion needs.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from topicschema.api import FINALIZER
+from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import BrokerForbiddenError
+from topicschema.core import plan
+from topicschema.core.alignment import HistoryAhead, InSync
+from topicschema.core.broker_state import BrokerState
+from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.history import Owner
+from topicschema.core.policy import Policy
+from topicschema.core.schemas import PulsarLine, Schema
+from topicschema.core.topics import Topic
+from topicschema.core.verdict import Candidate, Verdict
+from topicschema.judging.holders import other_holder
+from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.schema_source import sources_of
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.runtime.event_router import history_key
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery
+from topicschema.reconcile.topicschema.broker_gather import gather_state, retry_with_fresh_credentials
+from topicschema.reconcile.validation import gather as validation_gather
+from topicschema.reconcile.validation.gather import ValidationInput, ValidationState
+from topicschema.reconcile.validation.settings import ValidationTarget
+from topicschema.storage.protocol import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A TopicSchema with its policy, its topic's history, the schema that it stands for, and its state at the broker.
+
+    `broker` and `state` are None if the policy names no broker, or before `gather_broker`. `announced` is incarnation,
+    number and content hash of a version whose payload was written before its upload. `job_error` is what failed when a
+    validation Job was started or deleted, and the error.
+    """
+
+    resource: TopicSchema
+    found: FoundPolicy
+    stored: Stored
+    schema: Schema
+    broker: Broker | None = None
+    state: BrokerState | None = None
+    announced: tuple[int, int, str] | None = None
+    job_error: tuple[str, TopicSchemaError] | None = None
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        return Topic.parse(self.resource.spec.topic)
+
+    @property
+    def line(self) -> PulsarLine:
+        """The Pulsar version whose parser reads the schema."""
+        return self.found.policy.profile.line
+
+    @property
+    def policy(self) -> Policy:
+        """The policy to judge by: with the topic's own strategy at the broker, if no field manages it."""
+        return replace(self.found.policy, left=None if self.state is None else self.state.unmanaged_strategy)
+
+    @property
+    def candidate(self) -> Candidate:
+        """The candidate to judge."""
+        return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
+
+    @property
+    def source_hash(self) -> str | None:
+        """The hash of the sources that the schema is compiled from, if it is."""
+        sources = sources_of(self.resource.spec)
+        return None if sources is None else sources.source_hash
+
+    @property
+    def query(self) -> BrokerQuery:
+        """The query for the broker."""
+        return BrokerQuery(self.stored.history, self.line, self.schema, self.source_hash)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A loaded TopicSchema with its verdict, None while the history lacks what the broker has, and its validation."""
+
+    loaded: Loaded
+    verdict: Verdict | None = None
+    validation: ValidationState | None = None
+
+    @property
+    def planned(self) -> tuple[plan.Action, ...]:
+        """The next action."""
+        loaded, verdict = self.loaded, self.verdict
+        metadata, spec = loaded.resource.metadata, loaded.resource.spec
+        return plan.plan(
+            plan.Observed(
+                owner=owner_of(metadata),
+                history=loaded.stored.history,
+                verdict=verdict,
+                deletes_record=spec.deletion_policy is DeletionPolicy.DELETE,
+                has_finalizer=FINALIZER in metadata.finalizers,
+                is_source_on_record=verdict is None or _is_source_on_record(loaded, verdict),
+                fingerprint=loaded.schema.fingerprint,
+                broker=loaded.state,
+                validation=None if self.validation is None else self.validation.planned,
+            )
+        )
+
+
+def owner_of(metadata: Metadata) -> Owner:
+    """Return the resource as the holder of a claim."""
+    return Owner(metadata.namespace, metadata.name, metadata.uid)
+
+
+async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> FoundPolicy:
+    """Return the policy that governs the resource; the errors of design section 8 if none does."""
+    topic = Topic.parse(resource.spec.topic)
+    return await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
+
+
+async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy) -> Loaded:
+    """Return the resource with its history and schema: all but the broker, if it has one.
+
+    The errors of design section 8 that are not a broker's.
+    """
+    stored = await ctx.storage.get_history(found.key(Topic.parse(resource.spec.topic)))
+    ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
+    await _check_unclaimed(ctx, stored, owner_of(resource.metadata))
+    if found.resource.spec.pulsar is None:
+        _check_history_present(stored, resource)
+    line = found.policy.profile.line
+    stored = replace(stored, history=await ctx.judge.for_version(stored.history, line))
+    return Loaded(resource, found, stored, await ctx.judge.schema_of(resource.spec, line, stored.history))
+
+
+async def gather_broker(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
+    """Return the same with its state at the broker, if its policy names one; a broker's errors."""
+    found = loaded.found
+    broker = await ctx.brokers.of(found.resource)
+    if broker is None:
+        return loaded
+
+    async def ask(known: Broker) -> Loaded:
+        state = await gather_state(ctx, known, found, loaded.resource, loaded.query)
+        return replace(loaded, broker=known, state=state)
+
+    return await retry_with_fresh_credentials(ctx, found, broker, ask)
+
+
+async def judge(ctx: ReconcileContext, loaded: Loaded, before: Judged | None = None) -> Judged:
+    """Return the verdict and the validation; no verdict while the history lacks what the broker has.
+
+    The verdict of `before` counts as long as schema, versions and policy are the same.
+    """
+    if loaded.state is not None and not _tells_versions(loaded.state):
+        return Judged(loaded)
+    if before is not None and before.verdict is not None and _is_judged_alike(before.loaded, loaded):
+        verdict = before.verdict
+    else:
+        verdict = await ctx.judge.judge(loaded.candidate, loaded.stored.history, loaded.policy)
+    return await gather_validation(ctx, Judged(loaded, verdict))
+
+
+async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
+    """Return the same with the state of the topic's validation as it is now."""
+    loaded = judged.loaded
+    if judged.verdict is None:
+        return judged
+    target = ValidationTarget(loaded.schema.info, loaded.stored.history, judged.verdict, loaded.line)
+    given = ValidationInput(_may_advance(loaded), lambda: _topic_exists(loaded))
+    validation = await validation_gather.gather(ctx, loaded.resource, loaded.found, target, given)
+    if validation is not None and loaded.state is not None:
+        validation = replace(validation, observe_only=not loaded.state.may_write)
+    if validation is not None and loaded.job_error is not None:
+        validation = validation.rejected(*loaded.job_error)
+    return replace(judged, validation=validation)
+
+
+def _is_judged_alike(before: Loaded, now: Loaded) -> bool:
+    entries = (each.stored.history.entries for each in (before, now))
+    return before.candidate == now.candidate and before.policy == now.policy and next(entries) == next(entries)
+
+
+def _is_source_on_record(loaded: Loaded, verdict: Verdict) -> bool:
+    source_hash = loaded.source_hash
+    if source_hash is None:
+        return True
+    known = loaded.stored.history.compiled_from(source_hash)
+    return known is not None and known.schema_version == verdict.schema_version
+
+
+def _may_advance(loaded: Loaded) -> bool:
+    """Return whether a pass of the messages leads to a version: `plan` goes on where this says so."""
+    state = loaded.state
+    if state is None:
+        return True
+    return state.may_write and state.refused is None and not plan.has_to_wait(loaded.stored.history, state.overrides)
+
+
+async def _topic_exists(loaded: Loaded) -> bool:
+    """Return whether the topic is known to exist, and a run finds it: it looks for persistent topics only."""
+    broker, state, domain = loaded.broker, loaded.state, loaded.resource.spec.domain
+    if broker is None or state is None or domain != "persistent":
+        return False
+    if state.overrides is not None:
+        return state.overrides.there is not None
+    with suppress(BrokerForbiddenError):
+        return await broker.exists(loaded.topic, domain)
+    return False
+
+
+def _tells_versions(state: BrokerState) -> bool:
+    """Return whether the history has all of the broker; a broker that is only observed may lack what we have."""
+    return isinstance(state.alignment, InSync) or (isinstance(state.alignment, HistoryAhead) and not state.may_write)
+
+
+async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) -> None:
+    holder = await other_holder(ctx.client, stored.history.claim, owner)
+    if holder is not None:
+        message = f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}"
+        raise StalledError("TopicAlreadyClaimed", message)
+
+
+def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
+    """Raise HistoryLost if the status has versions that are gone: it is written after the history."""
+    status, history = resource.status, stored.history
+    if history.lacks(status.incarnation, status.version_count):
+        key, there = history.key, history.version_count
+        raise StalledError(
+            "HistoryLost",
+            f"the status tells of {status.version_count} versions, the record of topic {key.topic} of Pulsar cluster "
+            f"{key.pulsar_cluster} has {there or 'none'}: the next would get a number that was given before; restore "
+            f"{key.history_name} and its versions, or, to go on from version {history.next_version}, delete this "
+            "resource (with deletionPolicy: Retain, or the record goes with it) and create it anew",
+        )
