@@ -123,7 +123,7 @@ class Figures:
 
 
 def shown_examples(tally: Tally, plan: Plan) -> list[Row]:
-    """Return the examples of the report, one of each reason in turn.
+    """Return the examples of the report, taken from the reasons in turn.
 
     So the most frequent reason does not displace the others.
     """
