@@ -123,7 +123,7 @@ def _with_those_under(*kinds: type[_Told]) -> Iterator[type[_Told]]:
 
 @contextmanager
 def _watched(context: Any, group: str, tasks: int, done: Callable[[float], None]) -> Iterator[None]:
-    """Call `done` about once a second with the share of completed tasks of the job."""
+    """Call `done` about once a second, while the context lasts, with the share of completed tasks of the job."""
     context.setJobGroup(group, "topicschema validates messages")
     ended = threading.Event()
 

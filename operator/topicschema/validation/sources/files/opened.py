@@ -86,7 +86,7 @@ class Rows:
     held: int = 0
 
     def add(self, payload: bytes | None, entry: int, batch_index: int = -1, **more: Any) -> None:
-        """Add a message. `more` are the columns without their default value."""
+        """Add a message. `more` are the columns whose values are not the default."""
         row = _PLAIN | {"partition": self.file.number, "ledger": self.file.number} | more
         row |= {"payload": payload, "entry": entry, "batch_index": batch_index}
         for name, values in self.columns.items():

@@ -127,7 +127,10 @@ class Connection:
             raise LostError(_why(error)) from None
 
     def receive(self, seconds: float) -> bytes:
-        """Return received bytes, not aligned to frames. Return b"" if none arrive within the time."""
+        """Return received bytes, not aligned to frames, or b"" if none arrive within the time.
+
+        Raises LostError if the broker closed the connection.
+        """
         if self._rest:
             rest, self._rest = self._rest, b""
             return rest
