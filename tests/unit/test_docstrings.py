@@ -17,10 +17,41 @@ ROOT = Path(__file__).parents[2] / "operator" / "topicschema"
 PACKAGES = (
     "__main__.py",
     "admission",
+    "api",
     "checkers.py",
     "cli",
     "cluster",
     "controller",
+    "core/__init__.py",
+    "core/alignment.py",
+    "core/broker_errors.py",
+    "core/broker_state.py",
+    "core/checkers.py",
+    "core/clients",
+    "core/compatibility.py",
+    "core/errors.py",
+    "core/formats/__init__.py",
+    "core/formats/format.py",
+    "core/formats/json_text",
+    "core/formats/key_value",
+    "core/formats/lazy.py",
+    "core/formats/primitives.py",
+    "core/formats/protobuf.py",
+    "core/formats/protobuf_native",
+    "core/history.py",
+    "core/imports.py",
+    "core/jackson",
+    "core/overrides.py",
+    "core/parts.py",
+    "core/plan.py",
+    "core/policy.py",
+    "core/remote.py",
+    "core/schemas.py",
+    "core/severity.py",
+    "core/steps.py",
+    "core/strategies.py",
+    "core/topics.py",
+    "core/verdict.py",
     "payload",
     "protoc",
     "settings.py",
@@ -30,7 +61,7 @@ PACKAGES = (
     "webhook",
 )
 # Those of them whose names, comments and messages are not rewritten yet.
-ONLY_DOCSTRINGS = ("admission", "validation")
+ONLY_DOCSTRINGS = ("admission", "api", "core", "validation")
 # The banned words of documents hold for comments and messages, too; but a lease and a claim are held.
 WORDS = {pattern: term for pattern, term in TERMS.items() if pattern != "held"}
 # Docstrings have some more, each as a pattern with the term to use instead.
