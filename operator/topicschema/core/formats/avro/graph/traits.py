@@ -166,7 +166,7 @@ def _on_direct_circles(records: list[Record]) -> list[Record]:
 
 
 def _is_tangled(records: list[Record]) -> bool:
-    """Return True if a direct field remains after removing all records that lead to no cycle or that no cycle leads to."""
+    """Return True if a direct field remains without the records that lead to no cycle or that no cycle leads to."""
     inside = set(records)
     ahead = {record: inside.intersection(_held(record)) for record in records}
     behind: dict[Record, set[Record]] = {record: set() for record in records}
