@@ -21,6 +21,7 @@ PACKAGES = (
     "cli",
     "cluster",
     "controller",
+    "core/formats/avro",
     "payload",
     "protoc",
     "settings.py",
@@ -29,7 +30,7 @@ PACKAGES = (
     "webhook",
 )
 # Those of them whose names, comments and messages are not rewritten yet.
-ONLY_DOCSTRINGS = ("admission",)
+ONLY_DOCSTRINGS = ("admission", "core/formats/avro")
 # The banned words of documents hold for comments and messages, too; but a lease and a claim are held.
 WORDS = {pattern: term for pattern, term in TERMS.items() if pattern != "held"}
 # Docstrings have some more, each as a pattern with the term to use instead.
