@@ -26,7 +26,7 @@ Object = Mapping[str, Any]
 _READS_AT_ONCE: Final = 16
 
 
-async def start_job(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> None:
+async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> None:
     """Create the Job that is due, suspended until the limiter starts it, and then its request; what exists stays.
 
     Of the Jobs that failed before it the last one stays, too, so that people can see why.
