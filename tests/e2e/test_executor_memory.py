@@ -36,13 +36,12 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     with shop.paced():
         shop.propose(NARROWER)
         told = squeezed.squeeze_all_until_ended(first := runs.driver())
-    assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
-    assert runs.no_executor_is_left(first)
-    assert shop.says("Ready", _FIELD, 120)["status"] == "False"
-    assert conditions(shop.status)["Validated"]["status"] == "Unknown"
-    assert shop.rest.versions() == [0]
+        assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
+        assert shop.says("Ready", _FIELD, 120)["status"] == "False"
+        assert conditions(shop.status)["Validated"]["status"] == "Unknown"
+        assert shop.rest.versions() == [0]
+        assert runs.no_executor_is_left(first)
 
-    with shop.paced():
         second = runs.begun(runs.driver(first))  # by itself, and this time one executor alone is short of memory
         lost, kept = runs.executors(2)
         squeezed.squeeze(lost)

@@ -17,11 +17,13 @@ ROOT = Path(__file__).parents[2] / "operator" / "topicschema"
 PACKAGES = (
     "__main__.py",
     "admission",
+    "api",
     "broker",
     "checkers.py",
     "cli",
     "cluster",
     "controller",
+    "core",
     "judging",
     "payload",
     "protoc",
@@ -29,10 +31,11 @@ PACKAGES = (
     "settings.py",
     "storage",
     "telemetry.py",
+    "validation",
     "webhook",
 )
 # Those of them whose names, comments and messages are not rewritten yet.
-ONLY_DOCSTRINGS = ("admission", "broker", "judging", "reconcile")
+ONLY_DOCSTRINGS = ("admission", "api", "broker", "core", "judging", "reconcile", "validation")
 # The banned words of documents hold for comments and messages, too; but a lease and a claim are held.
 WORDS = {pattern: term for pattern, term in TERMS.items() if pattern != "held"}
 # Docstrings have some more, each as a pattern with the term to use instead.

@@ -21,7 +21,7 @@ class ManagementPolicy(StrEnum):
 
 
 class AdoptionPolicy(StrEnum):
-    """What the operator does with schemas that only the broker has. Adopt is the default."""
+    """The operator's handling of schemas that only the broker has. Adopt is the default."""
 
     ADOPT = "Adopt"
     REFUSE = "Refuse"

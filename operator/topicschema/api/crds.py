@@ -1,6 +1,6 @@
 """The CRDs, made from the types of this package: `python -m topicschema.api.crds [--check] FOLDER`.
 
-How a kind presents itself (short names, columns) stands here; what its fields are, in `openapi` and beside the types.
+This module has the short names and columns of each kind. `openapi` and the types have the fields.
 """
 
 import sys
@@ -35,14 +35,14 @@ class Column:
     shown: bool = True
 
     def document(self) -> dict[str, Any]:
-        """The column as a CRD lists it."""
+        """Return the column as a CRD lists it."""
         column = {"name": self.name, "type": self.type, "jsonPath": self.path}
         return column if self.shown else column | {"priority": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presentation:
-    """How one kind presents itself."""
+    """The names, columns and selectable fields of one kind."""
 
     kind: Kind
     resource: type
@@ -149,7 +149,7 @@ _PRESENTATIONS = (
 
 
 def documents() -> dict[str, dict[str, Any]]:
-    """The CRDs by the names of their files."""
+    """Return the CRDs by the names of their files."""
     return {f"{each.kind.group}_{each.kind.plural}.yaml": _document(each) for each in _PRESENTATIONS}
 
 
@@ -186,7 +186,7 @@ def _version(presentation: Presentation) -> dict[str, Any]:
 
 
 def texts() -> dict[str, str]:
-    """The files as they are committed, by name."""
+    """Return the content of the committed files, by name."""
     return {
         name: _HEADER + yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
         for name, document in documents().items()
@@ -194,14 +194,17 @@ def texts() -> dict[str, str]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes shared values out each time, without YAML's anchors, which a reader would have to follow."""
+    """YAML dumper that repeats shared values and writes no anchors, which a reader would have to follow."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
         return True
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the CRDs into the folder, or with --check compare; 1 when a file differs from what would be written."""
+    """Write the CRDs into the folder, or compare them with --check.
+
+    Return 1 if a file differs from the generated text.
+    """
     folder = Path(arguments[-1])
     stale = [folder / name for name, text in texts().items() if not _is_written(folder / name, text)]
     if "--check" not in arguments:

@@ -1,4 +1,4 @@
-"""The kinds of Kubernetes objects that the product touches, as addresses; their contents stand in their own modules."""
+"""The kinds of Kubernetes objects that the product uses, as addresses. Their contents are in their own modules."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from topicschema.api import API_VERSION, GROUP
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Where objects of one kind are found. `group` is empty for the core API."""
+    """The API address of the objects of one kind. `group` is empty for the core API."""
 
     group: str
     version: str
@@ -42,4 +42,4 @@ JOB = Kind("batch", "v1", "jobs", "Job")
 POD = Kind("", "v1", "pods", "Pod")
 CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
 OLD_EVENT = Kind("", "v1", "events", "Event")
-"""As Kubernetes' own controllers write them; only of these can those about one object be asked for."""
+"""Events as Kubernetes' own controllers write them. Only these can be selected by their object."""

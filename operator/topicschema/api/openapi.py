@@ -1,8 +1,8 @@
 """The structural OpenAPI schema of a type of this package, for its CRD.
 
-Nothing goes without words and bounds: a field without a description, or a text, list or map without a limit, fails the
-generation. (The API server estimates what a CEL rule may cost from these limits, and refuses a CRD without them.) A
-spec has no defaults: what is absent stays absent. A status may have them, and then exists before anybody writes it.
+Descriptions and bounds are required: a field without a description, or a text, list or map without a limit, fails the
+generation. (The API server estimates the cost of a CEL rule from these limits, and refuses a CRD without them.) A spec
+has no defaults: an absent field stays absent. A status may have them, and then exists before its first write.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ _ROOT: Json = {
 
 
 def root_schema(cls: Any) -> Json:
-    """The schema of a whole resource: a dataclass with `metadata`, `spec` and perhaps `status`."""
+    """Return the schema of a whole resource: a dataclass with `metadata`, `spec` and perhaps `status`."""
     schema = _object(cls)
     schema["description"] = " ".join((cls.__doc__ or "").split())
     schema["properties"] = _ROOT | {key: value for key, value in schema["properties"].items() if key != "metadata"}

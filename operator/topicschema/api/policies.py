@@ -215,7 +215,10 @@ class NamespaceSchemaPolicy:
 
     @property
     def observed(self) -> ObservedSettings | None:
-        """What was seen at the broker that the policy names now; None where nothing was, or it names none."""
+        """The settings observed at the broker of the spec.
+
+        None without an observation or without a broker in the spec.
+        """
         seen, pulsar = self.status.observed, self.spec.pulsar
         if seen is None or pulsar is None:
             return None

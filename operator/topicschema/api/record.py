@@ -1,8 +1,8 @@
-"""The record on the wire: three internal kinds in the operator's own namespace, and what they say in core's words.
+"""The record on the wire: three internal kinds in the operator's own namespace, and their conversion to core's types.
 
-SchemaHistory is one topic's list of versions, SchemaVersion one immutable payload, PulsarNamespaceClaim who governs a
-Pulsar namespace. Everything stands in spec: a backup drops status. Nothing is believed on read: the names are made from
-the contents and compared. Who reads and writes these objects, and when, is `storage`'s matter.
+SchemaHistory is one topic's list of versions, SchemaVersion one immutable payload. PulsarNamespaceClaim names the
+policy that governs a Pulsar namespace. All data are in spec, because a backup drops status. Reads trust nothing: they
+derive the names from the contents and compare them. `storage` reads and writes these objects.
 """
 
 import base64
@@ -40,7 +40,7 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 PULSAR_NAMESPACE_LABEL = "topicschema.io/pulsar-namespace"
-"""On a SchemaHistory: the name of its Pulsar namespace's claim, so that a policy finds the histories of its topics."""
+"""On a SchemaHistory: the name of its Pulsar namespace's claim, by which a policy selects its topics' histories."""
 HISTORY_LABEL = "topicschema.io/history"
 """On a SchemaVersion: the name of the SchemaHistory it belongs to."""
 
@@ -51,7 +51,7 @@ R = TypeVar("R", SchemaHistory, SchemaVersion, PulsarNamespaceClaim)
 
 
 def history_to_wire(history: History, *, namespace: str, resource_version: str | None) -> dict[str, Any]:
-    """The SchemaHistory object; `resource_version` None for one that is to be created."""
+    """Return the SchemaHistory object. `resource_version` is None for one that is to be created."""
     key, latest = history.key, history.latest
     pulsar_namespace = _namespace_of(key)
     spec = SchemaHistorySpec(
@@ -73,7 +73,7 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
 
 
 def history_from_wire(wire: object) -> History:
-    """The history that a SchemaHistory object holds; StalledError(RecordDamaged) when it contradicts itself."""
+    """Return the history in a SchemaHistory object. Raises StalledError(RecordDamaged) if it contradicts itself."""
     stored = _read(SchemaHistory, wire)
     spec = stored.spec
     pulsar_namespace = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
@@ -103,16 +103,17 @@ def _uncounted(stored: SchemaHistory, entries: tuple[VersionEntry, ...]) -> int:
 
 
 def version_name(key: TopicKey, incarnation: int, schema_version: int, content_hash: str) -> str:
-    """The name of the SchemaVersion with that payload: two payloads of one number never have one name."""
+    """Return the name of the SchemaVersion with that payload. Two payloads of one number never have the same name."""
     return _version_name(key.history_name, incarnation, schema_version, content_hash)
 
 
 def version_to_wire(
     history: History, info: SchemaInfo, source_hash: str | None = None, *, namespace: str
 ) -> dict[str, Any]:
-    """The SchemaVersion object to create for the newest entry; StalledError(SchemaTooLarge) above 8 MiB.
+    """Return the SchemaVersion object to create for the newest entry. Raises StalledError(SchemaTooLarge) above 8 MiB.
 
-    The compressed bytes may differ between builds of zlib: compare what `version_from_wire` reads, never the objects.
+    The compressed bytes may differ between builds of zlib: compare the results of `version_from_wire`, never the
+    objects.
     """
     if len(info.schema) > _MAX_SCHEMA_BYTES:
         raise StalledError("SchemaTooLarge", f"the schema has {len(info.schema)} bytes, more than can be recorded")
@@ -134,7 +135,7 @@ def version_to_wire(
 
 
 def version_from_wire(wire: object) -> SchemaInfo:
-    """The schema that a SchemaVersion object holds; StalledError(RecordDamaged) when name or hash contradict it."""
+    """Return the schema in a SchemaVersion object. Raises StalledError(RecordDamaged) if name or hash contradict it."""
     stored = _read(SchemaVersion, wire)
     spec = stored.spec
     _check_name(stored, _version_name(spec.history, spec.incarnation, spec.schema_version, spec.content_hash))
@@ -146,11 +147,11 @@ def version_from_wire(wire: object) -> SchemaInfo:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a PulsarNamespaceClaim says.
+    """The content of a PulsarNamespaceClaim.
 
-    `owner` is the policy that holds it, None when it is free. `original` holds each setting of the Pulsar namespace
-    before it was first written, None until then; `managed` are those that were. `address` is that of the broker at
-    which the owner governs, "" without one.
+    `owner` is the policy that owns it, or None. `original` has each setting of the Pulsar namespace before its first
+    write, None until then; `managed` are the settings that were written. `address` is that of the broker at which the
+    owner governs, "" without one.
     """
 
     owner: Owner | None = None
@@ -162,7 +163,7 @@ class Claim:
 def claim_to_wire(
     key: PulsarNamespaceKey, claim: Claim, *, namespace: str, resource_version: str | None
 ) -> dict[str, Any]:
-    """The PulsarNamespaceClaim object; `resource_version` None for one that is to be created."""
+    """Return the PulsarNamespaceClaim object. `resource_version` is None for one that is to be created."""
     spec = PulsarNamespaceClaimSpec(
         format=FORMAT,
         pulsar_cluster=key.pulsar_cluster,
@@ -177,7 +178,7 @@ def claim_to_wire(
 
 
 def claim_from_wire(wire: object) -> Claim:
-    """What the claim says; StalledError(RecordDamaged) as above."""
+    """Return the content of the claim. Raises StalledError(RecordDamaged) as above."""
     stored = _read(PulsarNamespaceClaim, wire)
     spec = stored.spec
     key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)

@@ -12,7 +12,7 @@ from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 
 FORMAT = 1
-"""The way that contents are written in this release; another number is another way."""
+"""The format of the contents in this release. Another number is another format."""
 
 _Format = Annotated[int, Field("Format of the contents; this release reads and writes 1.", minimum=1)]
 _PulsarCluster = Annotated[
@@ -125,7 +125,7 @@ class SchemaHistorySpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaHistory:
-    """The history of one topic, stored by the operator. Do not edit it. deletionPolicy says when it is deleted."""
+    """The history of one topic, stored by the operator. Do not edit it. deletionPolicy controls its deletion."""
 
     RULES: ClassVar = (
         Rule(

@@ -1,4 +1,4 @@
-"""Settings of topics and Pulsar namespaces, as the record spells them and in core's words."""
+"""Conversion of the settings of topics and Pulsar namespaces between the record's fields and core's types."""
 
 from topicschema.api.record_kinds import (
     NamespaceSettingsValues,
@@ -10,21 +10,21 @@ from topicschema.core.remote import NamespaceSettings, TopicSettings
 
 
 def topic_settings_to_wire(recorded: TopicSettingsRecord | None) -> TopicSettingsSpec | None:
-    """What is on record of a topic's own settings, as it is written."""
+    """Return the fields for the record of a topic's own settings."""
     if recorded is None:
         return None
     return TopicSettingsSpec(found=_values(recorded.found), written=_values(recorded.written))
 
 
 def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> TopicSettingsRecord | None:
-    """The same, read."""
+    """Return the record of a topic's own settings from its fields."""
     if spec is None:
         return None
     return TopicSettingsRecord(_settings(spec.found), _settings(spec.written))
 
 
 def namespace_settings_to_wire(found: NamespaceSettings | None) -> NamespaceSettingsValues | None:
-    """What was found in a Pulsar namespace, as it is written."""
+    """Return the fields for the original settings of a Pulsar namespace."""
     if found is None:
         return None
     return NamespaceSettingsValues(
@@ -36,7 +36,7 @@ def namespace_settings_to_wire(found: NamespaceSettings | None) -> NamespaceSett
 
 
 def namespace_settings_from_wire(values: NamespaceSettingsValues | None) -> NamespaceSettings | None:
-    """The same, read."""
+    """Return the original settings of a Pulsar namespace from their fields."""
     if values is None:
         return None
     return NamespaceSettings(

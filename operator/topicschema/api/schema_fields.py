@@ -1,9 +1,8 @@
-"""What the types of this package say about their fields beyond the Python type, for the CRDs that are made from them.
+"""Annotations of this package's types beyond the Python type, for the CRDs that are made from them.
 
     topic: Annotated[str, Field("The topic, for instance ...", max_length=1024, rules=(IMMUTABLE,))]
 
-A class may carry rules over several of its fields: `RULES: ClassVar = (Rule(...), ...)`.
-`openapi` reads both.
+A class may have rules over several of its fields: `RULES: ClassVar = (Rule(...), ...)`. `openapi` reads both.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -13,9 +12,9 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A CEL rule that the API server holds; `path` (for instance `.schema`) is the field that a refusal points at.
+    """A CEL rule that the API server enforces. `path` (for instance `.schema`) is the field of the error.
 
-    `message_expression` is CEL too and wins over `message` when it can be evaluated.
+    `message_expression` is CEL, too, and replaces `message` if it can be evaluated.
     """
 
     cel: str
@@ -34,12 +33,12 @@ IMMUTABLE = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a field is for, in words for `kubectl explain`, and its bounds; None where a bound does not apply.
+    """The description of a field for `kubectl explain`, and its bounds. None means no bound.
 
-    Lengths count characters (code points), as the API server does, not bytes. Numbers are whole and, unless `minimum`
-    says so, never negative. `default` is what the API server gives to a status that nobody has written.
-    `values` narrows an enum to the members that work. An enum with a `max_length` is a text to the API server: rules
-    say which members work, and why others do not. An item of a list has no name, so it needs no description.
+    Lengths count characters (code points), as the API server does, not bytes. Numbers are whole, and not negative
+    unless `minimum` is. `default` is the API server's value for a status without a write. `values` restricts an enum to
+    the members that work. An enum with a `max_length` is a text for the API server: rules list its members and explain
+    why others are refused. An item of a list has no name, so it needs no description.
     """
 
     description: str = ""
@@ -59,7 +58,7 @@ class Field:
 
 
 LENIENT = "lenient"
-"""Beside a field's type: what cannot be read there is taken as absent (a status, which is only ever a report)."""
+"""Marker for a field's type: a value that cannot be read counts as absent (for a status, which is only a report)."""
 
 OBSERVED_GENERATION = Field(
     "Generation of the resource that this status describes; -1 before the first reconcile.",

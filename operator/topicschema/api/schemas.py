@@ -1,6 +1,6 @@
-"""What a TopicSchema's schema is made of: the types it may have, pairs of schemas, and protobuf's sources.
+"""The parts of a TopicSchema's schema: the allowed types, pairs of schemas, and protobuf's sources.
 
-The rules here are those that the API server can hold by itself; whether a text is a schema is asked elsewhere.
+The rules here are those that the API server can enforce by itself. `core.formats` validates the schema.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from topicschema.core.formats.key_value import Encoding
 from topicschema.core.schemas import AVRO_TEXTS, PRIMITIVES, SchemaType
 
 MAX_TEXT = 900_000
-"""Of one schema, in characters; the webhook limits the whole object in bytes."""
+"""The maximum length of one schema in characters. The webhook limits the whole object in bytes."""
 
 _PRIMITIVES = tuple(kind for kind in SchemaType if kind in PRIMITIVES)
 _TEXTS = tuple(kind for kind in SchemaType if kind in AVRO_TEXTS)
@@ -25,7 +25,7 @@ AVAILABLE_TYPES = (
     SchemaType.KEY_VALUE,
     *_PRIMITIVES,
 )
-"""The types that a TopicSchema may have: all that can be stored with a topic, and judged."""
+"""The types that a TopicSchema may have: all that can be stored with a topic and judged."""
 PART_TYPES = (*(kind for kind in AVAILABLE_TYPES if kind is not SchemaType.KEY_VALUE), SchemaType.BYTES)
 """The types that the key and the value of a pair may have."""
 
@@ -34,16 +34,16 @@ _UNKNOWN = "'Pulsar has no type ' + self.type + ' (a customised schema), so no b
 
 
 HAS_TEXT = "(has(self.schema) && self.schema != '')"
-"""CEL: whether there is a text."""
+"""CEL expression that is true if there is a text."""
 
 
 def _one_of(kinds: Iterable[SchemaType]) -> str:
-    """CEL: whether `self.type` is one of these."""
+    """Return a CEL expression that is true if `self.type` is one of these."""
     return f"self.type in [{', '.join(repr(kind.value) for kind in kinds)}]"
 
 
 def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rule:
-    """The API server's own words for an enum say what is taken, never why something is not."""
+    """Return the rule of `type`. The API server's own message for an enum lists its values but gives no reason."""
     upper = "self.type.upperAscii()"
     spelt = f"{_one_of(kinds).replace('self.type', upper)} ? 'Pulsar has no type ' + self.type + ': write ' + {upper}"
     known = "".join(f"{condition} ? {reason} : " for condition, reason in reasons.items())
@@ -58,7 +58,7 @@ def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rul
 
 
 def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ...]) -> tuple[Rule, ...]:
-    """What `schema` must be, next to a `type`."""
+    """Return the rules of `schema` for each `type`."""
     silent = tuple(kind for kind in without if kind is not SchemaType.STRING)
     return (
         Rule(
@@ -94,7 +94,7 @@ TYPE_RULES = (
     ),
     *_text_rules(_TEXTS, _PRIMITIVES),
 )
-"""Of a TopicSchema: which type it may have, and whether `schema` goes with it."""
+"""The rules of a TopicSchema: its allowed types, and if `schema` is allowed or required with them."""
 
 _PART_RULES = (
     _type_rule(
@@ -109,12 +109,12 @@ _PART_RULES = (
 
 
 def type_field(kinds: tuple[SchemaType, ...]) -> Field:
-    """The field `type` where its class has a rule about it."""
+    """Return the field `type` of a class with a rule about it."""
     return Field(f"The schema's type, by Pulsar's name: {', '.join(kinds)}.", max_length=64)
 
 
 def properties_field(description: str) -> Field:
-    """A field of properties."""
+    """Return a field of properties."""
     return Field(
         description,
         max_properties=64,

@@ -264,5 +264,5 @@ class ValidationStatus:
 
     @property
     def is_final(self) -> bool:
-        """Whether there is a verdict."""
+        """True if there is a verdict."""
         return self.phase in (ValidationPhase.PASSED, ValidationPhase.FAILED)

@@ -1,8 +1,8 @@
-"""Between JSON and frozen dataclasses, those of this package above all: `decode`, `decode_status`, `encode`.
+"""Conversion between JSON and frozen dataclasses, mainly those of this package: `decode`, `decode_status`, `encode`.
 
-Reading trusts nothing: an object may have been stored before its CRD, or past it. What a value means, and whether two
-values fit together, is asked elsewhere, or by the class: ValueError of its `__post_init__` is told with the place. The
-CRDs are made from the same types in `crds`.
+Reads trust nothing: an object may be older than its CRD, or stored without it. `core` interprets the values and checks
+if they fit together, or a class does: a ValueError of its `__post_init__` is reported with the place. `crds` makes the
+CRDs from the same types.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ _SHOWN = 40  # characters of a wrong value or key that an error may repeat
 
 
 class _MisfitError(Exception):
-    """The JSON does not fit; `steps` is the place, innermost first, filled in on the way out."""
+    """The JSON does not fit. `steps` is the place, innermost first; each caller appends its step."""
 
     def __init__(self, why: str, *steps: str) -> None:
         super().__init__(why)
@@ -43,10 +43,11 @@ class _Field(NamedTuple):
 
 
 def decode(cls: type[T], wire: object, path: str = "") -> T:
-    """The value of type `cls` that `wire` (parsed JSON) spells; `path` is where `wire` itself stands.
+    """Return the value of type `cls` in `wire` (parsed JSON). `path` is the place of `wire` itself.
 
-    Unknown members are ignored, null means absent. StalledError(InvalidResource) whose message begins with the place,
-    for instance `spec.properties[owner]: must be a text, not a list`; no other exception, whatever the JSON.
+    Unknown members are ignored, null means absent. Raises StalledError(InvalidResource) whose message begins with the
+    place, for instance `spec.properties[owner]: must be a text, not a list`. It raises no other exception, whatever the
+    JSON.
     """
     hint: Any = cls
     try:
@@ -58,7 +59,7 @@ def decode(cls: type[T], wire: object, path: str = "") -> T:
 
 
 def decode_status(cls: type[T], wire: object) -> T:
-    """The status that `wire` spells, or the empty one when it cannot be read: a status is never a reason to stop."""
+    """Return the status in `wire`, or the empty one if it cannot be read: a status is never a reason to stop."""
     try:
         return decode(cls, wire)
     except StalledError:
@@ -66,9 +67,9 @@ def decode_status(cls: type[T], wire: object) -> T:
 
 
 def encode(value: Any) -> Any:
-    """Return the JSON of `value`: members in camelCase, enums by value, None left out, empty lists and objects kept.
+    """Return the JSON of `value`: members in camelCase, enums by value, None left out. Empty lists and objects stay.
 
-    Bytes are text; those that are no UTF-8 are halves of surrogate pairs in it.
+    Bytes are text; those that are no UTF-8 become halves of surrogate pairs.
     """
     if isinstance(value, Enum):
         return value.value
@@ -86,7 +87,7 @@ def encode(value: Any) -> Any:
 
 
 def wire_name(attribute: str) -> str:
-    """The name on the wire of an attribute: `schema_version` is `schemaVersion`, `admin_url` is `adminURL`."""
+    """Return an attribute's name on the wire: `schema_version` is `schemaVersion`, `admin_url` is `adminURL`."""
     first, *others = attribute.split("_")
     return first + "".join("URL" if word == "url" else word.capitalize() for word in others)
 
@@ -107,7 +108,7 @@ def _fields(cls: Any) -> tuple[_Field, ...]:
 
 @cache
 def _reader(hint: Any) -> _Read:
-    """What reads a value of that type hint; made once per type."""
+    """Return the reader of values of that type hint, which is made once per type."""
     if isinstance(hint, type):
         return _reader_of_class(hint)
     origin, (inner, *others) = get_origin(hint), get_args(hint)
@@ -233,7 +234,7 @@ def _misfit(wanted: str, wire: Any) -> _MisfitError:
 
 
 def _shown(text: Any) -> str:
-    """The start of a text that came from outside, safe to print: it may be anything at all."""
+    """Return the beginning of an untrusted text of any content, escaped for output."""
     if not isinstance(text, str):
         return "?"
     return ascii(text[:_SHOWN])[1:-1] + ("..." if len(text) > _SHOWN else "")

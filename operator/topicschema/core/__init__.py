@@ -1,5 +1,5 @@
-"""What a schema is, when one may follow another, and what to do next.
+"""Schemas, their compatibility, and the next action for a topic, as pure functions.
 
-Everything here is pure: no input or output, no clock, no event loop, no Kubernetes. The webhook, the controller, the
-registry and the command line all ask the same functions.
+No module here does I/O or uses the clock, the event loop or Kubernetes. The webhook, the controller, the registry and
+the command line share them.
 """

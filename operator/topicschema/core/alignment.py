@@ -1,7 +1,7 @@
-"""Where a topic's record and its broker differ, and what follows: the broker counts, the record copies.
+"""Comparison of a topic's history with its broker. The broker assigns the version numbers, the history copies them.
 
-Pure comparison of values. `reconcile.topicschema.broker_fetch` reads the broker, `plan` decides the next action. The
-rules of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
+The comparison is pure. `reconcile.topicschema.broker_fetch` reads the broker, `plan` decides the next action. The rules
+of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ _NOTHING = fingerprint_of_bytes(SchemaType.NONE, b"")
 
 @dataclass(frozen=True, slots=True)
 class BrokerVersions:
-    """What a broker shows of a topic: all numbers it ever gave, and the versions that it still serves, oldest first.
+    """The broker's versions of a topic: all numbers it ever assigned, and the served versions.
 
-    It serves what came after the newest tombstone, and nothing of what came before. Versions below `floor` were not
-    asked for: the one at `floor` is the proof that they are what they were.
+    The versions are oldest first. The broker serves the versions after the newest tombstone and none before. The
+    operator does not read versions below `floor`: the unchanged version at `floor` proves that they have not changed.
     """
 
     index: tuple[int, ...] = ()
@@ -27,14 +27,17 @@ class BrokerVersions:
 
     @property
     def tombstone(self) -> int | None:
-        """The number of the newest tombstone, None where there is none at or above the floor."""
+        """The number of the newest tombstone, or None if there is none at or above the floor."""
         served = {each.schema_version for each in self.versions}
         hidden = (number for number in reversed(self.index) if number not in served and number >= self.floor)
         return next(hidden, None)
 
     @property
     def served(self) -> tuple[VersionEntry, ...]:
-        """The versions after the newest tombstone; one that was read just before it came does not count."""
+        """The versions after the newest tombstone.
+
+        A version that was read just before the tombstone was written is left out.
+        """
         tombstone = self.tombstone
         if tombstone is None:
             return self.versions
@@ -43,15 +46,15 @@ class BrokerVersions:
 
 @dataclass(frozen=True, slots=True)
 class InSync:
-    """The record tells what the broker has."""
+    """The history equals the broker's versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryBehind:
-    """The broker has what the record lacks: `history` is the record as it should be, but for its claim.
+    """The broker has versions that the history lacks. `history` is the corrected history, except for its claim.
 
-    `arrived` are the versions among it that are new on record. `is_recount` tells a new incarnation: nothing is part of
-    it that was registered without a broker and is not there, and all of its versions have arrived.
+    `arrived` are its versions that are new in the history. `is_recount` is True for a new incarnation: it drops the
+    versions that were registered without a broker and that the broker lacks. All of its versions have then arrived.
     """
 
     history: History
@@ -61,14 +64,14 @@ class HistoryBehind:
 
 @dataclass(frozen=True, slots=True)
 class HistoryAhead:
-    """The broker lacks the newest versions on record, which were registered while there was no broker: oldest first."""
+    """The broker lacks the newest versions of the history, which were registered without a broker: oldest first."""
 
     missing: tuple[VersionEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryLost:
-    """The broker no longer has what it once counted; `why` continues "the broker ..."."""
+    """The broker no longer has versions that it numbered. `why` continues "the broker ..."."""
 
     why: str
 
@@ -77,9 +80,9 @@ Alignment = InSync | HistoryBehind | HistoryAhead | HistoryLost
 
 
 def agrees(history: History, latest: VersionEntry) -> bool:
-    """Whether the broker's newest version alone tells that nothing has changed.
+    """Return True if the broker's newest version alone proves that nothing has changed.
 
-    The time is part of it: a broker that lost its versions and got the same text anew has another.
+    The time is compared, too: if a broker lost its versions and got the same text again, its time differs.
     """
     if not history.entries or len(history.counted) < len(history.entries):
         return False
@@ -89,7 +92,10 @@ def agrees(history: History, latest: VersionEntry) -> bool:
 
 
 def align(history: History, broker: BrokerVersions, now: str) -> Alignment:
-    """What the record lacks, or the broker; `now` is the time of a tombstone found, for the broker tells none."""
+    """Return what the history or the broker lacks.
+
+    `now` is the time of a new tombstone, because the broker reports none.
+    """
     counted, tail = history.counted, history.entries[len(history.counted) :]
     why = _lost(counted, broker)
     if why is not None:
@@ -108,14 +114,14 @@ def align(history: History, broker: BrokerVersions, now: str) -> Alignment:
 
 
 def grown(history: History, version: VersionEntry) -> HistoryBehind:
-    """The record with the version that the broker has just added to it."""
+    """Return the history with the version that the broker has just added."""
     return HistoryBehind(_counted(history, (*history.entries, version)), (version,))
 
 
 def _beyond(
     counted: Sequence[VersionEntry], broker: BrokerVersions, now: str
 ) -> tuple[tuple[VersionEntry, ...], tuple[VersionEntry, ...]]:
-    """What the broker has after the versions that it counted for the record: its newest tombstone, what it serves."""
+    """Return what the broker has after the versions that it numbered: its newest tombstone, and the served versions."""
     start, tombstone = counted[-1].schema_version if counted else -1, broker.tombstone
     buried = (_tombstone(tombstone, now),) if tombstone is not None and tombstone > start else ()
     return buried, tuple(each for each in broker.served if each.schema_version > start)
@@ -148,12 +154,12 @@ def _skipped(counted: Sequence[VersionEntry], served: Mapping[int, VersionEntry]
 
 
 def _begin_alike(some: Sequence[VersionEntry], others: Sequence[VersionEntry]) -> bool:
-    """Whether the shorter of the two is how the longer begins, by number and content."""
+    """Return True if the shorter sequence is a prefix of the longer one, by number and content."""
     return all(one.sign == other.sign for one, other in zip(some, others, strict=False))
 
 
 def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> tuple[VersionEntry, ...]:
-    """The entries with the broker's times, where it serves them."""
+    """Return the entries with the broker's times, for the versions that it serves."""
     times = {each.schema_version: each.registered_at for each in served}
     return tuple(
         replace(entry, registered_at=times.get(entry.schema_version, entry.registered_at)) for entry in entries
@@ -161,7 +167,10 @@ def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> t
 
 
 def _recounted(history: History, entries: tuple[VersionEntry, ...]) -> HistoryBehind:
-    """A new incarnation of all that a broker counted, hidden or not: its versions need payloads of their own."""
+    """Return a new incarnation of all versions that a broker numbered, hidden or not.
+
+    They need payloads of their own.
+    """
     fresh = replace(history, incarnation=history.incarnation + 1)
     arrived = tuple(each for each in entries if not each.is_tombstone)
     return HistoryBehind(_counted(fresh, entries), arrived, is_recount=True)

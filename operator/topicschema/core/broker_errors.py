@@ -1,4 +1,4 @@
-"""Which error a client gets of the broker that refuses it, and how the broker's words begin. Nothing is judged here.
+"""The error that a client gets if the broker refuses it, and the beginning of its message. Nothing is judged here.
 
 Source: the classes named in `clients` and Pulsar's schema validators and checkers (texts as in 4.0.7 and 4.2.4).
 """
@@ -19,7 +19,7 @@ from topicschema.core.strategies import Strategy
 
 
 class BrokerError(StrEnum):
-    """What the client gets, by Pulsar's names; with NO_ANSWER it runs into its own timeout."""
+    """The error that the client gets, by Pulsar's names. With NO_ANSWER, the client's own timeout expires."""
 
     INCOMPATIBLE_SCHEMA = "IncompatibleSchema"
     UNKNOWN_ERROR = "UnknownError"
@@ -32,9 +32,9 @@ EMPTY_BUT_ACTIVE: Final = "Failed to add schema to an active topic with empty(BY
 
 _ENDLESS: Final = "CIRCULAR_IMPORT"
 _NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES", _ENDLESS})
-"""Pairs that cannot be taken apart, files that import each other: what the broker throws ends its work on a request."""
+"""Rules of pairs that cannot be split, and of files that import each other. The broker's exception ends the request."""
 _UNFORESEEN: Final = frozenset({"DUPLICATE_BRANCH", "DUPLICATE_FIELD", "INVALID_DEFAULT", "NESTED_UNION"})
-"""What Avro's parser refuses with another exception than the one for texts that it does not parse."""
+"""Rules for which Avro's parser throws another exception than the one for texts that do not parse."""
 _UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME", "LEGACY_JSON_SCHEMA"})
 _OVERFLOWS: Final = frozenset({"INFINITE_RECORD", "RECURSIVE_DEFAULT"})
 _FORESEEN_IN_RENAMING: Final = "DOLLAR_IN_NAME"
@@ -42,9 +42,12 @@ _RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", _FORES
 _OF_DEFAULTS: Final = frozenset({"INVALID_DEFAULT", "RECURSIVE_DEFAULT"})
 _OF_GRAMMAR: Final = frozenset({"INFINITE_RECORD", "RECURSIVE_RECORD_CRASHES_AVRO"})
 _THROWS: Final = _RENAMING | _OF_DEFAULTS | _OF_GRAMMAR
-"""What is no SchemaValidationException in the broker; a check against all versions wraps all but what overflows."""
+"""Rules of exceptions other than SchemaValidationException.
+
+A check against all versions wraps them in it, except for those of a stack overflow.
+"""
 _FIELD: Final = re.compile(r"\.fields\[\d+\]\Z")
-"""How the path of a finding ends that is about a reader's own field, and not about a record."""
+"""The end of a finding's path if it concerns a reader's own field and not a record."""
 _IN_VALUE: Final = re.compile(r"\$\.value(\.|\[|$)")
 _INVALID: Final[Mapping[SchemaType, str]] = MappingProxyType(
     {
@@ -62,9 +65,9 @@ _INVALID: Final[Mapping[SchemaType, str]] = MappingProxyType(
 
 
 def of_invalid(kind: SchemaType, rule: str) -> tuple[BrokerError, str]:
-    """The error, and how its text begins (empty where that varies), for a text that the validation at upload refuses.
+    """Return the error for a text that the validation at upload refuses, and the beginning of its message.
 
-    `rule` is that of the InvalidSchemaError.
+    The beginning is empty if it varies. `rule` is that of the InvalidSchemaError.
     """
     if rule in _NEVER_ANSWERED:
         return BrokerError.NO_ANSWER, ""
@@ -76,9 +79,10 @@ def of_invalid(kind: SchemaType, rule: str) -> tuple[BrokerError, str]:
 def of_incompatible(
     kind: SchemaType, earlier: SchemaType, strategy: Strategy, found: Sequence[Incompatibility]
 ) -> tuple[BrokerError, str]:
-    """The error, and how its text begins (empty where that varies), for a schema that may not follow.
+    """Return the error for a schema that is incompatible, and the beginning of its message.
 
-    `kind` is its type, `earlier` that of the oldest version at fault, `found` what `compatibility.check` answered.
+    The beginning is empty if it varies. `kind` is its type, `earlier` that of the oldest incompatible version, `found`
+    the result of `compatibility.check`.
     """
     if kind is not earlier:
         message = f"Incompatible schema: exists schema type {earlier}, new schema type {kind}"
@@ -89,10 +93,10 @@ def of_incompatible(
 
 
 def broker_would_throw(strategy: Strategy, found: Sequence[Incompatibility]) -> Incompatibility | None:
-    """The finding with which the broker's comparison ends in an exception instead of a verdict, if one does.
+    """Return the finding with which the broker's comparison ends in an exception instead of a verdict, or None.
 
-    `found` is what `compatibility.check` answered, of Pulsar's own checkers. A check against all versions wraps every
-    exception but a stack's overflow, so that it is a verdict again.
+    `found` is the result of `compatibility.check` with Pulsar's own checkers. A check against all versions wraps every
+    exception except a stack overflow, so that it is a verdict again.
     """
     escaping = _OVERFLOWS if strategy.is_transitive else _THROWS
     first = _first_thrown(_read_first(found))
@@ -100,9 +104,11 @@ def broker_would_throw(strategy: Strategy, found: Sequence[Incompatibility]) -> 
 
 
 def _read_first(found: Sequence[Incompatibility]) -> Sequence[Incompatibility]:
-    """What stands in the way of the reading that comes first: one of two schemas, in one direction; no other follows.
+    """Return the findings of the first comparison that fails: one pair of schemas in one direction.
 
-    Of a pair the parts' types are compared first, then the keys, in all directions, then the values.
+    The broker stops there.
+
+    For a pair, the broker compares the parts' types first, then the keys in all directions, then the values.
     """
     found = [each for each in found if each.rule != MORE]
     turn = min(map(_turn, found), default=0)
@@ -119,12 +125,12 @@ def _turn(finding: Incompatibility) -> int:
 
 
 def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
-    """The finding that is an exception in the broker, if it comes so far.
+    """Return the finding that is an exception in the broker, if the broker reaches it.
 
-    What the aliases rename is asked before all else. Then Avro resolves all records, one within the other, each with
-    every record that it may have to read; it leaves two at their first field without default, with the defaults behind
-    it unread. Of those that were not left it then makes a grammar, which does not end where they do not.
-    (Rarely it fails on two that it left, half made, where they come back to themselves: that is not told.)
+    The broker renames by aliases first. Then Avro resolves all nested records, each with every record that it may have
+    to read. At the first field without a default it stops with that pair of records and leaves later defaults unread.
+    From the other pairs it makes a grammar, which is endless if they are.
+    (Rarely it fails on a pair that it left incomplete and that is recursive: that is not reported.)
     """
     renaming = next((each for each in found if each.rule in _RENAMING), None)
     if renaming is not None:
@@ -141,18 +147,18 @@ def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
 
 
 def asks_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:
-    """Whether the broker goes on to ask Jackson about a text of type JSON that Avro does not parse."""
+    """Return True if the broker reads a text of type JSON with Jackson after Avro fails to parse it."""
     try:
         formats.parse(replace(sent, type=SchemaType.PROTOBUF), line, validate_defaults=False)
-    except InvalidSchemaError as invalid:  # Avro's own reason, without the one that is ours: LEGACY_JSON_SCHEMA
+    except InvalidSchemaError as invalid:  # Avro's own reason, without the operator's own LEGACY_JSON_SCHEMA
         return line is not PulsarLine.V4_2 and _is_foreseen(invalid, line)
     return False
 
 
 def _is_foreseen(invalid: InvalidSchemaError, line: PulsarLine) -> bool:
-    """Whether Avro's exception for a text that it does not parse is the SchemaParseException that brokers expect.
+    """Return True if Avro throws the SchemaParseException that brokers expect for a text that it does not parse.
 
-    Avro 1.12 throws others for names that nothing defines (AvroTypeException; NullPointerException at the top).
+    Avro 1.12 throws others for undefined names (AvroTypeException; NullPointerException at the top).
     """
     escapes = invalid.escapes or invalid.rule in _UNFORESEEN
     return not escapes and (line is PulsarLine.V4_0 or invalid.rule not in _UNDEFINED)
@@ -161,7 +167,7 @@ def _is_foreseen(invalid: InvalidSchemaError, line: PulsarLine) -> bool:
 def of_unreadable(
     kind: SchemaType, invalid: InvalidSchemaError, line: PulsarLine, *, is_latest_only: bool
 ) -> BrokerError:
-    """The error for a text, of whichever side, that a checker cannot read."""
+    """Return the error for a text of either side that a checker cannot read."""
     throws = kind is SchemaType.PROTOBUF_NATIVE or invalid.rule in _NEVER_ANSWERED or not _is_foreseen(invalid, line)
     escapes = throws and (is_latest_only or invalid.rule == _ENDLESS)
     return BrokerError.UNKNOWN_ERROR if escapes else BrokerError.INCOMPATIBLE_SCHEMA
@@ -170,9 +176,9 @@ def of_unreadable(
 def of_readings(
     before: tuple[Reading, bytes], after: tuple[Reading, bytes], line: PulsarLine
 ) -> tuple[BrokerError, str] | None:
-    """The error, and how its text begins, for two texts of type JSON, not both Avro schemas; None where they pass.
+    """Return the error and the beginning of its message for two texts of type JSON that are not both Avro schemas.
 
-    Line 4.2 knows no JSON Schemas (PIP-464), unless it is told otherwise.
+    Returns None if the broker accepts them. Line 4.2 has no JSON Schemas (PIP-464), unless they are configured.
     """
     if line is PulsarLine.V4_2:
         missed = "expected Avro schema" if before[0] is Reading.AVRO else "existing schema is not in valid Avro"

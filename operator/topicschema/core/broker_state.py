@@ -30,7 +30,7 @@ class BrokerState:
     is_serving: bool = False
 
     def after(self, read: "BrokerState") -> "BrokerState":
-        """Return the state with the versions of a later read; an imported history gets the topic's own strategy."""
+        """Return the state with the versions of a later read. An imported history gets the topic's own strategy."""
         found = read.alignment
         if self.overrides is not None and isinstance(found, HistoryBehind):
             found = replace(found, history=with_own_strategy(found.history, self.overrides))

@@ -1,8 +1,8 @@
-"""Checkers that are plugged in, per schema type: what they are given and give, and what becomes of one that fails.
+"""Plugged-in checkers of schema types: their interface, and the result if one fails.
 
-They stand for the classes that a broker names in `schemaRegistryCompatibilityCheckers`. A checker takes the place of
-the built-in one for its type; everything around it stays: dedupe, the change of types, ALWAYS_COMPATIBLE and
-ALWAYS_INCOMPATIBLE, and the risks. How checkers are found is not told here (docs/checkers.md).
+They stand for the classes that a broker names in `schemaRegistryCompatibilityCheckers`. A checker replaces the built-in
+one of its type. Dedupe, the change of types, ALWAYS_COMPATIBLE, ALWAYS_INCOMPATIBLE and the risks stay the same.
+`docs/checkers.md` describes how checkers are loaded.
 """
 
 import re
@@ -24,11 +24,11 @@ _RULE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reason of a checker's why a schema may not follow.
+    """One reason of a checker for which a schema is incompatible.
 
-    `rule` is an id of the checker's own in capital letters (`NAME_TOO_LONG`), `path` a JSON path from `$` into the
-    candidate's text. `direction` is None where it is neither or both. `earlier` is the index of the version that the
-    candidate does not go with, in the sequence that the checker was given; None where it is none of them.
+    `rule` is the checker's own id in capital letters (`NAME_TOO_LONG`), `path` a JSON path from `$` into the
+    candidate's text. `direction` is None for neither direction or both. `earlier` is the index of the incompatible
+    version in the checker's sequence, or None.
     """
 
     rule: str
@@ -39,40 +39,46 @@ class Finding:
 
 
 class Checker(Protocol):
-    """What is plugged in: an object, or a class that is called without arguments to make one."""
+    """A checker that is plugged in: an object, or a class that is called without arguments to make one."""
 
     def incompatibilities(
         self, candidate: SchemaInfo, earlier: Sequence[SchemaInfo], strategy: Strategy
     ) -> Iterable[Finding]:
-        """Every reason why `candidate` may not follow `earlier`, in the order in which they are to be told.
+        """Return every reason why `candidate` is incompatible with `earlier`, in the order in which they are reported.
 
-        All schemas are of the checker's type. `earlier` is what the strategy looks at, oldest first and never empty:
-        the latest version, or all since the last deletion. `strategy` is one that has directions. It is called from
-        several threads, and must answer the same whenever it is asked the same.
+        All schemas are of the checker's type. `earlier` is what the strategy compares, oldest first and never empty:
+        the latest version, or all since the last deletion. `strategy` is one with directions. Several threads call this
+        method, and it must be deterministic.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class CustomChecker:
-    """A checker with the name that messages have for it."""
+    """A checker and its name in messages."""
 
     name: str
     checker: Checker
 
     def ask(self, candidate: SchemaInfo, earlier: Sequence[SchemaInfo], strategy: Strategy) -> list[Finding]:
-        """The checker's findings; whatever it does instead of answering is one finding more, CHECKER_FAILED."""
+        """Return the checker's findings.
+
+        If the checker raises or returns anything else, the last finding is CHECKER_FAILED.
+        """
         found: list[Finding] = []
         try:
             for each in islice(self.checker.incompatibilities(candidate, tuple(earlier), strategy), _MOST):
-                found.append(self._sound(each, len(earlier)))  # noqa: PERF401  # what precedes a failure is told, too
+                found.append(self._sound(each, len(earlier)))  # noqa: PERF401  # findings before a failure count
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001  # not our code: whatever it raises, SystemExit too, means no
+        except BaseException as error:  # noqa: BLE001  # not our code: any exception, SystemExit too, means no
             found.append(self._failed(candidate.type, f"raised {_told(error)}"))
         return found
 
     def _sound(self, finding: Any, versions: int) -> Finding:
-        """The finding in words that say whose it is; TypeError or ValueError where it is none."""
+        """Return the finding with the checker's name in its message.
+
+        Raises TypeError or ValueError if it is not a finding.
+        """
         if not isinstance(finding, Finding):
             raise TypeError(f"a Finding is wanted, not {type(finding).__name__}")
         texts = finding.rule, finding.message, finding.path
@@ -93,9 +99,9 @@ class CustomChecker:
 
 
 Checkers = Mapping[SchemaType, CustomChecker]
-"""By the type whose built-in checker each replaces."""
+"""Each checker by the type whose built-in checker it replaces."""
 BUILT_IN: Final[Checkers] = MappingProxyType({})
-"""Nothing is plugged in."""
+"""No plugged-in checkers."""
 
 
 def _told(error: BaseException) -> str:

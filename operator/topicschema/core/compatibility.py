@@ -1,8 +1,8 @@
-"""When one schema may follow others: the check, without policy. What a policy makes of it is `verdict`'s matter.
+"""The compatibility check of a schema with earlier versions. `verdict` applies the policy to the result.
 
-The order of questions is the broker's (SchemaRegistryServiceImpl.checkCompatible, line 4.0): the short circuit of
-ALWAYS_COMPATIBLE, the type, the equal bytes of the latest-only path, then the type's own checker. Beside it stands what
-the broker does not ask and consumers suffer from: the risks.
+The order of checks is the broker's (SchemaRegistryServiceImpl.checkCompatible, line 4.0): the short circuit of
+ALWAYS_COMPATIBLE, the type, the equal bytes of the latest-only path, then the type's own checker. The risks are in
+addition: the broker does not check them, but they hurt consumers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +27,11 @@ _Question = Callable[[Schema, Schema, Steps], tuple[Mismatch, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Incompatibility:
-    """One reason why a schema is refused, or why it will hurt consumers.
+    """One reason for which a schema is refused, or will hurt consumers.
 
-    `rule` is a stable UPPER_SNAKE id (docs/rules.md), `path` the place in the candidate's text (a JSON path from `$`).
-    `direction` is None where both directions break alike, it and `schema_version` where no earlier version is involved.
-    `earlier_path` is the place in that version's text, empty where there is none.
+    `rule` is a stable UPPER_SNAKE id (docs/rules.md), `path` a JSON path from `$` into the candidate's text.
+    `direction` is None if both directions break alike. It and `schema_version` are None if no earlier version is
+    involved. `earlier_path` is the path in that version's text, or empty.
     """
 
     rule: str
@@ -44,7 +44,7 @@ class Incompatibility:
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """An earlier version that the candidate is compared with; `name` is how messages call it, for instance `version 3`.
+    """An earlier version to compare the candidate with. `name` is its name in messages, for instance `version 3`.
 
     `schema` may be None for a version whose type alone decides (see `is_payload_needed`).
     """
@@ -55,7 +55,7 @@ class Predecessor:
 
     @property
     def name(self) -> str:
-        """How messages call this version."""
+        """The version's name in messages."""
         if self.schema_version is None:
             return "the accepted edit that is not registered yet"
         return f"version {self.schema_version}"
@@ -64,7 +64,7 @@ class Predecessor:
 def is_payload_needed(
     strategy: Strategy, candidate: SchemaType, predecessor: SchemaType, checkers: Checkers = BUILT_IN
 ) -> bool:
-    """Whether the text of a predecessor of that type matters to the answer, or its type alone decides."""
+    """Return True if the check depends on the text of a predecessor of that type, False if its type alone decides."""
     decided = strategy in (Strategy.ALWAYS_COMPATIBLE, Strategy.ALWAYS_INCOMPATIBLE)
     return not decided and candidate == predecessor and (formats.has_checker(candidate) or candidate in checkers)
 
@@ -72,7 +72,7 @@ def is_payload_needed(
 def is_payload_wanted(
     strategy: Strategy, candidate: SchemaType, predecessor: SchemaType, checkers: Checkers = BUILT_IN
 ) -> bool:
-    """Whether it matters to the answer or to the risks."""
+    """Return True if the check or the risks depend on the text."""
     if is_payload_needed(strategy, candidate, predecessor, checkers):
         return True
     if candidate != predecessor or not formats.has_risks(candidate):
@@ -83,7 +83,7 @@ def is_payload_wanted(
 
 
 def uses_custom_checker(candidate: Schema, checkers: Checkers) -> bool:
-    """Whether `check` may ask one of `checkers` about the candidate, or about a part of it."""
+    """Return True if `check` may call one of `checkers` with the candidate or with a part of it."""
     return any(True for _ in _plugged(candidate, checkers))
 
 
@@ -94,13 +94,16 @@ def check(
     checkers: Checkers = BUILT_IN,
     steps: Steps | None = None,
 ) -> tuple[Incompatibility, ...]:
-    """Every reason why `candidate` may not follow, in order, as far as `Listing` lists them; empty when it may.
+    """Return every reason why `candidate` is incompatible, in order and within the limit of `Listing`.
 
-    `considered` holds what the strategy looks at, oldest first: all versions since the last deletion for a transitive
-    strategy, the latest otherwise; none on an empty history. Versions are compared newest first, as the broker does.
-    `strategy` is never UNDEFINED in a broker's own resolution; here it answers as Pulsar's checkers do. `checkers` are
-    asked once, of all versions, where the built-in ones would be; what they find stands last. COMPARISON_TOO_COMPLEX
-    is the last if the built-in ones need more than the `steps` left; no checker is asked then.
+    The result is empty if it is compatible. `considered` is what the strategy compares, oldest first: all versions
+    since the last deletion for a transitive strategy, the latest otherwise, none for an empty history. Versions are
+    compared newest first, as in the broker. The broker never resolves `strategy` to UNDEFINED; for it, the result is
+    that of Pulsar's checkers.
+
+    Each of `checkers` is called once with all versions, in place of the built-in one; its findings are last. If the
+    built-in checkers need more than the remaining `steps`, the last finding is COMPARISON_TOO_COMPLEX and no checker is
+    called.
     """
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         return ()
@@ -118,7 +121,7 @@ def check(
 def check_plugged(
     candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, checkers: Checkers
 ) -> Iterator[Incompatibility]:
-    """Yield what the checkers that are plugged in find, each of all versions together."""
+    """Yield the findings of the plugged-in checkers, each of all versions together."""
     for asked in _plugged(candidate, checkers):
         yield from _of_plugged(asked, candidate, considered, strategy)
 
@@ -126,11 +129,11 @@ def check_plugged(
 def risks(
     candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, steps: Steps | None = None
 ) -> tuple[Incompatibility, ...]:
-    """What the broker lets pass, and consumers then lose or misread: nothing that `check` tells, in its order.
+    """Return what the broker accepts and consumers then lose or misread, without the findings of `check`, in its order.
 
-    First stands what the candidate does by itself, on an empty history too. `considered` is what `check` is given;
-    nothing is told of a predecessor without its schema but a change of type. COMPARISON_TOO_COMPLEX is the last if that
-    needs more than the `steps` left.
+    The candidate's own risks are first, on an empty history too. `considered` is that of `check`; for a predecessor
+    without its schema, only a change of type is reported. If this needs more than the remaining `steps`, the last
+    finding is COMPARISON_TOO_COMPLEX.
     """
     steps = steps or Steps()
     found = Listing(self_risks(candidate))
@@ -143,7 +146,7 @@ def risks(
 
 
 def self_risks(candidate: Schema) -> Iterator[Incompatibility]:
-    """Yield what consumers suffer from the candidate by itself."""
+    """Yield the risks of the candidate by itself."""
     for risk in formats.self_risks(candidate):
         yield Incompatibility(risk.rule, risk.reader_path, risk.message)
 
@@ -151,10 +154,10 @@ def self_risks(candidate: Schema) -> Iterator[Incompatibility]:
 def risks_of_equal(
     candidate: Schema, predecessor: Predecessor, steps: Steps | None = None
 ) -> tuple[Incompatibility, ...]:
-    """What is wrong with taking `candidate` for an earlier version that the broker takes it for.
+    """Return the risks if the broker takes `candidate` for an earlier version.
 
-    That is what differs in properties by which clients read: types and encoding of a pair, the charset of a text. What
-    the versions in between make of it is not asked: going back to an earlier version is always allowed.
+    They are the differences in properties by which clients read: types and encoding of a pair, the charset of a text.
+    The versions in between are not compared: going back to an earlier version is always allowed.
     """
     if predecessor.schema is None or not formats.properties_matter(candidate.info.type):
         return ()
@@ -169,7 +172,10 @@ def risks_of_equal(
 def risks_against(
     candidate: Schema, predecessor: Predecessor, strategy: Strategy, steps: Steps
 ) -> Iterator[Incompatibility]:
-    """Yield the risks of `candidate` after that version; TooComplexError if they need more than the `steps` left."""
+    """Yield the risks of `candidate` after that version.
+
+    Raises TooComplexError if they need more than the remaining `steps`.
+    """
     kind, earlier = candidate.info.type, predecessor.schema
     if kind != predecessor.type:
         if strategy is Strategy.ALWAYS_COMPATIBLE:
@@ -186,14 +192,17 @@ def risks_against(
 
 
 def _all_that_hurts(reader: Schema, writer: Schema, steps: Steps) -> tuple[Mismatch, ...]:
-    """Where the broker asks nothing: what its check would find, too."""
+    """Return the risks, and the findings of the check that the broker skips here."""
     return (*formats.unreadable(reader, writer, steps), *formats.risks(reader, writer, steps))
 
 
 def against(
     candidate: Schema, predecessor: Predecessor, strategy: Strategy, checkers: Checkers, steps: Steps
 ) -> Iterator[Incompatibility]:
-    """Yield what the built-in checkers find of `candidate` after that version; TooComplexError as above."""
+    """Yield the findings of the built-in checkers for `candidate` after that version.
+
+    Raises TooComplexError as above.
+    """
     kind = candidate.info.type
     if kind != predecessor.type:
         yield _type_changed(kind, predecessor)
@@ -204,14 +213,14 @@ def against(
     elif kind not in checkers and formats.has_checker(kind) and predecessor.schema is not None:
         if _is_settled(candidate, predecessor.schema, strategy):
             return
-        # Under UNDEFINED only pairs come here whose parts have no checkers: all that can differ is the parts' types.
+        # Under UNDEFINED, only pairs whose parts have no checkers come here: only the parts' types can differ.
         found = _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER, steps)
         replaced = [asked.path for asked in _plugged(candidate, checkers)]
         yield from (each for each in found if each.rule == _PART_TYPE or not _is_below(each.path, replaced))
 
 
 def _is_settled(candidate: Schema, earlier: Schema, strategy: Strategy) -> bool:
-    """The registry compares hashes first, but only where it looks at the latest version alone."""
+    """Return True if the bytes are equal. The registry compares hashes first, but only with the latest version."""
     return not strategy.is_transitive and earlier.info.schema == candidate.info.schema
 
 
@@ -221,7 +230,7 @@ def _is_below(path: str, places: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A plugged checker, and which part of the candidate it is asked of: all of it, or a pair's key or value."""
+    """A plugged-in checker and the part of the candidate that it checks: all of it, or a pair's key or value."""
 
     plugged: CustomChecker
     path: str
@@ -244,7 +253,7 @@ def _of_plugged(
     asked: _Comparison, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
 ) -> Iterator[Incompatibility]:
     if not strategy.directions or any(each.type != candidate.info.type for each in considered):
-        return  # a change of type is told, and the broker goes no further
+        return  # a change of type is reported, and the broker goes no further
     read = [(each, each.schema) for each in considered if each.schema is not None]
     if not read or _is_settled(candidate, read[-1][1], strategy):
         return
@@ -261,7 +270,7 @@ def _type_changed(kind: SchemaType, predecessor: Predecessor) -> Incompatibility
 
 
 def too_complex(predecessor: Predecessor, why: str = f"takes more than {MOST_STEPS:,} steps") -> Incompatibility:
-    """Return the finding that comparing was given up at that version."""
+    """Return the finding that the comparison was given up at that version."""
     message = (
         f"comparing {why} and was given up at {predecessor.name}; make unions smaller, and break circles of records"
     )
@@ -269,7 +278,7 @@ def too_complex(predecessor: Predecessor, why: str = f"takes more than {MOST_STE
 
 
 def listed(found: Listing[Incompatibility]) -> tuple[Incompatibility, ...]:
-    """Return the findings, and last the number of others."""
+    """Return the findings and, last, the number of the others."""
     if not found.left_out:
         return tuple(found.listed)
     return (*found.listed, Incompatibility(MORE, "$", f"{found.left_out:,} more are not listed"))
@@ -279,7 +288,7 @@ def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibili
     return Incompatibility(rule, "$", message, None, predecessor.schema_version)
 
 
-def _in_directions(  # noqa: PLR0913, PLR0917 - who is asked what, and how much it may cost
+def _in_directions(  # noqa: PLR0913, PLR0917 - the schemas, the check, and its limit
     candidate: Schema,
     predecessor: Predecessor,
     earlier: Schema,

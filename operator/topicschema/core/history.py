@@ -1,7 +1,7 @@
-"""The record of a topic: which versions it had, in order, and who may add to it. Values only; `storage` keeps them.
+"""The history of a topic: its versions in order, and its owner. Only values; `storage` stores them.
 
-Numbering is Pulsar's: the first version of an incarnation is 0, every entry (a tombstone too) takes the next number.
-What the broker looks at is what came after the newest tombstone.
+The numbers are Pulsar's: the first version of an incarnation is 0, and every entry, also a tombstone, takes the next
+number. The broker compares only with the versions after the newest tombstone.
 """
 
 import base64
@@ -15,14 +15,14 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 
 MAX_VERSIONS = 10_000
-"""The most entries of a history, tombstones too: so many of the longest lines fit into one object of etcd."""
+"""The maximum number of entries of a history, tombstones too. One etcd object has space for them."""
 WARNED_FROM = 9_000
 """The number of entries from which on the webhook warns that the history fills up."""
 _MARK_LENGTH = 9
 
 
 class Origin(StrEnum):
-    """Where a version came from."""
+    """The origin of a version."""
 
     SPEC = "Spec"
     BROKER = "Broker"
@@ -30,14 +30,14 @@ class Origin(StrEnum):
 
 
 class Counter(StrEnum):
-    """Who gave the versions of an incarnation their numbers."""
+    """The component that numbered the versions of an incarnation."""
 
     OPERATOR = "Operator"
     BROKER = "Broker"
 
 
 class Flaw(StrEnum):
-    """What keeps a broker from reading a version that it holds; it may have taken it as the first, or by force."""
+    """The reason why a broker cannot read a version that it stores, for instance a first or a forced one."""
 
     NONE = ""
     UNPARSABLE = "UNPARSABLE"
@@ -46,7 +46,7 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The resource that holds a claim. The uid tells a resource from a later one of the same name."""
+    """The resource that owns a claim. The uid distinguishes it from a later one of the same name."""
 
     namespace: str
     name: str
@@ -55,11 +55,11 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class VersionEntry:
-    """One version on record; `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s.
+    """One version of the history. `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s.
 
-    `source_mark` is that of the sources that it was last compiled from, empty where there are none. `line` is the one
-    whose parser took it, or found the `flaw`; only of Avro's texts is it kept, as only they are read otherwise by
-    another line. The fingerprint of what does not parse is that of its bytes.
+    `source_mark` is that of the sources that it was last compiled from, or empty. `line` is the one whose parser
+    accepted it or reported the `flaw`. It is stored only for Avro's texts, because only these may parse differently on
+    another line. The fingerprint of a text that does not parse is that of its bytes.
     """
 
     schema_version: int
@@ -75,7 +75,7 @@ class VersionEntry:
 
     @property
     def sign(self) -> tuple[int, str]:
-        """Its number and its content: by these it is the same version, whatever it was read as, and wherever."""
+        """The number and the content hash: entries with the same sign are the same version."""
         return (self.schema_version, self.content_hash)
 
 
@@ -84,7 +84,7 @@ class TopicSettingsRecord:
     """The record of a topic's own settings at the broker, from before the first write.
 
     `found` are their values before the operator first wrote them, None if not set. `written` are the values that it
-    last wrote, None if it never did, or restored what was found.
+    last wrote. They are None if it never wrote any, or restored the values of `found`.
     """
 
     found: TopicSettings
@@ -92,7 +92,7 @@ class TopicSettingsRecord:
 
     @property
     def stays_written(self) -> TopicSettings:
-        """What was written and is not what was found: None for each setting of which no trace is left."""
+        """The written values that differ from `found`. A setting that is as before is None."""
         strategy, enforces = self.written.strategy, self.written.enforces_validation
         return TopicSettings(
             strategy=None if strategy is (self.found.strategy or Strategy.UNDEFINED) else strategy,
@@ -104,9 +104,9 @@ class TopicSettingsRecord:
 class History:
     """All versions of one topic in the current incarnation, oldest first, and the claim.
 
-    `counted_by` is who gave them their numbers; where it is the broker, `uncounted` of the newest were registered here
-    since then, while there was none. `topic_settings` is None until a setting of the topic is to be written, or one
-    that others gave it was found there.
+    `counted_by` is the component that numbered them. If it is the broker, `uncounted` is the number of the newest that
+    were registered since then without a broker. `topic_settings` is None until a setting of the topic is to be written,
+    or the broker has one that another client set.
     """
 
     key: TopicKey
@@ -119,13 +119,13 @@ class History:
 
     @property
     def latest(self) -> VersionEntry | None:
-        """The newest version that counts: None when there is none, or the newest entry is a tombstone."""
+        """The newest version that counts, or None if there is none or the newest entry is a tombstone."""
         trimmed = self.trimmed
         return trimmed[-1] if trimmed else None
 
     @property
     def counted(self) -> tuple[VersionEntry, ...]:
-        """The entries that a broker counted: what it must still have."""
+        """The entries that a broker numbered and must still have."""
         if self.counted_by is Counter.OPERATOR:
             return ()
         return self.entries[: len(self.entries) - self.uncounted]
@@ -137,12 +137,12 @@ class History:
 
     @property
     def room(self) -> int:
-        """The number of entries that the history still takes; negative if it has more than it takes."""
+        """The number of entries that can still be added. It is negative if the history has too many."""
         return MAX_VERSIONS - len(self.entries)
 
     @property
     def trimmed(self) -> Sequence[VersionEntry]:
-        """The versions after the newest tombstone: all that compatibility and dedupe look at."""
+        """The versions after the newest tombstone: those that compatibility and dedupe compare."""
         for index in range(len(self.entries) - 1, -1, -1):
             if self.entries[index].is_tombstone:
                 return self.entries[index + 1 :]
@@ -150,27 +150,29 @@ class History:
 
     @property
     def version_count(self) -> int:
-        """How many versions there are, those before a tombstone too."""
+        """The number of versions, including those before a tombstone."""
         return sum(not each.is_tombstone for each in self.entries)
 
     def lacks(self, incarnation: int | None, count: int) -> bool:
-        """Whether so many versions were seen that are not on record (any more): it is gone, or an older one is back.
+        """Return True if `count` versions existed and some are missing now.
 
-        `incarnation` is the one they were seen in, None where that is not told.
+        The history is gone or an older one is back.
+
+        `incarnation` is the one in which they were read, or None if unknown.
         """
         if not self.entries or incarnation is None:
             return count > self.version_count
         return (incarnation, count) > (self.incarnation, self.version_count)
 
     def equal_to(self, fingerprint: str) -> VersionEntry | None:
-        """The oldest counting version with that fingerprint: the one the broker would answer with."""
+        """Return the oldest counting version with that fingerprint: the one that the broker would return."""
         return next((entry for entry in self.trimmed if entry.fingerprint == fingerprint), None)
 
     def unverified_for(self, line: PulsarLine, equal: VersionEntry | None) -> tuple[VersionEntry, ...]:
-        """The counting versions, up to `equal`, that a broker of `line` parses to dedupe, and another line's took.
+        """Return the counting versions up to `equal` that only another line's parser accepted.
 
-        It parses all that it holds of Avro's texts, whatever the strategy, and answers with an error where it cannot
-        (SchemaRegistryServiceImpl.findSchemaVersion).
+        To dedupe, a broker of `line` parses all of Avro's texts that it stores, whatever the strategy. It returns an
+        error if one does not parse (SchemaRegistryServiceImpl.findSchemaVersion).
         """
         last = self.next_version if equal is None else equal.schema_version
         return tuple(
@@ -180,7 +182,7 @@ class History:
         )
 
     def flawed_by_another(self, line: PulsarLine) -> tuple[VersionEntry, ...]:
-        """The counting versions with a flaw that another line's parser found: that of `line` may take them."""
+        """Return the counting versions with a flaw from another line's parser: that of `line` may accept them."""
         return tuple(
             each
             for each in self.trimmed
@@ -188,18 +190,18 @@ class History:
         )
 
     def names(self, entry: VersionEntry) -> bool:
-        """Whether the version is on record, whatever it was read as."""
+        """Return True if the version is in the history, however it was parsed."""
         return any(each.sign == entry.sign for each in self.entries)
 
     def compiled_from(self, source_hash: str) -> VersionEntry | None:
-        """The oldest counting version that was compiled from these sources, by whichever compiler."""
+        """Return the oldest counting version that was compiled from these sources, by any compiler."""
         mark = source_mark(source_hash)
         return next((entry for entry in self.trimmed if entry.source_mark == mark), None)
 
     def with_version(
         self, schema: Schema, origin: Origin, registered_at: str, source_hash: str | None = None
     ) -> "History":
-        """The history with `schema` as its next version, and the hash of the sources that it was compiled from."""
+        """Return the history with `schema` as its next version, compiled from sources of that hash."""
         entry = VersionEntry(
             schema_version=self.next_version,
             type=schema.info.type,
@@ -213,23 +215,23 @@ class History:
         return replace(self, entries=(*self.entries, entry), uncounted=uncounted)
 
     def parsed_by(self, line: PulsarLine) -> "History":
-        """The history whose newest version that line's parser took."""
+        """Return the history with `line` as the line whose parser accepted the newest version."""
         newest = self.entries[-1]
         if newest.type not in AVRO_TEXTS:
             return self
         return replace(self, entries=(*self.entries[:-1], replace(newest, line=line)))
 
     def claimed_by(self, owner: Owner | None) -> "History":
-        """The history with its claim given to `owner`, or to nobody."""
+        """Return the history claimed by `owner`, or without a claim."""
         return replace(self, claim=owner)
 
     def with_read(self, read: Sequence[VersionEntry]) -> "History":
-        """The history with these entries in place of those of their numbers."""
+        """Return the history with these entries in place of those with the same numbers."""
         anew = {each.schema_version: each for each in read}
         return replace(self, entries=tuple(anew.get(each.schema_version, each) for each in self.entries))
 
     def with_source(self, schema_version: int, source_hash: str) -> "History":
-        """The history in which the version of that number was compiled from these sources."""
+        """Return the history with these sources as those of the version of that number."""
         mark = source_mark(source_hash)
         entries = (
             replace(each, source_mark=mark) if each.schema_version == schema_version else each for each in self.entries
@@ -238,5 +240,8 @@ class History:
 
 
 def source_mark(source_hash: str) -> str:
-    """So much of `sha256:...` over sources as a history has room for: 54 bits, in base64url (docs/decisions/0007)."""
+    """Return the part of `sha256:...` over sources that a history stores: 54 bits in base64url.
+
+    See docs/decisions/0007.
+    """
     return base64.urlsafe_b64encode(bytes.fromhex(source_hash.removeprefix("sha256:")))[:_MARK_LENGTH].decode()

@@ -1,7 +1,7 @@
-"""A version that a broker gave, as an entry of the record: what it equals, where it is from, what is wrong with it.
+"""Conversion of a broker's version to an entry of the history: its fingerprint, origin and flaw.
 
-A broker may hold what no upload would get past us: texts that do not parse, defaults that do not fit. Such a version is
-put on record as what it is. What a broker answers because of it is `verdict`'s and `judging.judge`'s matter.
+A broker may store what the operator would refuse to upload: texts that do not parse, defaults that do not fit. Such a
+version gets an entry with its flaw. `verdict` and `judging.judge` decide what a broker returns because of it.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, fingerp
 def entry_of(
     version: RemoteVersion, line: PulsarLine, candidate: SchemaInfo | None = None, source_hash: str | None = None
 ) -> VersionEntry:
-    """The entry; its origin is Spec where it is the candidate, made from sources of that hash if it has any."""
+    """Return the entry. Its origin is Spec if it is the candidate, which may be compiled from sources of that hash."""
     info = version.info
     content_hash = info.content_hash
     is_ours = candidate is not None and candidate.content_hash == content_hash
@@ -35,7 +35,7 @@ def entry_of(
 
 
 def read_again(entry: VersionEntry, info: SchemaInfo, line: PulsarLine) -> VersionEntry:
-    """The entry of a version on record as that line's parser reads it; where it is from, and since when, stays."""
+    """Return the entry as that line's parser reads the version. Its origin and its time stay the same."""
     fingerprint, flaw = _read(info, line)
     return replace(entry, fingerprint=fingerprint, flaw=flaw, line=line)
 

@@ -1,8 +1,8 @@
-"""A topic's own settings at the broker: what to write next, in which order, and what to restore.
+"""A topic's own settings at the broker: the next write, its order, and what to restore.
 
-Pure. The history gets the original value before the first write, so that a crash in between loses nothing. What the
-operator wrote and no field names any more gets its original value back first, if the broker still has it. A topic that
-does not exist has no settings, and the operator creates no topics.
+Pure functions. The history gets the original value before the first write, so that a crash in between loses nothing. If
+the operator wrote a value and no field names it any more, its original is restored first, if the broker still has it. A
+topic that does not exist has no settings, and the operator creates no topics.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 
 _UNSET: Final = {"strategy": Strategy.UNDEFINED, "enforces_validation": False}
-"""The settings, and what is written to have one as if it were not set."""
+"""The settings, each with the value to write to unset it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class Overrides:
 
     @property
     def unmanaged_strategy(self) -> Strategy | None:
-        """The topic's own strategy at the broker, which no field names."""
+        """The topic's own strategy at the broker, which no field sets."""
         return self.there.strategy if self.there is not None and self.wanted.strategy is None else None
 
 
 def restore(overrides: Overrides) -> Step | None:
-    """Return the next step to the original values, where the operator wrote a value that no field names any more.
+    """Return the next step to the original values of settings that the operator wrote and no field sets any more.
 
     The operator leaves alone what another client has set since.
     """
@@ -91,7 +91,8 @@ def restore(overrides: Overrides) -> Step | None:
 def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
     """Return the next step to the desired settings, or None.
 
-    The strategy comes before the schema that it is to let in. Enforcement comes after: no schema is judged by it.
+    The strategy is written before the schema that it is to admit. Enforcement is written after it, because no schema is
+    judged by it.
     """
     there, record = overrides.there, overrides.record
     if there is None:
@@ -109,7 +110,7 @@ def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
 
 
 def with_own_strategy(history: History, overrides: Overrides) -> History:
-    """Return the history with the topic's own strategy: from then on each reconcile reads it."""
+    """Return the history with the topic's own strategy. From then on each reconcile reads it."""
     there = overrides.there
     if history.topic_settings is not None or there is None or there.strategy is None:
         return history
@@ -123,7 +124,7 @@ def _named(settings: TopicSettings) -> dict[str, Any]:
 
 
 def _original(found: TopicSettings, name: str) -> Any:
-    """Return what to write for a setting to have its original value: enforcement cannot be unset."""
+    """Return the value to write to restore a setting. Enforcement cannot be unset."""
     value = getattr(found, name)
     return _UNSET[name] if value is None else value
 

@@ -1,7 +1,7 @@
-"""Comparing a candidate with the versions before it, a part of them at a time.
+"""Comparison of a candidate with the versions before it, one part of them at a time.
 
-Few versions are in memory together, whatever the length of the history; and the parts depend on nothing but the
-versions, so that whoever compares, in one process or in several, counts the same steps.
+Few versions are in memory together, however long the history is. The parts depend only on the versions, so that one
+process and several processes count the same steps.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,14 +17,14 @@ from topicschema.core.strategies import Strategy
 
 MOST_VERSIONS: Final = 100
 MOST_BYTES: Final = 1024 * 1024
-"""Of the texts of a part, but for its last."""
+"""Bytes of the texts of a part, without its last."""
 
 
 @dataclass(slots=True)
 class Found:
     """Findings: `refused` are reasons to refuse the candidate, `risks` only lead to warnings; `steps` is their cost.
 
-    `given_up` names the version at which the steps, or the memory, did not suffice; there may be more to find then.
+    `given_up` names the version at which the steps or the memory did not suffice. There may be more findings then.
     """
 
     refused: Listing[Incompatibility] = field(default_factory=Listing)
@@ -33,7 +33,7 @@ class Found:
     given_up: Incompatibility | None = None
 
     def __iadd__(self, other: "Found") -> Self:
-        """Add what was found later."""
+        """Add the later findings."""
         self.refused += other.refused
         self.risks += other.risks
         self.steps += other.steps
@@ -42,7 +42,7 @@ class Found:
 
 
 def is_full(versions: int, size: int) -> bool:
-    """Return True if a part of this many versions, and bytes of text, takes no more."""
+    """Return True if a part of this number of versions and bytes of text takes no more."""
     return versions == MOST_VERSIONS or size >= MOST_BYTES
 
 
@@ -62,9 +62,9 @@ def divided(newest_first: Iterable[Predecessor]) -> Iterator[list[Predecessor]]:
 def compare(
     candidate: Schema, newest_first: Sequence[Predecessor], strategy: Strategy, checkers: Checkers, most_steps: int
 ) -> Found:
-    """Compare with the versions of one part, within this many steps: `compatibility.check` and `risks`.
+    """Compare with the versions of one part, within this number of steps: `compatibility.check` and `risks`.
 
-    The checkers that are plugged in are not asked.
+    The plugged-in checkers are not called.
     """
     steps, found = Steps(most_steps), Found()
     try:

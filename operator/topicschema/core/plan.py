@@ -1,6 +1,7 @@
-"""What to do next about a TopicSchema: a pure function from what was observed to the next action; () when converged.
+"""The next action for a TopicSchema: a pure function of the observed state, which returns () if it is converged.
 
-One action at a time: what comes after it is decided anew, from the world that it made. `reconcile` carries it out.
+It returns one action at a time: each reconcile decides the next one from the new state. `reconcile` executes the
+action.
 """
 
 from dataclasses import dataclass
@@ -15,31 +16,31 @@ from topicschema.core.verdict import Outcome, Verdict
 
 @dataclass(frozen=True, slots=True)
 class AddFinalizer:
-    """Hold the resource's deletion until its record is removed."""
+    """Delay the resource's deletion until its history is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveFinalizer:
-    """Let the resource go, or no longer hold its later deletion."""
+    """Let the API server delete the resource, or no longer delay a later deletion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Write `owner` as the holder of the topic into the history, and the sources that its version is compiled from."""
+    """Write `owner` as the topic's owner into the history, and the sources that its version is compiled from."""
 
     owner: Owner
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Put the candidate on record as the next version, held by `owner`: one write of the history. Without a broker."""
+    """Add the candidate to the history as the next version, owned by `owner`, in one write. Without a broker."""
 
     owner: Owner
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Make the record `history`, which tells what the broker has; `arrived` is what is new in it."""
+    """Replace the history with `history`, which equals the broker's versions; `arrived` is what is new in it."""
 
     history: History
     arrived: tuple[VersionEntry, ...]
@@ -47,19 +48,19 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Have the broker add the candidate, and look at what it then has."""
+    """Upload the candidate to the broker, and read the broker's versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadRecorded:
-    """Have the broker add, in order, versions that were registered while there was no broker."""
+    """Upload, in order, versions that were registered without a broker."""
 
     missing: tuple[VersionEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SoftDelete:
-    """Have the broker serve no version of the topic any more."""
+    """Delete the topic's schema at the broker, so that it serves no version of the topic any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,9 @@ DeletionAction = RemoveFinalizer | WriteSettings | SoftDelete | DeleteRecord
 class Validation:
     """The state of the validation of retained messages.
 
-    `holds_back`: the candidate may not become a version, because the messages have not passed. `needs_job`: a Job is
-    to be created for it. `has_obsolete_jobs`: there are Jobs of other requests.
+    `holds_back` is True if the candidate may not become a version, because its validation has not succeeded.
+    `needs_job` is True if a Job is to be created for it. `has_obsolete_jobs` is True if there are Jobs of other
+    requests.
     """
 
     holds_back: bool = False
@@ -108,12 +110,11 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The state of a topic as one reconcile gathered it.
+    """The state of a topic as one reconcile observed it.
 
-    `owner` is the resource itself. `verdict` is None if nothing was judged, because the history lacks what the
-    broker has. `is_source_on_record` is False if the history does not have yet that these sources are
-    compiled to the version that the verdict found. `fingerprint` is the candidate's. `broker` is None if there is none,
-    `validation` if no messages are validated.
+    `owner` is the resource itself. `verdict` is None if nothing was judged, because the history lacks versions of the
+    broker. `is_source_on_record` is False if the history does not map these sources to the verdict's version yet.
+    `fingerprint` is the candidate's. `broker` is None if there is none, `validation` if no messages are validated.
     """
 
     owner: Owner
@@ -130,7 +131,7 @@ class Observed:
 def plan(observed: Observed) -> tuple[Action, ...]:
     """Return the next action, or () if there is nothing to do.
 
-    A topic that another resource holds never comes here: whether the holder still exists is checked before judging.
+    A topic that another resource owns is never planned: the caller checks before judging if that owner still exists.
     """
     if observed.broker is not None and not isinstance(observed.broker.alignment, InSync):
         return _align(observed, observed.broker)
@@ -138,7 +139,10 @@ def plan(observed: Observed) -> tuple[Action, ...]:
 
 
 def plan_deletion(history: History | None, broker: BrokerState | None) -> DeletionAction:
-    """Return the next action of a deletion; `history` is what the resource takes along, None if nothing (any more)."""
+    """Return the next action of a deletion.
+
+    `history` is what the resource deletes with it, None if nothing (any more).
+    """
     if history is None:
         return RemoveFinalizer()
     step = None if broker is None or broker.overrides is None else overrides.restore(broker.overrides)
@@ -157,7 +161,10 @@ def _validate(observed: Observed) -> tuple[Action, ...]:
 
 
 def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
-    """The broker counts, the record copies: before anything else both tell the same."""
+    """Return the action that aligns history and broker, which precedes all others.
+
+    The broker counts, the history copies.
+    """
     match broker.alignment:
         case HistoryBehind(history) if history.room < 0:
             return _hold_deletion(observed, may_claim=False)
@@ -174,7 +181,7 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
 
 
 def _with_candidate(observed: Observed, history: History) -> History:
-    """Return the history to be; if the candidate is in it, the resource claims it."""
+    """Return the new history. If the candidate is in it, the resource claims it."""
     is_held = observed.deletes_record and not observed.has_finalizer
     if is_held or history.equal_to(observed.fingerprint) is None:
         return history
@@ -191,18 +198,18 @@ def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
 
 
 def _hold_deletion(observed: Observed, *, may_claim: bool) -> tuple[Action, ...]:
-    """Hold the resource's deletion while its record, or one that it may claim, goes with it; else no more."""
+    """Delay the resource's deletion while its own or a claimable history is deleted with it. Otherwise end it."""
     if observed.has_finalizer and not observed.deletes_record:
         return (RemoveFinalizer(),)
     is_ours = observed.history.claim == observed.owner
     if observed.deletes_record and not observed.has_finalizer and (is_ours or may_claim):
-        # Before the first write: a record without it would outlive a resource that promised to take it along.
+        # Before the first write: without it, a record would outlive a resource that must delete it.
         return (AddFinalizer(),)
     return ()
 
 
 def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
-    """Return True if the history is full or the gate closed; neither holds back a version that is stored."""
+    """Return True if the history is full or validation blocks the version. Neither blocks a version that is stored."""
     if verdict.outcome is not Outcome.NEXT_VERSION:
         return False
     return observed.history.room <= 0 or (observed.validation is not None and observed.validation.holds_back)
@@ -217,7 +224,7 @@ def _advance_at_broker(observed: Observed, broker: BrokerState, verdict: Verdict
     is_next = verdict.outcome is Outcome.NEXT_VERSION
     if broker.refused is not None and is_next:
         return ()
-    # Before the upload, or without one: of two that want one topic, the record's compare-and-swap lets one be.
+    # Before the upload, or without one: if two resources claim one topic, the record's compare-and-swap selects one.
     claim = () if is_next and observed.history.claim == observed.owner else _claim(observed)
     if claim or not broker.may_write:
         return claim
@@ -228,15 +235,15 @@ def _advance_at_broker(observed: Observed, broker: BrokerState, verdict: Verdict
 
 
 def has_to_wait(history: History, settings: Overrides | None) -> bool:
-    """Whether the next version waits for its topic to exist: for settings of its own, by which the broker is to judge.
+    """Return True if the next version waits for its topic, because the broker judges it by the topic's own settings.
 
-    A first version it takes whatever the strategy, so that these need not be there yet.
+    A broker accepts a first version whatever the strategy, so that these need not exist yet.
     """
     return settings is not None and settings.waits_for_topic and bool(history.trimmed)
 
 
 def _restore(broker: BrokerState | None) -> tuple[Action, ...]:
-    """Return the step that restores what no field names any more: before all else, for the broker judges by it."""
+    """Return the step that restores what no field sets any more. It is first, because the broker judges by it."""
     if broker is None or broker.overrides is None or not broker.may_write:
         return ()
     step = overrides.restore(broker.overrides)

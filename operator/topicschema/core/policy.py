@@ -1,4 +1,4 @@
-"""What a topic's policy says: the strategy in force and where it comes from, and the platform team's constraints."""
+"""The policy of a topic: the effective strategy with its source, and the platform team's constraints."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from topicschema.core.strategies import Strategy
 
 
 class StrategySource(StrEnum):
-    """Which level set the strategy in force."""
+    """The level that sets the effective strategy."""
 
     TOPIC = "Topic"
     NAMESPACE = "Namespace"
@@ -20,7 +20,7 @@ class StrategySource(StrEnum):
 
 
 class Strictness(StrEnum):
-    """Broker: exactly the broker's verdict, risks are told. Strict: what is a risk is refused, too."""
+    """Broker: exactly the broker's verdict; risks are reported. Strict: risks are refused, too."""
 
     BROKER = "Broker"
     STRICT = "Strict"
@@ -38,9 +38,9 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class BrokerProfile:
-    """What the broker does where nothing is set; FULL is Pulsar's own default.
+    """The broker's defaults; FULL is Pulsar's own.
 
-    `checkers` stand for the classes that it has in the place of its own checkers.
+    `checkers` stand for the classes that replace its own checkers.
     """
 
     line: PulsarLine = PulsarLine.V4_0
@@ -50,9 +50,9 @@ class BrokerProfile:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a NamespaceSchemaPolicy says of judging.
+    """The part of a NamespaceSchemaPolicy that affects judging.
 
-    `left` is about one topic: its own strategy at the broker, where its resource names none (any more).
+    `left` is for one topic: its own strategy at the broker, if its resource sets none (any more).
     """
 
     strategy: Strategy | None = None
@@ -64,16 +64,16 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveStrategy:
-    """The strategy in force for one topic, never UNDEFINED, and the level that set it."""
+    """The effective strategy of one topic, never UNDEFINED, and the level that sets it."""
 
     value: Strategy
     source: StrategySource
 
 
 def effective_strategy(policy: Policy, topic_override: Strategy | None) -> EffectiveStrategy:
-    """The first of topic, namespace, broker that says something; absent and UNDEFINED mean "ask the next level".
+    """Return the strategy of the first of topic, namespace and broker that sets one. None and UNDEFINED set none.
 
-    A profile that says UNDEFINED is taken as FULL, as the broker's own getter does.
+    UNDEFINED in a profile means FULL, as in the broker's own getter.
     """
     own = policy.left if topic_override is None else topic_override
     for value, source in ((own, StrategySource.TOPIC), (policy.strategy, StrategySource.NAMESPACE)):
@@ -86,7 +86,7 @@ def effective_strategy(policy: Policy, topic_override: Strategy | None) -> Effec
 def violations(
     info: SchemaInfo, topic_override: Strategy | None, constraints: Constraints
 ) -> tuple[Incompatibility, ...]:
-    """Every constraint that the resource breaks; `path` is a field of the resource (`spec.type`), not of the schema."""
+    """Return every constraint that the resource violates. `path` is a field of the resource (`spec.type`)."""
     return tuple(_violations(info, topic_override, constraints))
 
 
@@ -117,7 +117,7 @@ def _listed(values: tuple[StrEnum, ...]) -> str:
 
 
 def may_claim(globs: str | None, pulsar_namespace: str) -> bool:
-    """Whether one of the comma-separated globs matches `tenant/namespace`; `*` never crosses the slash."""
+    """Return True if one of the comma-separated globs matches `tenant/namespace`. `*` never matches the slash."""
     for glob in (globs or "").split(","):
         pattern = "[^/]*".join(re.escape(part) for part in glob.strip().split("*"))
         if glob.strip() and re.fullmatch(pattern, pulsar_namespace):

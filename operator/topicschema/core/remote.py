@@ -1,7 +1,7 @@
-"""What a broker has, as values: versions of a schema, and the settings of a namespace, a topic and the broker itself.
+"""The state of a broker as values: versions of a schema, and the settings of a namespace, a topic and the broker.
 
-Nothing is asked here; `broker` reads and writes them. In what is written, None leaves a setting as it is, and the
-strategy UNDEFINED unsets it, which reads as None again.
+`broker` reads and writes them. In a write, None leaves a setting as it is. The strategy UNDEFINED unsets it, and a read
+then returns None.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Setting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RemoteVersion:
-    """One version of a topic's schema as the broker tells it; `registered_at` is RFC 3339 UTC with seconds."""
+    """One version of a topic's schema from the broker. `registered_at` is RFC 3339 UTC with seconds."""
 
     schema_version: int
     info: SchemaInfo
@@ -30,10 +30,10 @@ class RemoteVersion:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSettings:
-    """What a Pulsar namespace has; None where nothing is set there.
+    """The settings of a Pulsar namespace. None means not set.
 
-    `auto_update_strategy` is Pulsar's older name of a strategy (`Full`, `AutoUpdateDisabled`), which is read and never
-    written.
+    `auto_update_strategy` is Pulsar's older name of a strategy (`Full`, `AutoUpdateDisabled`). The operator reads it
+    and never writes it.
     """
 
     strategy: Strategy | None = None
@@ -44,7 +44,7 @@ class NamespaceSettings:
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What a topic has for itself; None where nothing is set there. Its enforcement cannot be unset, only set anew."""
+    """The topic's own settings. None means not set. Its enforcement cannot be unset, only changed."""
 
     strategy: Strategy | None = None
     enforces_validation: bool | None = None
@@ -52,7 +52,7 @@ class TopicSettings:
 
 @dataclass(frozen=True, slots=True)
 class BrokerSettings:
-    """What the broker does where nothing is set; None where it does not tell."""
+    """The broker's defaults. None means that the broker does not report it."""
 
     strategy: Strategy | None = None
     allows_auto_update: bool | None = None

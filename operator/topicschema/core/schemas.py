@@ -1,4 +1,4 @@
-"""SchemaInfo and SchemaType, by Pulsar's names, and what a parsed schema is to the rest of the product."""
+"""SchemaInfo and SchemaType, by Pulsar's names, and the interface of a parsed schema."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ _NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class PulsarLine(StrEnum):
-    """A release line of Pulsar whose verdicts are known."""
+    """A release line of Pulsar that the operator supports."""
 
     V4_0 = "4.0"
     V4_1 = "4.1"
@@ -20,7 +20,7 @@ class PulsarLine(StrEnum):
 
 
 class SchemaType(StrEnum):
-    """Pulsar's SchemaType names that a topic's history may hold."""
+    """Pulsar's SchemaType names that a topic's history may have."""
 
     NONE = "NONE"
     STRING = "STRING"
@@ -49,7 +49,7 @@ class SchemaType(StrEnum):
 
 
 EXTERNAL = "EXTERNAL"
-"""A type that brokers know from line 4.1 on, which asks of it only that it stays; refused here on every line."""
+"""A type that brokers have from line 4.1 on. It may not change there; the operator refuses it on every line."""
 
 PRIMITIVES = frozenset(
     {
@@ -76,12 +76,12 @@ TEXTLESS = PRIMITIVES | {SchemaType.NONE, SchemaType.BYTES, SchemaType.AUTO_CONS
 """Types that need no text."""
 
 AVRO_TEXTS = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF})
-"""Types whose texts the broker's dedupe parses with Avro, and compares by structure."""
+"""Types whose texts the broker's dedupe parses with Avro and compares by structure."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaInfo:
-    """A topic's schema as Pulsar takes it: type, bytes, properties. The name is made up by clients and never stored."""
+    """A topic's schema in Pulsar's form: type, bytes, properties. Clients make up the name, and it is never stored."""
 
     type: SchemaType
     schema: bytes = b""
@@ -89,16 +89,16 @@ class SchemaInfo:
 
     @property
     def content_hash(self) -> str:
-        """`sha256:` and 64 hex digits over type, properties and bytes: equal exactly when nothing at all differs.
+        """`sha256:` and 64 hex digits over type, properties and bytes, which are equal only if all of these are equal.
 
-        A payload is stored under it before its number is taken, so two contents must never share one.
+        A payload is stored under it before its number is assigned, so two contents must never share one.
         """
         properties = json.dumps(dict(self.properties), sort_keys=True, separators=(",", ":"))
         return digest(b"\0".join((self.type.value.encode(), properties.encode(), self.schema)))
 
 
 class Schema(Protocol):
-    """A parsed schema: what `formats.parse` returns and a format's checker takes."""
+    """A parsed schema, which `formats.parse` returns and a format's checker takes."""
 
     @property
     def info(self) -> SchemaInfo:
@@ -106,22 +106,22 @@ class Schema(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """`sha256:` and 64 hex digits; equal exactly when the broker would dedupe (docs/spec/fingerprint.md)."""
+        """`sha256:` and 64 hex digits, equal exactly if the broker would dedupe (docs/spec/fingerprint.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSchema:
-    """A schema that another process has parsed: what it is, not what it consists of."""
+    """A schema that another process has parsed: its SchemaInfo and its fingerprint, without its structure."""
 
     info: SchemaInfo
     fingerprint: str
 
 
 def fingerprint_of_bytes(kind: SchemaType, schema: bytes) -> str:
-    """The fingerprint where the bytes are the identity: types that hold no Avro text, and texts that do not parse."""
+    """Return the fingerprint of a schema whose bytes identify it: it has no Avro text, or one that does not parse."""
     return digest(f"{kind} bytes\n".encode("ascii") + schema)
 
 
 def digest(content: bytes) -> str:
-    """`sha256:` and 64 hex digits of `content`."""
+    """Return `sha256:` and 64 hex digits of `content`."""
     return "sha256:" + hashlib.sha256(content).hexdigest()

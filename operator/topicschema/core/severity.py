@@ -1,6 +1,6 @@
-"""What breaks where a risk is taken: one table, by rule. Which risks there are is the formats' matter.
+"""The severity of each risk, in one table by rule. The formats define the risks.
 
-A rule by which the broker refuses stands here too where it is a risk for types that the broker does not check.
+The table also has rules by which the broker refuses, if they are risks for types that the broker does not check.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class Severity(StrEnum):
-    """What breaks first, the worst at the top; what breaks on the wire breaks in JSON and in code, too."""
+    """The first thing to break, the worst at the top. What breaks on the wire breaks in JSON and in code, too."""
 
     WIRE = "WIRE"
     JSON = "JSON"
@@ -18,7 +18,7 @@ class Severity(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """The same, for people."""
+        """The severity in words."""
         return _MEANINGS[self]
 
 
@@ -49,7 +49,7 @@ _PROTOBUF_NATIVE: Final[Mapping[Severity, tuple[str, ...]]] = MappingProxyType(
             "ENUM_VALUE_RENUMBERED",
             "ENUM_DEFAULT_CHANGED",
             "ENUM_CLOSED",
-            # Nothing is lost by these alone, but by what may come next.
+            # These alone lose nothing, but a later change may.
             "FIELD_NUMBER_NOT_RESERVED",
             "ENUM_NUMBER_NOT_RESERVED",
             "RESERVED_NUMBER_REMOVED",
@@ -96,7 +96,7 @@ _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
                 "DECIMAL_PRECISION_REDUCED",
                 "NUMBER_ROUNDED",
                 "BYTES_AS_TEXT",
-                # What AVRO's checker refuses, and nobody asks of PROTOBUF.
+                # AVRO's checker refuses these; the broker does not check them for PROTOBUF.
                 "TYPE_MISMATCH",
                 "NAME_MISMATCH",
                 "FIXED_SIZE",
@@ -120,5 +120,5 @@ _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
 
 
 def severity_of(rule: str) -> Severity | None:
-    """What breaks, None for a rule that is never a risk."""
+    """Return the severity of the rule, or None if it is never a risk."""
     return _SEVERITIES.get(rule)

@@ -1,7 +1,7 @@
-"""The work that one judgment may take, counted in steps and not by time, so that every machine gives the same answer.
+"""The limit of the work of one judgment, counted in steps and not in time, so that every machine has the same result.
 
-A step is the work of comparing two fields of primitive types: some tenths of a microsecond. What allocates memory
-counts as several steps, so that the limit bounds the memory, too. What is found is listed up to a limit.
+A step is the comparison of two fields of primitive types: some tenths of a microsecond. What allocates memory counts as
+several steps, so that the limit bounds the memory, too. Findings are listed up to a limit.
 """
 
 from collections.abc import Iterable
@@ -11,19 +11,19 @@ MOST_STEPS: Final = 2_500_000
 """The steps for one candidate and all versions that it is compared with."""
 
 PER_FINDING: Final = 20
-"""The steps that one finding counts as, for its words."""
+"""The steps of one finding, for its text."""
 
 PER_TRY: Final = 2
-"""The steps that it counts as to look at one branch of a union for a record."""
+"""The steps of trying one branch of a union for a record."""
 
 PER_PAIR: Final = 30
-"""The steps that a pair of types counts as, for what is remembered of it."""
+"""The steps of a pair of types, for what is cached about it."""
 
 PER_DEFAULT: Final = 5
-"""The steps that a default counts as that is no leaf, and a record that a reader skips."""
+"""The steps of a default that is no leaf, and of a record that a reader skips."""
 
 MOST_FINDINGS: Final = 1_000
-"""The reasons that one judgment lists, and the risks: more than anybody is shown."""
+"""The maximum number of reasons that one judgment lists, and of risks: more than any client displays."""
 
 
 class TooComplexError(Exception):
@@ -31,7 +31,7 @@ class TooComplexError(Exception):
 
 
 class Steps:
-    """The steps that are left."""
+    """The remaining steps."""
 
     __slots__ = ("_left", "most", "readable_pairs", "union_records")
 
@@ -40,11 +40,11 @@ class Steps:
         self.union_records: dict[object, object] = {}
         """The index of each union's records, for all comparisons that share these steps."""
         self.readable_pairs: set[tuple[bytes, object]] = set()
-        """Writers' digests and the readers that can read them: in a long history the same two types meet often."""
+        """Writers' digests and the readers that can read them: a long history compares the same two types often."""
         self._left = most
 
     def take(self, count: int = 1) -> None:
-        """Take so many steps; TooComplexError if fewer are left, and then each time."""
+        """Take `count` steps. Raises TooComplexError if fewer are left, and at each later call."""
         self._left -= count
         if self._left < 0:
             raise TooComplexError
@@ -64,7 +64,7 @@ F = TypeVar("F", bound=_Finding)
 
 
 class Listing(Generic[F]):
-    """Findings in order; beyond MOST_FINDINGS only the first of each rule, the others are counted."""
+    """Findings in order. Beyond MOST_FINDINGS, it lists only the first of each rule and counts the others."""
 
     def __init__(self, found: Iterable[F] = ()) -> None:
         self.listed: list[F] = []
@@ -73,7 +73,7 @@ class Listing(Generic[F]):
         self += found
 
     def __iadd__(self, found: "Iterable[F] | Listing[F]") -> "Listing[F]":
-        """Add what is found."""
+        """Add the findings."""
         if isinstance(found, Listing):
             self.left_out += found.left_out
             found = found.listed

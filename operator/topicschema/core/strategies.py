@@ -1,4 +1,4 @@
-"""Schema compatibility strategies, by Pulsar's names, as two axes: which directions, and how much of history.
+"""Schema compatibility strategies, by Pulsar's names, on two axes: directions and range of the history.
 
 Source of the meanings: Pulsar's SchemaCompatibilityStrategy and SchemaRegistryServiceImpl (line 4.0).
 """
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 
 class Direction(StrEnum):
-    """Who reads whose messages.
+    """The side that reads the other's messages.
 
     BACKWARD: a reader with the candidate reads messages that were written with an earlier version.
     FORWARD: a reader with an earlier version reads messages that are written with the candidate.
@@ -20,7 +20,7 @@ class Direction(StrEnum):
 
 
 class UpgradeFirst(StrEnum):
-    """Which clients go to the new version first, so that nobody meets a message it cannot read."""
+    """The clients to upgrade first, so that no client gets a message that it cannot read."""
 
     CONSUMERS = "Consumers"
     PRODUCERS = "Producers"
@@ -43,17 +43,17 @@ class Strategy(StrEnum):
 
     @property
     def is_transitive(self) -> bool:
-        """Whether the candidate is checked against every version since the last deletion, not only the latest."""
+        """True if the candidate is checked against every version since the last deletion, not only the latest."""
         return self.value.endswith("_TRANSITIVE")
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """The directions that are checked, in the broker's order (FULL asks the candidate as writer first)."""
+        """The checked directions in the broker's order (with FULL, the candidate is the writer first)."""
         return _DIRECTIONS.get(self.value.removesuffix("_TRANSITIVE"), ())
 
     @property
     def upgrade_first(self) -> UpgradeFirst:
-        """Which clients upgrade first under this strategy, as Pulsar's documentation tells."""
+        """The clients to upgrade first under this strategy, by Pulsar's documentation."""
         if self is Strategy.ALWAYS_COMPATIBLE:
             return UpgradeFirst.ANY
         return _UPGRADE_FIRST.get(self.directions, UpgradeFirst.NONE)
@@ -71,8 +71,10 @@ BY_AUTO_UPDATE_NAME: Mapping[str, Strategy] = MappingProxyType(
         "FullTransitive": Strategy.FULL_TRANSITIVE,
     }
 )
-"""What a namespace's schemaAutoUpdateCompatibilityStrategy, which Pulsar deprecated, stands for where no strategy is
-set (SchemaCompatibilityStrategy.fromAutoUpdatePolicy)."""
+"""The strategy of each value of a namespace's schemaAutoUpdateCompatibilityStrategy, which Pulsar deprecated.
+
+It applies if no strategy is set (SchemaCompatibilityStrategy.fromAutoUpdatePolicy).
+"""
 
 _DIRECTIONS = {
     "BACKWARD": (Direction.BACKWARD,),

@@ -1,7 +1,7 @@
-"""Topic names, in the one spelling the product takes.
+"""Topic names, in the one spelling that the product accepts.
 
 Pulsar accepts many spellings of one topic and stores the schemas of all of them under one id. A resource names a topic
-in exactly one way, so that two resources can never mean one topic without it being seen.
+in exactly one way, so that no two resources can have the same topic unnoticed.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from topicschema.core.errors import StalledError
 _TOPIC = re.compile(r"(?P<domain>persistent|non-persistent)://(?P<tenant>[^/]+)/(?P<namespace>[^/]+)/(?P<local>[^/]+)")
 # NamespaceName.validateNamespaceName -> NamedEntity: [-=:.\w]
 _ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)
-# As parts of an URL's path they would lead elsewhere: no client of a broker's REST API sends them.
+# In the path of a URL they would lead elsewhere: no client of a broker's REST API sends them.
 _DOTS = (".", "..")
 _PARTITION = re.compile(r"-partition-\d+$")
 _MAX_LOCAL_NAME = 512
@@ -28,7 +28,7 @@ _SYSTEM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic by its parts; `local_name` is decoded.
+    """A topic by its parts. `local_name` is decoded.
 
     The domain is not a part: `persistent://t/n/x` and `non-persistent://t/n/x` share one schema history in Pulsar.
     """
@@ -39,7 +39,7 @@ class Topic:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The topic that `text` names; StalledError(InvalidTopic) when it is not the one accepted spelling."""
+        """Return the topic of `text`. Raises StalledError(InvalidTopic) if it is not the one accepted spelling."""
         match = _TOPIC.fullmatch(text)
         if match is None:
             raise _invalid(text, "it must read persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts")
@@ -59,12 +59,12 @@ class Topic:
         return f"{self.tenant}/{self.namespace}"
 
     def __str__(self) -> str:
-        """`tenant/namespace/topic`, without a domain."""
+        """Return `tenant/namespace/topic`, without a domain."""
         return f"{self.tenant}/{self.namespace}/{self.local_name}"
 
 
 def is_system_topic(local_name: str) -> bool:
-    """Return whether a broker keeps messages of its own in a topic of this name."""
+    """Return True if a broker stores its own messages in a topic of this name."""
     return _SYSTEM.fullmatch(local_name) is not None
 
 
@@ -88,7 +88,7 @@ def _invalid(text: str, why: str) -> StalledError:
 
 @dataclass(frozen=True, slots=True)
 class TopicKey:
-    """A topic of one Pulsar cluster: what a schema history belongs to."""
+    """A topic of one Pulsar cluster: the key of a schema history."""
 
     pulsar_cluster: str
     topic: Topic
@@ -102,7 +102,7 @@ class TopicKey:
 
 @dataclass(frozen=True, slots=True)
 class PulsarNamespaceKey:
-    """A Pulsar namespace of one Pulsar cluster: what one policy may claim."""
+    """A Pulsar namespace of one Pulsar cluster: the key that one policy may claim."""
 
     pulsar_cluster: str
     tenant: str
@@ -110,7 +110,10 @@ class PulsarNamespaceKey:
 
     @classmethod
     def parse(cls, pulsar_cluster: str, pulsar_namespace: str) -> Self:
-        """The key for `tenant/namespace`; StalledError(InvalidPulsarNamespace) when it does not read so."""
+        """Return the key of `tenant/namespace`.
+
+        Raises StalledError(InvalidPulsarNamespace) if the text has another form.
+        """
         parts = pulsar_namespace.split("/")
         if len(parts) != 2 or not all(map(_is_entity, parts)):  # noqa: PLR2004 - tenant and namespace
             raise StalledError(

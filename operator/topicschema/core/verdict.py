@@ -1,8 +1,8 @@
-"""judge(): may this schema be the topic's next version? The one answer that webhook, controller and command line give.
+"""The verdict on a schema as the topic's next version, which webhook, controller and command line share.
 
 The order is the broker's (SchemaRegistryServiceImpl.putSchemaIfAbsent, line 4.0): dedupe first, whatever the strategy;
-an empty history takes anything that parses; then the check. Before all of it stand the platform team's constraints.
-Under Strict, what the broker lets pass and consumers then suffer from is refused, too.
+an empty history accepts anything that parses; then the check. The platform team's constraints precede all of it. Under
+Strict, what the broker accepts but hurts consumers is refused, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ _IsRead = Callable[[Strategy, SchemaType, SchemaType, Checkers], bool]
 
 
 class Outcome(StrEnum):
-    """What a verdict comes to."""
+    """The result of a verdict."""
 
     NEXT_VERSION = "NextVersion"
     EQUAL_VERSION = "EqualVersion"
@@ -33,11 +33,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer. `schema_version` is the number it has (EQUAL_VERSION) or would take (NEXT_VERSION), else None.
+    """The verdict. `schema_version` is its number (EQUAL_VERSION), the next number (NEXT_VERSION), or None.
 
-    `risks` are what the broker lets pass and consumers will lose or misread; under Strict they are incompatibilities.
-    `notes` are worth telling and hurt nobody. `thrown` is the incompatibility on which the broker's comparison fails
-    with an exception, so that it answers with an error and not with a verdict.
+    `risks` are what the broker accepts and consumers will lose or misread; under Strict they are incompatibilities.
+    `notes` are information only and hurt no client. `thrown` is the incompatibility on which the broker's comparison
+    throws an exception, so that the broker returns an error and not a verdict.
     """
 
     outcome: Outcome
@@ -50,20 +50,20 @@ class Verdict:
 
     @property
     def is_compatible(self) -> bool:
-        """Whether the schema may be registered, or is already."""
+        """True if the schema may be registered or already is."""
         return self.outcome is not Outcome.INCOMPATIBLE
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What is judged: the parsed schema and the topic's own strategy, if it has one."""
+    """The schema to judge: the parsed schema and the topic's own strategy, if it has one."""
 
     schema: Schema
     strategy: Strategy | None = None
 
 
 def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
-    """The versions whose payloads `judge` will want; empty when types and fingerprints decide."""
+    """Return the versions whose payloads `judge` uses; empty if types and fingerprints decide."""
     equal = history.equal_to(candidate.schema.fingerprint)
     if equal is None:
         compared = _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
@@ -73,7 +73,7 @@ def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[Vers
 
 
 def required(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
-    """Those of `needed` without which there is no verdict; the others are for risks that are told, not refused."""
+    """Return those of `needed` that a verdict requires. The others are for risks that are reported and not refused."""
     if policy.strictness is Strictness.STRICT:
         return needed(candidate, history, policy)
     equal = history.equal_to(candidate.schema.fingerprint)
@@ -82,7 +82,7 @@ def required(candidate: Candidate, history: History, policy: Policy) -> tuple[Ve
 
 
 class Look(NamedTuple):
-    """An earlier version: whether its text is read, and whether the candidate is compared with it."""
+    """An earlier version. `is_read` is True if its text is read, `is_compared` if the candidate is compared with it."""
 
     entry: VersionEntry
     is_read: bool
@@ -90,7 +90,7 @@ class Look(NamedTuple):
 
 
 def looks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
-    """Return the versions that `judge` looks at, newest first; one that is read and not compared must only parse."""
+    """Return the versions that `judge` reads, newest first. One that is read and not compared must only parse."""
     equal = history.equal_to(candidate.schema.fingerprint)
     considered = (equal,) if equal else _considered(history, effective_strategy(policy, candidate.strategy).value)
     read = {entry.schema_version: entry for entry in needed(candidate, history, policy)}
@@ -102,21 +102,21 @@ def looks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
 
 
 def looks_for_risks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
-    """Return the versions that `risks` looks at, newest first; dedupe, which comes before, aside."""
+    """Return the versions that `risks` reads, newest first, without those of dedupe."""
     considered = _considered(history, effective_strategy(policy, candidate.strategy).value)
     read = {entry.schema_version for entry in compared(candidate, history, policy)}
     return [Look(entry, entry.schema_version in read, is_compared=True) for entry in reversed(considered)]
 
 
 def compared(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
-    """The versions whose payloads matter to what comparing with them brings up; dedupe, which comes before, aside."""
+    """Return the versions whose payloads the comparison depends on, without those of dedupe, which is before it."""
     return _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
 
 
 def predecessors(
     candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]
 ) -> list[Predecessor]:
-    """What the strategy compares the candidate with, as far as there are payloads."""
+    """Return the versions that the strategy compares the candidate with, as far as there are payloads."""
     strategy = effective_strategy(policy, candidate.strategy).value
     return _predecessors(_considered(history, strategy), payloads, ())
 
@@ -124,19 +124,19 @@ def predecessors(
 def risks(
     candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]
 ) -> tuple[Incompatibility, ...]:
-    """What the broker would let pass of the candidate as the next version, and consumers would lose or misread.
+    """Return what the broker accepts of the candidate as the next version, and consumers then lose or misread.
 
-    `payloads` holds what `compared` named.
+    `payloads` has the versions of `compared`.
     """
     strategy = effective_strategy(policy, candidate.strategy).value
     return compatibility.risks(candidate.schema, predecessors(candidate, history, policy, payloads), strategy)
 
 
 def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]) -> Verdict:
-    """The verdict on `candidate` as the topic's next version.
+    """Return the verdict on `candidate` as the topic's next version.
 
-    `payloads` holds the parsed schema of every version that `needed` named, by number. KeyError when one is missing
-    that is `required`. Going back to an earlier version is always allowed, under Strict too: it is on record already.
+    `payloads` has the parsed schema of every version of `needed`, by number. Raises KeyError if a `required` one is
+    missing. Going back to an earlier version is always allowed, under Strict too: it is in the history already.
     """
     broken = refused_by_constraints(candidate, policy)
     if broken is not None:
@@ -151,7 +151,7 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
 
 
 def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
-    """Return the verdict that a comparison with the versions of `looks` comes to."""
+    """Return the verdict that follows from a comparison with the versions of `looks`."""
     strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
     found = comparison.incompatibilities
     if found:
@@ -163,16 +163,16 @@ def concluded(candidate: Candidate, history: History, policy: Policy, comparison
 
 
 def refused_by_constraints(candidate: Candidate, policy: Policy) -> Verdict | None:
-    """The verdict if the platform team's constraints refuse the candidate, whatever came before it."""
+    """Return the verdict if the platform team's constraints refuse the candidate, whatever the history."""
     broken = violations(candidate.schema.info, candidate.strategy, policy.constraints)
     strategy = effective_strategy(policy, candidate.strategy)
     return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken) if broken else None
 
 
 def refused(candidate: Candidate, policy: Policy, finding: Incompatibility) -> Verdict:
-    """The verdict where a broker would fail before it judges: no, whatever the candidate is.
+    """Return the verdict if a broker would fail before it judges: no, whatever the candidate is.
 
-    What the platform team's constraints say comes first, as in `judge`.
+    Violations of the platform team's constraints have precedence, as in `judge`.
     """
     broken = refused_by_constraints(candidate, policy)
     return broken or Verdict(Outcome.INCOMPATIBLE, effective_strategy(policy, candidate.strategy), None, (finding,))
@@ -180,7 +180,7 @@ def refused(candidate: Candidate, policy: Policy, finding: Incompatibility) -> V
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What comparing a schema with those before it comes to: reasons to refuse it, and what is only told.
+    """The result of comparing a schema with those before it: reasons to refuse it, and risks that are only reported.
 
     `thrown` is `Verdict`'s.
     """
@@ -191,7 +191,7 @@ class Comparison:
 
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
-    """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
+    """Return the check and the risks under the policy's strictness. `considered` is `compatibility.check`'s."""
     checkers, found = policy.profile.checkers, Found(risks=Listing(compatibility.self_risks(candidate)))
     for part in parts.divided(reversed(considered)):
         found += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - found.steps)
@@ -204,14 +204,14 @@ def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Stra
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
-    """The same where the broker takes the two for one, and asks nothing."""
+    """Return the same for two schemas that the broker takes for one and does not compare."""
     return strictly(policy, Found(risks=Listing(compatibility.risks_of_equal(candidate, equal))))
 
 
 def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> Comparison:
-    """Return the comparison under the policy's strictness; it refuses the candidate, too, if comparing was given up.
+    """Return the comparison under the policy's strictness. It refuses the candidate if the comparison was given up.
 
-    `strategy` is the one under which Pulsar's own checkers were asked, None if they were not.
+    `strategy` is the one under which Pulsar's own checkers ran, or None if they did not run.
     """
     refused, risks = compatibility.listed(found.refused), compatibility.listed(found.risks)
     thrown = None if strategy is None else broker_errors.broker_would_throw(strategy, refused)
@@ -230,7 +230,7 @@ def _looked_at(candidate: Candidate, history: History, policy: Policy, is_read: 
 def _deduped_with(
     candidate: Candidate, history: History, policy: Policy, equal: VersionEntry | None
 ) -> tuple[VersionEntry, ...]:
-    """The versions that the broker's dedupe parses, and which are not known to parse under the policy's line."""
+    """Return the versions that the broker's dedupe parses and that are not known to parse under the policy's line."""
     if candidate.schema.info.type not in AVRO_TEXTS:
         return ()
     return history.unverified_for(policy.profile.line, equal)

@@ -1,6 +1,6 @@
-"""Retained messages against a proposed schema: the request, the message sources, the run, the report and the Job.
+"""Validation of retained messages with a proposed schema: request, message sources, run, report and Job.
 
 The operator imports `request`, `errors` and `job`, which need neither numpy, Arrow nor Spark. The other packages are in
-the validation image. How one payload is validated is in `payload.columnar`; when a validation is due
-and what becomes of its outcome is in `reconcile.validation`.
+the validation image. `payload.columnar` validates the payloads. `reconcile.validation` decides when a validation is
+due, and evaluates its outcome.
 """

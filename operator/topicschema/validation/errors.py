@@ -1,24 +1,24 @@
-"""Why a run ended without a verdict."""
+"""Errors of runs that ended without a verdict."""
 
 from typing import Final
 
 from topicschema.core.errors import StalledError, TopicSchemaError
 
 OUT_OF_MEMORY: Final = "OutOfMemory"
-"""The reason that begins the message of a driver whose executors were too small."""
+"""Reason that begins the driver's message if its executors ran out of memory."""
 
 
 class InvalidQuestionError(StalledError):
-    """The question cannot be asked: a person must change it."""
+    """Error of a request that cannot be validated until a user changes it."""
 
     def __init__(self, message: str) -> None:
         super().__init__("InvalidValidationRequest", message)
 
 
 class SourceError(TopicSchemaError):
-    """Messages could not be read; the message says which and where. Never a verdict.
+    """Error of messages that could not be read. It is never a verdict.
 
-    `place` is what a person looks at first: a file and a row, or a topic's partition and a message id.
+    `place` is the location: a file and a row, or a topic's partition and a message id.
     """
 
     def __init__(self, message: str, place: str = "") -> None:
@@ -26,19 +26,19 @@ class SourceError(TopicSchemaError):
         self.place = place
 
     def __reduce__(self) -> tuple[object, ...]:
-        """As it travels from a worker's process: whole."""
+        """Return what pickle needs to restore the error, with its place, from another process."""
         return _rebuilt, (type(self), self.message, self.place)
 
 
 class RunError(TopicSchemaError):
-    """The run ended for a reason that lies in neither the question nor the messages. Never a verdict."""
+    """Error of a run for a reason in neither the request nor the messages. It is never a verdict."""
 
     def __init__(self, message: str) -> None:
         super().__init__("RunFailed", message)
 
 
 class OutOfMemoryError(TopicSchemaError):
-    """Pods of the run are killed at their limit of memory, until somebody raises it. Never a verdict."""
+    """Error of a run whose pods exceed their memory limit until a user raises it. It is never a verdict."""
 
     def __init__(self, whose: str) -> None:
         super().__init__(OUT_OF_MEMORY, f"{whose} ran out of memory: raise template.resources.limits.memory")

@@ -1,6 +1,6 @@
-"""The request of a run: all that it needs to know, as a value, as JSON and as the packed bytes that a Job mounts.
+"""Request of a run: all its parameters, as a value, as JSON and as the packed bytes that a Job mounts.
 
-Credentials are not in it: paths of the files that a pod has mounted are. Nothing here reads anything.
+It has no credentials, only the paths of files that are mounted into the pod. The module reads no files.
 """
 
 import hashlib
@@ -19,15 +19,15 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo
 from topicschema.validation.errors import InvalidQuestionError
 
 FORMAT: Final = 2
-"""The form of the JSON; a run refuses a question of another one."""
+"""Format version of the JSON. A run refuses a request of another version."""
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""The size of an unpacked request, at most."""
+"""Maximum bytes of an unpacked request."""
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _MILLION: Final = 1_000_000
 
 
 class FileFormat(StrEnum):
-    """How files hold messages."""
+    """Format of files with messages."""
 
     PARQUET = "parquet"
     AVRO = "avro"
@@ -36,10 +36,10 @@ class FileFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns, or members of a line, tell what of a message; all but the payload's may be absent.
+    """Names of the columns, or of the members of a JSON line, with the parts of a message.
 
-    Without a name for the payload, a line of JSON is the message itself. A partition is told where a name is given for
-    its column; else each file counts as one.
+    Only the payload's is required. If `payload` is "", a JSON line is the message itself. If `partition` is "", each
+    file counts as one partition.
     """
 
     payload: str = "value"
@@ -49,9 +49,9 @@ class Columns:
     partition: str = ""
 
     def demanded(self, *, has_keys: bool) -> tuple[str, ...]:
-        """The names beside the payload's that must be there: those that somebody gave, and the key's where it counts.
+        """Return the required names besides the payload's: those that a user set, and the key's if `has_keys`.
 
-        A name that is written wrong would else be a message without that: without a key that could be judged.
+        A misspelled name would otherwise be a message without that part, for example without the key to validate.
         """
         usual = Columns()
         named = {
@@ -65,10 +65,10 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Files at `uris`: paths, or what pyarrow's file systems know (`s3://`, `gs://`, `hdfs://`); folders count whole.
+    """Files at `uris`: paths or URIs of pyarrow's file systems (`s3://`, `gs://`, `hdfs://`). Folders count whole.
 
-    Without a `format` it is told by the name's end. An Avro container's records are the messages themselves, written
-    with its own schema. `version` is that of messages which name none.
+    If `format` is None, the extension of the file decides. The records of an Avro container are the messages, written
+    with its own schema. `version` is the schema version of messages without one.
     """
 
     uris: tuple[str, ...]
@@ -78,12 +78,12 @@ class FileSource:
 
 
 def shown(uri: str) -> str:
-    """What people find files by: the URI without secrets, and without what only tells how they are reached."""
+    """Return the URI for messages to users, without secrets and connection parameters."""
     if "://" not in uri:
         return uri.rstrip("/")
     try:
         parts = urlsplit(uri)
-    except ValueError:  # who reads it will say what is wrong with it
+    except ValueError:  # its reader reports the error
         return f"{uri.partition('://')[0]}://…"
     user, _, place = parts.netloc.rpartition("@")
     container = user.partition(":")[0] if parts.scheme.startswith("abfs") else ""
@@ -92,7 +92,7 @@ def shown(uri: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OAuth2Flow:
-    """OAuth2's client credentials flow; `key_file` holds the JSON of client id and secret."""
+    """OAuth2's client credentials flow. `key_file` holds the JSON of client id and secret."""
 
     issuer_url: str
     audience: str
@@ -102,7 +102,7 @@ class OAuth2Flow:
 
 @dataclass(frozen=True, slots=True)
 class PulsarSource:
-    """A broker, and the mounted files by which the run says who it is: never the operator's own rights."""
+    """A broker and the mounted files with the credentials of the run, which never has the operator's own rights."""
 
     admin_url: str
     service_url: str
@@ -115,7 +115,7 @@ class PulsarSource:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Which of the messages are judged; None is no limit. The same seed takes the same messages."""
+    """Limits that select messages for validation. None is no limit. The same seed selects the same messages."""
 
     max_messages: int | None = None
     percent: int = 100
@@ -123,8 +123,8 @@ class Sample:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """ValueError where a limit is none."""
-        if not 1 <= self.percent <= 100:  # noqa: PLR2004  # per cent
+        """Raise ValueError if a limit is invalid."""
+        if not 1 <= self.percent <= 100:  # noqa: PLR2004  # percent
             raise ValueError("percent must be from 1 to 100")
         if self.max_messages is not None and self.max_messages < 1:
             raise ValueError("maxMessages must be 1 or more")
@@ -134,32 +134,35 @@ class Sample:
             raise ValueError("seed must be from 0 to 2^63 - 1")
 
     def since(self, started: int) -> int | None:
-        """From when on messages are judged in a run that started then (milliseconds since 1970); None for all."""
+        """Return the earliest publish time for a run that began at `started`, or None for all messages.
+
+        Both are milliseconds since 1970.
+        """
         return None if self.since_seconds is None else started - 1000 * self.since_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How much may be wrong with messages that pass."""
+    """Maximum share of invalid messages in a run that passes."""
 
     max_invalid_per_million: int = 0
 
     def __post_init__(self) -> None:
-        """ValueError where it is none."""
+        """Raise ValueError if the share is invalid."""
         if not 0 <= self.max_invalid_per_million <= _MILLION:
             raise ValueError("maxInvalidPerMillion must be from 0 to 1,000,000")
 
     def takes(self, invalid: int, messages: int) -> bool:
-        """Whether so many invalid ones of the messages judged are few enough."""
+        """Return True if this number of invalid messages among `messages` is tolerated."""
         return invalid * _MILLION <= self.max_invalid_per_million * messages
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationRequest:
-    """A request to read retained messages with `candidate`.
+    """Request to read retained messages with `candidate`.
 
-    `versions` are the schemas that they were written with, by number. Schemas are as the broker stores them. One of
-    `files` and `pulsar` is the source; `topic` is its full name, or what files are called in the report.
+    `versions` are the schemas that wrote the messages, by schema version. Schemas are as the broker stores them. Either
+    `files` or `pulsar` is the source. `topic` is its full name, or the name of the files in the report.
     """
 
     candidate: SchemaInfo
@@ -175,47 +178,47 @@ class ValidationRequest:
     executors: int = 0
     format: int = FORMAT
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
-    """What else makes this request another one (a value of the annotation `revalidate`, say); shown in the report."""
+    """Other parts of the request's identity, for example the annotation `revalidate`. The report shows them."""
 
     def __post_init__(self) -> None:
-        """ValueError where it is none."""
+        """Raise ValueError if the request is invalid."""
         if self.format != FORMAT:
             raise ValueError(f"format {self.format} is not known here; this program reads format {FORMAT}")
         if (self.files is None) == (self.pulsar is None):
             raise ValueError("one source is needed: files or pulsar")
-        if not 0 <= self.executors <= 1000:  # noqa: PLR2004  # more is a slip of the pen
+        if not 0 <= self.executors <= 1000:  # noqa: PLR2004  # more is probably a typing error
             raise ValueError("executors must be from 0 to 1,000")
 
     @property
     def text(self) -> bytes:
-        """The JSON, the same bytes for the same question."""
+        """The JSON, the same bytes for the same request."""
         return json.dumps(encode(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
             errors="surrogatepass"
         )
 
     def pack(self) -> "Packed":
-        """Return what a Job mounts; InvalidQuestionError if that is more than a run takes."""
+        """Return the request as a Job mounts it. Raises InvalidQuestionError if it is too large for a run."""
         text = self.text
         check_size(len(text))
-        # In 17 MiB of memory; 6 would take the operator 94.
+        # takes 17 MiB of memory; preset 6 would take 94 MiB of the operator's
         return Packed(_hash(text), lzma.compress(text, preset=2))
 
     @property
     def sha256(self) -> str:
-        """`sha256:` and 64 hex digits, which a verdict names."""
+        """Hash of the JSON: `sha256:` and 64 hex digits. A verdict names it."""
         return _hash(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A request as it is mounted, in one part or several: its hash, and its JSON as xz packs it."""
+    """Request as a Job mounts it, in one part or several: the hash and the xz-compressed JSON."""
 
     sha256: str
     content: bytes
 
 
 def check_size(size: int) -> None:
-    """InvalidQuestionError if schemas, or a request's text, of so many bytes are more than a run takes."""
+    """Raise InvalidQuestionError if this number of bytes of schemas, or of a request, is too large for a run."""
     if size >= MAX_BYTES:
         raise InvalidQuestionError(
             f"its versions have more than {MAX_BYTES >> 20} MiB of schemas, too much for a run to read: set "
@@ -228,7 +231,7 @@ def _hash(text: bytes) -> str:
 
 
 def read(content: bytes) -> ValidationRequest:
-    """Return the request from JSON or its packed form; InvalidQuestionError names what is wrong with it."""
+    """Return the request from JSON or its packed form. Raises InvalidQuestionError with the fault."""
     text = _unpacked(content) if content.startswith(b"\xfd7zXZ\0") else content
     try:
         found = json.loads(text.decode(errors="surrogatepass"))

@@ -3,7 +3,6 @@
 Whom it kills is settled, too: the container's first process, so that it ends as OOMKilled on any version of cgroups.
 """
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -11,9 +10,15 @@ from support.validation.executor_runs import ExecutedRuns, Object, until
 from testbed.errors import TestbedError
 from testbed.kind import Node
 
-_ROOM = 256 << 20  # a JVM and a Python that judges need more together
-_FIRST_TO_GO = 1000
-_RUNC = ("runc", "--root", "/run/containerd/runc/k8s.io")
+_SQUEEZE = """
+runc="runc --root /run/containerd/runc/k8s.io"
+echo 1000 > /proc/$($runc state $1 | jq .pid)/oom_score_adj
+for room in 256M 320M 384M; do
+  $runc update --memory $room $1 && exit
+done
+exit 1
+"""
+# The kernel refuses a limit below what is used at the moment; a JVM and a Python that judges need more than each.
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,7 @@ class SqueezedPods:
     def squeeze(self, pod: str) -> None:
         """Have it run out of memory as soon as it needs what such a pod needs; it must run."""
         container = self.runs.container(pod)
-        pid = json.loads(self.node.inside(*_RUNC, "state", container))["pid"]
-        self.node.inside("sh", "-c", f"echo {_FIRST_TO_GO} > /proc/{pid}/oom_score_adj")
-        self.node.inside(*_RUNC, "update", "--memory", str(_ROOM), container)
+        self.node.inside("sh", "-euc", _SQUEEZE, "squeeze", container)
         self.names.add(pod)
 
     def squeeze_all_until_ended(self, driver: str) -> Object:

@@ -1,10 +1,11 @@
-"""May a client with this schema connect to this topic, and what does its connecting change? As the broker answers it.
+"""The broker's result for a client that connects to a topic with a schema, and the effects of the connection.
 
-Producers, consumers and readers send the schema they work with when they connect; the broker answers with the version
-to use, registers a new one, or refuses. Source: Pulsar's ServerCnx, AbstractTopic.addSchema,
-PersistentTopic.addSchemaIfIdleOrCheckCompatible and SchemaRegistryServiceImpl (line 4.0). Unlike `verdict`, which says
-what we admit, this is the broker's own behaviour, also where it hurts itself: that is told as a warning.
-docs/clients.md has the two tables.
+Producers, consumers and readers send their schema when they connect. The broker returns the version to use, registers a
+new one, or refuses. Source: Pulsar's ServerCnx, AbstractTopic.addSchema,
+PersistentTopic.addSchemaIfIdleOrCheckCompatible and SchemaRegistryServiceImpl (line 4.0).
+
+Unlike `verdict`, this is the broker's own behavior and not that of the operator. If it hurts the broker itself, the
+result has a warning. docs/clients.md has the two tables.
 """
 
 from collections.abc import Mapping
@@ -28,14 +29,14 @@ _Versions = tuple[tuple[int, SchemaInfo], ...]
 _OF_CONSUMERS: Final[Mapping[Strategy, Strategy]] = MappingProxyType(
     dict.fromkeys((Strategy.FORWARD, Strategy.FORWARD_TRANSITIVE, Strategy.FULL), Strategy.BACKWARD)
 )
-"""What a consumer is asked instead: SchemaRegistryServiceImpl.checkConsumerCompatibility."""
+"""The strategy that replaces a consumer's: SchemaRegistryServiceImpl.checkConsumerCompatibility."""
 
 
 def connect(client: Client, sent: SchemaInfo | None, topic: TopicState) -> Connection:
-    """What the broker answers to a client that works with the schema `sent`, None for one without.
+    """Return the broker's result for a client with the schema `sent`, None for a client without one.
 
-    Type BYTES is "without", as clients send nothing for it; NONE is a NONE that really is on the wire. AUTO_PUBLISH
-    (Java's AUTO_PRODUCE_BYTES) and AUTO_CONSUME are the clients' settings. Never raises for a schema of any kind.
+    Type BYTES is "without", as clients send nothing for it; NONE is a NONE that is sent. AUTO_PUBLISH (Java's
+    AUTO_PRODUCE_BYTES) and AUTO_CONSUME are the clients' settings. It never raises, whatever the schema.
     """
     ask = _producer if client is Client.PRODUCER else _consumer
     try:
@@ -47,7 +48,7 @@ def connect(client: Client, sent: SchemaInfo | None, topic: TopicState) -> Conne
 
 def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
     if sent is not None and sent.type is SchemaType.AUTO_PUBLISH:
-        # The client fetches what the topic has, and sends that; of a NONE, as of BYTES, it sends nothing.
+        # The client fetches the topic's schema and sends it. For a NONE, as for BYTES, it sends nothing.
         latest = topic.versions[-1][1] if topic.versions else None
         sent = None if latest is None or latest.type is SchemaType.NONE else latest
     if sent is not None:
@@ -75,9 +76,9 @@ def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
 
 
 def _first(sent: SchemaInfo, topic: TopicState) -> Connection:
-    """What comes of a consumer that finds neither a schema nor anybody who uses the topic.
+    """Return the result for a consumer of a topic that has neither a schema nor a client.
 
-    Its schema is registered. One that is invalid is taken for a schema that the storage has lost, and passed over
+    Its schema is registered. The broker takes an invalid one for a schema that the storage has lost, and skips it
     (ServerCnx.handleSubscribe).
     """
     try:
@@ -98,7 +99,7 @@ def _subscribed(sent: SchemaInfo, topic: TopicState, considered: _Versions, stra
 
 
 def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
-    """What putSchemaIfAbsent does with a valid schema or, where none may come that way, the search for it alone."""
+    """Return the result of putSchemaIfAbsent for a valid schema, or only of its search if no schema may be added."""
     equal = _equal_version(sent, topic)
     if equal is not None:
         told = warning.of_equal(sent, equal, topic.line)
@@ -112,7 +113,10 @@ def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
 
 
 def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo] | None:
-    """The oldest counting version that the broker takes for the same; its search stumbles over what does not parse."""
+    """Return the oldest counting version that the broker takes for the same.
+
+    Its search fails at a text that does not parse.
+    """
     if not topic.versions:
         return None
     own = _identity(sent, topic.line, None)

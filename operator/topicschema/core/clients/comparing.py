@@ -1,6 +1,6 @@
-"""May a client's schema follow what the topic has? As the types' checkers in the broker answer, and fail.
+"""The comparison of a client's schema with a topic's versions, with the results and errors of the broker's checkers.
 
-Which versions are compared, and what becomes of the answer, is the door's matter.
+The caller chooses the versions and uses the result.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from topicschema.core.strategies import Strategy
 def compare(
     sent: SchemaInfo, topic: TopicState, considered: Sequence[tuple[int, SchemaInfo]], strategy: Strategy
 ) -> None:
-    """Nothing, where `sent` may follow what is considered; RefusedError where it may not."""
+    """Raise RefusedError if `sent` is incompatible with the considered versions."""
     if not considered or strategy is Strategy.ALWAYS_COMPATIBLE:
         return
     _, latest = considered[-1]
@@ -30,7 +30,7 @@ def compare(
     is_json = latest.type is sent.type is SchemaType.JSON and sent.type not in topic.checkers
     if is_latest_only and is_json and _is_settled(considered[-1], sent, topic.line):
         return
-    offenders = [(number, info) for number, info in considered if info.type is not sent.type]  # asked of all, first
+    offenders = [(number, info) for number, info in considered if info.type is not sent.type]  # first, of all versions
     is_read = not offenders and compatibility.is_payload_needed(strategy, sent.type, sent.type, topic.checkers)
     reader = _Reader(topic.line, is_latest_only=is_latest_only)
     predecessors = [
@@ -40,7 +40,7 @@ def compare(
     candidate = reader.read(sent, None) if is_read else Unparsed(sent)
     found = compatibility.check(candidate, predecessors, strategy, topic.checkers)
     if found and not offenders and sent.type in topic.checkers:
-        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *found)  # in words that only that checker knows
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *found)  # only that checker knows its message
     if found:
         error, message = broker_errors.of_incompatible(sent.type, predecessors[0].type, strategy, found)
         raise RefusedError(error, message, *found)
@@ -48,7 +48,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads schemas as the types' checkers do, and fails as they do."""
+    """A reader of schemas with the results and errors of the types' checkers."""
 
     line: PulsarLine
     is_latest_only: bool
@@ -62,7 +62,10 @@ class _Reader:
 
 
 def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, line: PulsarLine) -> bool:
-    """Whether a JSON text that is no Avro schema may stand beside the other; False where both are Avro schemas."""
+    """Return True if a JSON text that is no Avro schema may follow the other.
+
+    Returns False if both are Avro schemas.
+    """
     number, earlier = latest
     before, after = _reading(earlier, line), _reading(sent, line)
     met, culprit = (before[1], number) if after[1] is None else (after[1], None)
@@ -83,7 +86,7 @@ def _reading(info: SchemaInfo, line: PulsarLine) -> tuple[Reading, InvalidSchema
 
 
 def read(info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
-    """The schema as Avro reads it; that AVRO may be no union is asked at upload alone."""
+    """Return the schema as Avro parses it. The rule that AVRO may not be a union applies only at upload."""
     if info.type is SchemaType.AVRO:
         as_written = replace(info, type=SchemaType.PROTOBUF)
         return replace(avro.FORMAT.parse(as_written, line, validate_defaults=validate_defaults), info=info)
@@ -91,7 +94,7 @@ def read(info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Sche
 
 
 def finding(invalid: InvalidSchemaError, number: int | None = None) -> Incompatibility:
-    """A text that cannot be read as a reason; `number` is its version's, None for the client's own."""
+    """Return the reason for a text that cannot be read. `number` is its version's, None for the client's own."""
     place = invalid.place
     if number is not None:
         message = f"version {number} cannot be read, so nothing can be compared with it: {invalid.sentence}"

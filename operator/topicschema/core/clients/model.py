@@ -1,4 +1,4 @@
-"""What is asked and answered when a client connects: values, and the broker's no."""
+"""Input and result of a client's connection as values, and the error of a refusal."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,7 +11,7 @@ from topicschema.core.strategies import Strategy, UpgradeFirst
 
 
 class Client(StrEnum):
-    """Who connects; to the broker a reader is a consumer."""
+    """The kind of client. The broker treats a reader as a consumer."""
 
     PRODUCER = "producer"
     CONSUMER = "consumer"
@@ -19,7 +19,7 @@ class Client(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What becomes of it. Of NO_VERSION a producer's messages carry none, and a consumer's schema is nowhere kept."""
+    """The result. With NO_VERSION, a producer's messages have no version, and a consumer's schema is not stored."""
 
     USES_VERSION = "UsesVersion"
     REGISTERS_VERSION = "RegistersVersion"
@@ -29,11 +29,13 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """All that the broker looks at but the client's schema.
+    """The input of the broker's decision without the client's schema.
 
-    `history` is oldest first, None is a tombstone, the index is the version's number; KEY_VALUEs are the binary form.
-    `strategy` is the one in force; UNDEFINED, which a broker resolves before, is answered as its checkers do.
-    `is_in_use` says whether the topic has a producer, a consumer whose type is not AUTO_CONSUME, or stored messages.
+    `history` is oldest first, None is a tombstone, the index is the version's number. KEY_VALUEs have the binary form.
+    `strategy` is the effective one. The broker resolves UNDEFINED before; here its result is that of the broker's
+    checkers.
+
+    `is_in_use` is True if the topic has a producer, a consumer whose type is not AUTO_CONSUME, or stored messages.
     `checkers` stand for those of the broker that are not Pulsar's own.
     """
 
@@ -47,17 +49,18 @@ class TopicState:
 
     @property
     def versions(self) -> tuple[tuple[int, SchemaInfo], ...]:
-        """What counts: number and schema of all after the newest tombstone."""
+        """The versions that count: number and schema of all after the newest tombstone."""
         last = max((number for number, info in enumerate(self.history) if info is None), default=-1)
         return tuple((number, info) for number, info in enumerate(self.history) if info is not None and number > last)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The answer. `schema_version` is the one used or registered; `upgrade_first` follows from the strategy.
+    """The result. `schema_version` is the one used or registered; `upgrade_first` follows from the strategy.
 
-    Of a refusal, `message` is how the broker's own text begins, empty where that varies, and `incompatibilities` are
-    all reasons in our words, where schemas are the reason. `warnings` are told of what connects, and hurts later.
+    For a refusal, `message` is the beginning of the broker's own text, or empty if that varies. If schemas are the
+    reason, `incompatibilities` are all reasons in the operator's words. `warnings` are about clients that connect and
+    cause harm later.
     """
 
     outcome: Outcome
@@ -70,24 +73,24 @@ class Connection:
 
     @property
     def may_connect(self) -> bool:
-        """Whether the broker lets the client in."""
+        """True if the broker accepts the client."""
         return self.outcome is not Outcome.REFUSED
 
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """A schema whose text nobody looks at."""
+    """A schema whose text is not parsed."""
 
     info: SchemaInfo
 
     @property
     def fingerprint(self) -> str:
-        """That of the bytes."""
+        """The fingerprint of the bytes."""
         return fingerprint_of_bytes(self.info.type, self.info.schema)
 
 
 class RefusedError(Exception):
-    """The broker says no."""
+    """The broker refuses the client."""
 
     def __init__(self, error: BrokerError, message: str, *found: Incompatibility) -> None:
         super().__init__(message)

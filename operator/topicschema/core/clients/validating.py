@@ -1,7 +1,7 @@
-"""The broker's validation of a client's schema at upload, as far as it goes: it leaves defaults unread.
+"""The broker's validation of a client's schema at upload, up to the defaults, which it does not read.
 
-Source: SchemaDataValidator and those it calls, with Jackson's part in them; a pair's parts are asked one by one, key
-first. What is compared with a topic's versions afterwards stands in `comparing`.
+Source: SchemaDataValidator and the validators that it calls, with their use of Jackson. The parts of a pair are
+validated one by one, key first. `comparing` then compares the schema with a topic's versions.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _TAKEN_UNREAD = (SchemaType.NONE, SchemaType.BYTES)
 
 
 def validate(sent: SchemaInfo, line: PulsarLine) -> None:
-    """Nothing where an upload of `sent` is valid, RefusedError where it is not."""
+    """Raise RefusedError if an upload of `sent` is invalid."""
     for part, invalid in _invalid(sent, line):
         error, message = broker_errors.of_invalid(sent.type, invalid.rule)
         if part.type is SchemaType.JSON and broker_errors.asks_jackson(part, line):
@@ -31,7 +31,7 @@ def validate(sent: SchemaInfo, line: PulsarLine) -> None:
 
 
 def _invalid(sent: SchemaInfo, line: PulsarLine) -> Iterator[tuple[SchemaInfo, InvalidSchemaError]]:
-    """What cannot be read, and why: `sent` itself, or the parts of a pair that can be taken apart."""
+    """Yield what cannot be read, and the error: `sent` itself, or the parts of a pair that can be split."""
     if sent.type is not SchemaType.KEY_VALUE:
         yield from _unread(sent, line)
         return

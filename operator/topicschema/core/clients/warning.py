@@ -1,4 +1,4 @@
-"""What connects and hurts later: what the broker stores and then chokes on, and what consumers lose or misread."""
+"""Warnings about clients that connect: the broker fails later, or consumers lose or misread messages."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from topicschema.core.strategies import Strategy
 
 
 def of_stored(sent: SchemaInfo, line: PulsarLine) -> tuple[Incompatibility, ...]:
-    """What the broker stores as a first version, or a next one, and then chokes on."""
+    """Return warnings about a schema that the broker stores as a first or next version and then fails on."""
     if sent.type is SchemaType.NONE:
         return (Incompatibility("UNSUPPORTED_TYPE", "$", "a stored NONE refuses every other type on the topic"),)
     try:
@@ -26,7 +26,7 @@ def of_stored(sent: SchemaInfo, line: PulsarLine) -> tuple[Incompatibility, ...]
 
 
 def of_equal(sent: SchemaInfo, version: tuple[int, SchemaInfo], line: PulsarLine) -> tuple[Incompatibility, ...]:
-    """What is wrong with taking `sent` for that version, which the broker takes it for."""
+    """Return what is wrong with using that version for `sent`, as the broker does."""
     number, info = version
     candidate = _parsed(sent, line)
     if candidate is None:
@@ -37,9 +37,9 @@ def of_equal(sent: SchemaInfo, version: tuple[int, SchemaInfo], line: PulsarLine
 def of_compared(
     sent: SchemaInfo, topic: TopicState, considered: Sequence[tuple[int, SchemaInfo]], strategy: Strategy
 ) -> tuple[Incompatibility, ...]:
-    """What the broker lets pass where it compares `sent` with what is considered, and consumers lose or misread.
+    """Return what the broker accepts in its comparison of `sent`, and consumers lose or misread.
 
-    Of texts that cannot be read only a change of type is told.
+    For texts that cannot be read, only a change of type is reported.
     """
     candidate = _parsed(sent, topic.line)
     before = [

@@ -1,6 +1,6 @@
-"""One room per notation: parse, identity, and what a reader cannot read of a writer.
+"""One package per schema format: parsing, fingerprint, and what a reader cannot read of a writer.
 
-`FORMATS` is the list of what can be judged; a type that is not in it is refused by `parse`.
+`FORMATS` lists the supported types. `parse` refuses any other type.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ __all__ = [
     "unreadable",
 ]
 
-# google.protobuf takes a third of the time in which the command line starts.
+# google.protobuf takes a third of the command line's startup time.
 _PROTOBUF_NATIVE = LazyFormat("topicschema.core.formats.protobuf_native", has_checker=True)
 _SINGLE: Mapping[SchemaType, Format] = MappingProxyType(
     {
@@ -52,10 +52,12 @@ _REFUSED = {
 
 
 def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defaults: bool = True) -> Schema:
-    """The schema that `info` describes; InvalidSchemaError with rule and place where a broker of `line` cannot use it.
+    """Return the schema that `info` describes.
 
-    `validate_defaults=False` asks as the broker's /compatibility does, which reads no defaults; an upload reads them.
-    The rules are documented in docs/rules.md.
+    Raises InvalidSchemaError with rule and place if it is invalid for `line`.
+
+    `validate_defaults=False` parses as the broker's /compatibility does, which does not read defaults; an upload reads
+    them. docs/rules.md documents the rules.
     """
     known = FORMATS.get(info.type)
     if known is None:
@@ -65,39 +67,48 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
 
 
 def has_checker(kind: SchemaType) -> bool:
-    """Whether the broker looks into schemas of this type to compare them (else only type and strategy decide)."""
+    """Return True if the broker compares the content of schemas of this type.
+
+    Otherwise only type and strategy decide.
+    """
     return kind in FORMATS and FORMATS[kind].has_checker
 
 
 def compares(schema: Schema) -> bool:
-    """Whether the broker has a checker for what `schema` holds: for a KEY_VALUE, whether it has one for a part."""
+    """Return True if the broker has a checker for `schema`, or for a part of a KEY_VALUE."""
     kind = schema.info.type
     return kind in FORMATS and FORMATS[kind].compares(schema)
 
 
 def unreadable(reader: Schema, writer: Schema, steps: Steps | None = None) -> tuple[Mismatch, ...]:
-    """Everything that a reader with `reader` cannot read of messages written with `writer`; both of one type.
+    """Return all that a reader with `reader` cannot read of messages written with `writer`. Both have the same type.
 
-    TooComplexError if that needs more than the `steps` left; of `risks`, too.
+    Like `risks`, it raises TooComplexError if this needs more than the remaining `steps`.
     """
     return FORMATS[reader.info.type].unreadable(reader, writer, steps or Steps())
 
 
 def has_risks(kind: SchemaType) -> bool:
-    """Whether schemas of this type, compared, may show risks: all but those that are nothing but their type."""
+    """Return True if a comparison of schemas of this type may have risks.
+
+    A primitive type other than STRING has none.
+    """
     return kind in FORMATS and (kind not in PRIMITIVES or kind in _WITH_PROPERTIES)
 
 
 def properties_matter(kind: SchemaType) -> bool:
-    """Whether clients read messages by the properties, of which the broker's dedupe and its checks know nothing."""
+    """Return True if clients read messages by the properties, which the broker's dedupe and checks ignore."""
     return kind in _WITH_PROPERTIES
 
 
 def self_risks(schema: Schema) -> tuple[Mismatch, ...]:
-    """What hurts consumers in the schema by itself, whatever came before it, and the broker does not look at."""
+    """Return the schema's own risks, which do not depend on earlier versions. The broker does not check them."""
     return key_value.self_risks(schema) if isinstance(schema, KeyValueSchema) else ()
 
 
 def risks(reader: Schema, writer: Schema, steps: Steps | None = None) -> tuple[Mismatch, ...]:
-    """What the broker lets pass, and `reader` loses or misreads of messages of `writer`; both of one type."""
+    """Return what the broker accepts, and `reader` loses or misreads of messages of `writer`.
+
+    Both have the same type.
+    """
     return FORMATS[reader.info.type].risks(reader, writer, steps or Steps())

@@ -1,4 +1,4 @@
-"""What every notation offers to the rest of core."""
+"""The interface of a schema format."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,10 +12,12 @@ from topicschema.core.strategies import Direction
 class Mismatch:
     """One thing that a reader cannot read of a writer.
 
-    `message` holds the marks `{reader}` and `{writer}` where the two are named; whoever knows which of the two is the
-    candidate fills them in. The paths are JSON paths into the reader's and the writer's text. `is_mutual` says that
-    neither reads the other for this reason, so it is told once and without a direction. `only_in` is for what depends
-    on which of the two is the newer: it holds where the candidate is the reader (BACKWARD), or the writer (FORWARD).
+    `message` contains the placeholders `{reader}` and `{writer}`, which are replaced when the candidate is known. The
+    paths are JSON paths into the reader's and the writer's text.
+
+    `is_mutual` is True if neither reads the other for this reason, so it is reported once and without a direction.
+    `only_in` is for what depends on which of the two is the newer. It applies if the candidate is the reader (BACKWARD)
+    or the writer (FORWARD).
     """
 
     rule: str
@@ -27,29 +29,29 @@ class Mismatch:
 
 
 class Format(Protocol):
-    """A notation of schemas."""
+    """A schema format."""
 
     @property
     def has_checker(self) -> bool:
-        """Whether the broker looks at an earlier schema of this notation besides its type and its hash."""
+        """True if the broker compares earlier schemas of this format by more than their type and hash."""
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> Schema:
-        """The parsed schema; InvalidSchemaError with rule and place when it cannot be used.
+        """Return the parsed schema. Raises InvalidSchemaError with rule and place if it is invalid.
 
-        `validate_defaults=False` is the parse of the broker's compatibility check alone, which leaves defaults unread.
+        `validate_defaults=False` parses as the broker's compatibility check alone does, which does not read defaults.
         """
 
     def compares(self, schema: Any) -> bool:
-        """Whether the broker has a checker for what `schema` holds; where it has none, UNDEFINED admits a change."""
+        """Return True if the broker has a checker for `schema`. If not, UNDEFINED admits a change."""
 
     def unreadable(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
-        """All that a reader with `reader` cannot read of messages written with `writer`, in the reader's order.
+        """Return all that a reader with `reader` cannot read of messages written with `writer`, in the reader's order.
 
-        TooComplexError if that needs more than the `steps` left; of `risks`, too.
+        Like `risks`, it raises TooComplexError if this needs more than the remaining `steps`.
         """
 
     def risks(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
-        """What the broker's check lets pass, and a reader with `reader` loses or misreads of messages of `writer`.
+        """Return what the broker's check accepts, and a reader with `reader` loses or misreads of messages of `writer`.
 
-        Nothing that `unreadable` tells. Both schemas are of one type.
+        The findings of `unreadable` are left out. Both schemas have the same type.
         """

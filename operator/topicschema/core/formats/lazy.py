@@ -1,4 +1,4 @@
-"""A Format whose room is imported when it is first asked: for notations that few need and that cost much to import."""
+"""A Format whose module is imported at its first use: for rare formats whose import is slow."""
 
 import importlib
 from functools import cached_property
@@ -12,26 +12,26 @@ __all__ = ["LazyFormat"]
 
 
 class LazyFormat:
-    """The FORMAT of the module of that name; all its answers are that one's."""
+    """The FORMAT of the module of that name, to which it delegates."""
 
     def __init__(self, module: str, *, has_checker: bool) -> None:
         self._module = module
         self.has_checker = has_checker
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> Schema:
-        """The parsed schema, or InvalidSchemaError."""
+        """Return the parsed schema, or raise InvalidSchemaError."""
         return self._format.parse(info, line, validate_defaults=validate_defaults)
 
     def compares(self, schema: Any) -> bool:
-        """Whether the broker has a checker for it."""
+        """Return True if the broker has a checker for it."""
         return self._format.compares(schema)
 
     def unreadable(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
-        """What the reader cannot read."""
+        """Return what the reader cannot read."""
         return self._format.unreadable(reader, writer, steps)
 
     def risks(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
-        """What the reader loses or misreads."""
+        """Return what the reader loses or misreads."""
         return self._format.risks(reader, writer, steps)
 
     @cached_property

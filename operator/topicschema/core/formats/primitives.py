@@ -1,4 +1,4 @@
-"""Pulsar's primitive types: there is nothing to parse, the type is the schema."""
+"""Pulsar's primitive types. They need no parsing: the type is the schema."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +28,10 @@ class _Primitives:
     has_checker = False
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> PrimitiveSchema:
-        """The schema; PRIMITIVE_HAS_SCHEMA unless its text is empty (or, for STRING, Python's `null`)."""
+        """Return the schema.
+
+        Raises InvalidSchemaError PRIMITIVE_HAS_SCHEMA unless its text is empty (or, for STRING, Python's `null`).
+        """
         del line, validate_defaults  # the same in all lines; there are no defaults
         if info.schema and not (info.type is SchemaType.STRING and info.schema == b"null"):
             wanted = "empty or the text null" if info.type is SchemaType.STRING else "empty"
@@ -37,17 +40,17 @@ class _Primitives:
         return PrimitiveSchema(info, fingerprint_of_bytes(info.type, info.schema))
 
     def compares(self, schema: PrimitiveSchema) -> bool:
-        """Never."""
+        """Return False: no primitive type has a checker."""
         del schema
         return False
 
     def unreadable(self, reader: PrimitiveSchema, writer: PrimitiveSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """Nothing: the broker does not compare schemas of primitive types."""
+        """Return nothing: the broker does not compare schemas of primitive types."""
         del reader, writer, steps
         return ()
 
     def risks(self, reader: PrimitiveSchema, writer: PrimitiveSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """CHARSET_CHANGED where texts are written in another charset than they are read in."""
+        """Return CHARSET_CHANGED if texts are written in another charset than they are read in."""
         del steps
         read, written = _charset(reader.info), _charset(writer.info)
         if reader.info.type is not SchemaType.STRING or read == written:
@@ -59,7 +62,7 @@ class _Primitives:
 
 
 def _charset(info: SchemaInfo) -> str:
-    """The charset's name in capitals; Java does not tell small letters from them."""
+    """Return the charset's name in capitals. Java ignores the case."""
     return info.properties.get(_CHARSET, "UTF-8").upper()
 
 

@@ -1,6 +1,6 @@
-"""PROTOBUF: an Avro schema that a client derived from a protobuf class. Parsed and deduped as AVRO, never compared.
+"""PROTOBUF: an Avro schema that a client derived from a protobuf class. It is parsed and deduped as AVRO.
 
-What protobuf itself describes is PROTOBUF_NATIVE, in `protobuf_native`.
+The broker never compares it. The format of protobuf's own descriptors is PROTOBUF_NATIVE, in `protobuf_native`.
 """
 
 from topicschema.core.formats import avro
@@ -18,21 +18,21 @@ class _Protobuf:
     has_checker = False
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
-        """The schema, as of type AVRO but that a union may stand at the top."""
+        """Return the schema, parsed as one of type AVRO, except that the top may be a union."""
         return avro.FORMAT.parse(info, line, validate_defaults=validate_defaults)
 
     def compares(self, schema: AvroSchema) -> bool:
-        """Never."""
+        """Return False: PROTOBUF has no checker."""
         del schema
         return False
 
     def unreadable(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """Nothing: the broker has no checker for it, unless one is configured."""
+        """Return nothing: the broker has no checker for it, unless one is configured."""
         del reader, writer, steps
         return ()
 
     def risks(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """All that AVRO's checker would refuse, and AVRO's own risks."""
+        """Return all that AVRO's checker would refuse, and AVRO's own risks."""
         return (*avro.FORMAT.unreadable(reader, writer, steps), *avro.FORMAT.risks(reader, writer, steps))
 
 

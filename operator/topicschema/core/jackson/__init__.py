@@ -1,7 +1,7 @@
-"""JSON texts that are no Avro schema: what the broker's fallback for Jackson's JSON Schema makes of them.
+"""JSON texts that are not Avro schemas, in the broker's fallback for Jackson's JSON Schema.
 
-Lines 4.0 and 4.1 try it where Avro does not parse a text of type JSON: at upload (StructSchemaDataValidator), and where
-they compare with the latest version alone (JsonSchemaCompatibilityCheck). 4.2 does not, unless it is told to (PIP-464).
+Lines 4.0 and 4.1 try it if Avro does not parse a text of type JSON: at upload (StructSchemaDataValidator), and if they
+compare with the latest version alone (JsonSchemaCompatibilityCheck). 4.2 does not, unless configured (PIP-464).
 """
 
 from enum import StrEnum
@@ -12,20 +12,23 @@ from topicschema.core.jackson.json_values import Members, Number, Value
 
 
 class Reading(StrEnum):
-    """What a text of type JSON is to the broker."""
+    """The broker's classification of a text of type JSON."""
 
     AVRO = "Avro"
     JSON_SCHEMA = "JsonSchema"
     NEITHER = "Neither"
     FAILURE = "Failure"
-    """Its outermost `type` is no JSON Schema's, for instance a broken Avro record: an exception nobody catches."""
+    """Its outermost `type` is not one of JSON Schema, as in a broken Avro record: the broker throws an exception."""
 
 
 _NAMES: Final = {True: "true", False: "false"}
 
 
 def reading(text: bytes) -> Reading:
-    """What the fallback makes of a text that Avro does not parse. What follows a first JSON value is overlooked."""
+    """Return the fallback's classification of a text that Avro does not parse.
+
+    It ignores what follows a first JSON value.
+    """
     try:
         kind = json_values.named_first(text)
         if kind is not None and kind not in binding.TYPES:
@@ -36,7 +39,10 @@ def reading(text: bytes) -> Reading:
 
 
 def id_of(text: bytes) -> str | None:
-    """The `id` of a JSON Schema, all that the broker compares of two; None without one. Of several the last counts."""
+    """Return the `id` of a JSON Schema, or None.
+
+    The broker compares nothing else. If there are several, the last counts.
+    """
     value = json_values.first(text)
     if isinstance(value, list):
         value = value[1] if len(value) > 1 else None
@@ -45,13 +51,16 @@ def id_of(text: bytes) -> str | None:
 
 
 def is_null(text: bytes) -> bool:
-    """Whether the text is `null`, or a type alone in an array: a JSON Schema to the broker until it looks into it."""
+    """Return True if the text is `null` or a type alone in an array.
+
+    The broker takes both for a JSON Schema at first.
+    """
     value = json_values.first(text)
     return value is None or (isinstance(value, list) and len(value) == 1)
 
 
 def _as_text(scalar: Value) -> str | None:
-    """A scalar as Jackson puts it into a string."""
+    """Return a scalar as the string that Jackson makes of it."""
     if isinstance(scalar, Number):
         return scalar.text
     return _NAMES[scalar] if isinstance(scalar, bool) else scalar if isinstance(scalar, str) else None

@@ -1,8 +1,7 @@
-"""Whether a JSON value is a JSON Schema to Jackson: every member that its classes know must hold what they take there.
+"""The test if Jackson takes a JSON value for a JSON Schema: every member that its classes have must fit their types.
 
-Members that they do not know are passed over, and so is null wherever it stands. Source: jackson-module-jsonSchema
-2.17, with the coercions of Jackson's own reading of strings, numbers and booleans. There is no recursion: what is left
-to look at stands in a list.
+Jackson ignores unknown members, and null everywhere. Source: jackson-module-jsonSchema 2.17, with Jackson's own
+coercions of strings, numbers and booleans. There is no recursion: a list contains what is left to check.
 """
 
 import re
@@ -15,7 +14,7 @@ from topicschema.core.jackson.json_values import Members, Number, Value, is_scal
 
 
 class Kind(Enum):
-    """What a member may hold."""
+    """The type of a member's value."""
 
     TEXT = auto()
     TEXTS = auto()
@@ -23,7 +22,7 @@ class Kind(Enum):
     INTEGER = auto()
     DOUBLE = auto()
     FORMAT = auto()
-    """A value's format: any string, or a place in the list of those known, however large."""
+    """A value's format: any string, or an index in the list of those known, however large."""
     ANYTHINGS = auto()
     MEMBERS = auto()
     SCHEMA = auto()
@@ -32,13 +31,13 @@ class Kind(Enum):
     ITEMS = auto()
     """A schema, or an array of them."""
     ADDITIONAL = auto()
-    """Whether there may be more, or what."""
+    """A schema of additional values, or a boolean that allows or forbids them."""
     LINK = auto()
     LINKS = auto()
 
 
 _Parts: TypeAlias = Sequence[tuple[Kind, Value]]
-"""What must be bound besides."""
+"""Parts that must be bound, too."""
 
 _OF_ALL: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("id", "$ref", "$schema", "description", "default", "title", "pathStart"), Kind.TEXT),
@@ -88,7 +87,7 @@ TYPES: Final = frozenset(_MEMBERS)
 
 _BLANKS: Final = "".join(map(chr, range(33)))
 _NOTHING: Final = frozenset({"", "null"})
-"""Strings that are null where no string belongs."""
+"""Strings that are null for types other than strings."""
 _BOOLEANS: Final = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 _WHOLE: Final = re.compile(r"[+-]?\d+")
 _DECIMAL: Final = re.compile(r"[+-]?(\d+\.?|\d*\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -97,7 +96,7 @@ _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
 
 
 def binds(value: Value) -> bool:
-    """Whether a whole value is a JSON Schema."""
+    """Return True if a whole value is a JSON Schema."""
     left = [(Kind.SCHEMA, value)]
     while left:
         kind, part = left.pop()
@@ -113,7 +112,7 @@ def _if(holds: bool) -> _Parts | None:  # noqa: FBT001 - it is the subject
 
 
 def _schema(value: Value) -> _Parts | None:
-    """An object that names its type, or an array of the type and an object, which may be left out."""
+    """Return the parts of an object that names its type, or of an array of the type and an optional object."""
     if isinstance(value, Members):
         kind = next((each for name, each in value.pairs if name == "type" and is_scalar(each)), None)
         return _members(value, _MEMBERS.get(kind)) if isinstance(kind, str) else None

@@ -1,6 +1,6 @@
-"""A JSON text as Jackson comes upon it: values with each member that is written, and numbers as they are written.
+"""A JSON text as Jackson reads it: values with each member that is written, and numbers as they are written.
 
-What the values mean is not known here. A text that Jackson does not read is a ValueError.
+The meaning of the values is not known here. For a text that Jackson cannot read, the functions raise ValueError.
 """
 
 import json
@@ -24,7 +24,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """An object: its members in their order, those too whose name comes again."""
+    """An object: its members in their order, including those with a repeated name."""
 
     pairs: Sequence[tuple[str, "Value"]]
 
@@ -33,14 +33,14 @@ Value: TypeAlias = "Members | list[Value] | Number | str | bool | None"
 
 
 def first(text: bytes) -> Value:
-    """The value that a text begins with; what follows it is overlooked."""
+    """Return the value that a text begins with, and ignore what follows it."""
     return _value_at(_written(text), 0)[0]
 
 
 def named_first(text: bytes) -> str | None:
-    """The type that a value names, as a text, before what follows it is read; None where it names none.
+    """Return the type that a value names, as a text, before what follows it is read. Returns None if it names none.
 
-    An object names it by its first member `type` that is a scalar, an array by its first element.
+    For an object it is the first member `type` that is a scalar, for an array the first element.
     """
     written = _written(text)
     place = _IN_ARRAY.match(written)
@@ -51,7 +51,7 @@ def named_first(text: bytes) -> str | None:
 
 
 def is_scalar(value: Value) -> bool:
-    """Whether it is neither null nor made of others."""
+    """Return True if it is neither null nor an array or an object."""
     return isinstance(value, str | Number | bool)
 
 
@@ -70,7 +70,7 @@ def _type_of_object(written: str) -> Value:
 
 
 def _type_of_array(written: str, start: int) -> Value:
-    """The first element, if the next token can be read: Jackson has it read before it asks for the type."""
+    """Return the first element if the next token can be read: Jackson reads this token before it checks the type."""
     found, end = _value_at(written, start)
     comma = _COMMA.match(written, end)
     if comma is None and _ENDED.match(written, end) is None:
@@ -92,7 +92,7 @@ def _value_at(text: str, start: int) -> tuple[Value, int]:
 
 
 def _number(*, is_whole: bool, text: str) -> Number:
-    """StreamReadConstraints: a number of more than 1,000 characters is refused."""
+    """Return the number. Raises ValueError if it has more than 1,000 characters, as StreamReadConstraints do."""
     if len(text) > _LONGEST_NUMBER:
         raise ValueError(text)
     return Number(text, is_whole)
@@ -107,7 +107,7 @@ def _broken(text: str) -> Number:
 
 
 def _not_json(constant: str) -> None:
-    """NaN and Infinity, which Python reads."""
+    """Refuse NaN and Infinity, which Python reads."""
     raise ValueError(constant)
 
 

@@ -121,11 +121,11 @@ class Wire:
         if max(map(len, pieces), default=0) > longest:
             pieces = list(itertools.takewhile(lambda piece: len(piece) <= longest, pieces))
         mask = 2 * allowed.stop - 1 if self._cuts else -1
-        found = [bits >> 1 ^ -(bits & 1) for bits in [varints.decode(piece) & mask for piece in pieces]]
-        if found and not (min(found) in allowed and max(found) in allowed):
-            found = list(itertools.takewhile(allowed.__contains__, found))
-        self.at += sum(map(len, pieces[: len(found)]))
-        return found
+        values = [bits >> 1 ^ -(bits & 1) for bits in [varints.decode(piece) & mask for piece in pieces]]
+        if values and not (min(values) in allowed and max(values) in allowed):
+            values = list(itertools.takewhile(allowed.__contains__, values))
+        self.at += sum(map(len, pieces[: len(values)]))
+        return values
 
     def take(self, size: int, what: str, path: Path | None) -> bytes:
         """Return the next bytes."""

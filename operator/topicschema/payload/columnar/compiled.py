@@ -1,4 +1,4 @@
-"""What the loops that numba compiles have in common. numba checks no bounds: callers do."""
+"""Parts that the loops compiled by numba share. numba checks no bounds; the callers do."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast

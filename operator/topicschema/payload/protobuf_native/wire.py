@@ -141,5 +141,5 @@ class Wire:
 
 
 def _bits(content: bytes) -> int:
-    """The lowest 64 of the bits."""
+    """Return the lowest 64 bits."""
     return varints.decode(content) & 0xFFFF_FFFF_FFFF_FFFF

@@ -56,7 +56,7 @@ async def _validate(
         raise TypeError("an action of a validation that was not gathered")
     try:
         if isinstance(action, plan.StartValidation):
-            await validation_actions.start_job(ctx, loaded.resource, validation)
+            await validation_actions.create_job(ctx, loaded.resource, validation)
         else:
             await validation_actions.delete_jobs(ctx, validation.obsolete_jobs)
     except ERRORS_WITHOUT_STATUS:

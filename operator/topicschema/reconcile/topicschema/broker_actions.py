@@ -25,7 +25,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_settings import other_line
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.broker_fetch import fetch, fetch_after_upload
-from topicschema.reconcile.topicschema.broker_gather import REFUSED, refusal_of_record, topic_settings
+from topicschema.reconcile.topicschema.broker_gather import REFUSED_BY_BROKER, refusal_of_record, topic_settings
 from topicschema.reconcile.topicschema.gather import Loaded
 
 _LOG = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | 
             message = (
                 f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
             )
-            return _with_error(loaded, StalledAtBrokerError(REFUSED, message))
+            return _with_error(loaded, StalledAtBrokerError(REFUSED_BY_BROKER, message))
     await _wait_for_policy(ctx, loaded, why)
     line = await _other_line(ctx, loaded)
     if line:
@@ -160,7 +160,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         message = (
             f"policy {metadata.name} could not write its settings, and the broker refuses the schema meanwhile: {why}"
         )
-        raise WaitingError(REFUSED, message) from None
+        raise WaitingError(REFUSED_BY_BROKER, message) from None
     there = settings.strategy or BY_AUTO_UPDATE_NAME.get(settings.auto_update_strategy or "")
     here = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
     if there is here:
@@ -172,7 +172,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         f"at the broker {spec.pulsar_namespace} has {_named(there)}, and not {_named(here)}, by which the schema was "
         f"judged to pass; policy {metadata.name} sees to that. The broker says: {why}"
     )
-    raise WaitingError(REFUSED, message)
+    raise WaitingError(REFUSED_BY_BROKER, message)
 
 
 def _named(strategy: Strategy | None) -> str:
@@ -203,7 +203,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
 
 
 def _with_refusal(loaded: Loaded, message: str) -> Loaded:
-    return _with_error(loaded, StalledError(REFUSED, message))
+    return _with_error(loaded, StalledError(REFUSED_BY_BROKER, message))
 
 
 def _with_error(loaded: Loaded, error: TopicSchemaError) -> Loaded:

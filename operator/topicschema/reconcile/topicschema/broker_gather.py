@@ -31,7 +31,7 @@ from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
 
 T = TypeVar("T")
-REFUSED = "RefusedByBroker"
+REFUSED_BY_BROKER = "RefusedByBroker"
 MISSING = "TopicNotFound"
 TOPIC_SECONDS = 10.0
 
@@ -168,7 +168,7 @@ def refusal_of_record(overrides: Overrides | None, what: str, why: str) -> Topic
     if overrides is None or not overrides.lacks_strategy:
         afterwards = f"until it has the record, then what it was, or {Strategy.UNDEFINED} for none"
         advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} {afterwards}"
-        return StalledError(REFUSED, f"{what}; {advice}: {why}")
+        return StalledError(REFUSED_BY_BROKER, f"{what}; {advice}: {why}")
     told = (
         "the topic does not exist at the broker, and until its first producer or consumer creates it, its own strategy "
         f"cannot be written, without which {what}: {why}"

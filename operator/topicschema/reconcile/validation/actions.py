@@ -26,7 +26,7 @@ Object = Mapping[str, Any]
 _READS_AT_ONCE: Final = 16
 
 
-async def start_job(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> None:
+async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> None:
     """Create the due Job, suspended until the limiter starts it, and then its request. Existing objects stay.
 
     Of the earlier failed Jobs, the last one stays, so that users can find the cause.

@@ -119,12 +119,12 @@ class JobLimiter:
         ]
         while (job := next_startable(jobs, self.limits)) is not None:
             jobs.remove(job)
-            if await self._is_started(client, job):
+            if await self._try_start(client, job):
                 jobs.append({**job, "spec": {**job["spec"], "suspend": False}})
         waiting = min((job for job in jobs if job["spec"].get("suspend")), key=_age, default=None)
         self._oldest = None if waiting is None else owner_key(waiting["metadata"])
 
-    async def _is_started(self, client: ApiClient, job: Object) -> bool:
+    async def _try_start(self, client: ApiClient, job: Object) -> bool:
         """Start the Job. Return True if it takes a slot."""
         metadata = job["metadata"]
         body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "spec": {"suspend": False}}

@@ -1,1 +1,1 @@
-"""The Job of a validation as the operator sees it: its manifest, pods, log, outcome and HTML report."""
+"""Job of a validation, for the operator: its manifest, pods, log, outcome and HTML report."""

@@ -1,6 +1,7 @@
-"""A report as a page for people: one HTML file that needs nothing else, from the report's JSON alone.
+"""HTML page of a report: one file without external resources, made from the report's JSON alone.
 
-Imports nothing heavy. All that came from outside (topics, names, paths, values) is escaped; there is no script.
+The module needs neither numpy, Arrow nor Spark. All external text (topics, names, paths, values) is escaped, and there
+is no script.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ _STEPS: Final = {1: "hour", 24: "day"}
 
 
 def page(told: Row) -> str:
-    """The page of a report's JSON."""
+    """Return the HTML page of a report's JSON."""
     passes = told["verdict"] == "Pass"
     return _PAGE.substitute(
         topic=escape(told["topic"]),
@@ -84,7 +85,7 @@ def _sections(told: Row) -> Iterator[str]:
 
 
 def _columns(table: Row, member: str) -> list[svg_charts.Column]:
-    """A column for each step of time, from the first to the last, also where there were no messages."""
+    """Return one column for each row of the table, with its number of time steps after the first row."""
     rows, step = table["rows"], timedelta(hours=table["step"])
     told = len("2026-11-22T05:00" if table["step"] == 1 else "2026-11-22")
     starts = [datetime.fromisoformat(each["from"]) for each in rows]
@@ -126,7 +127,7 @@ def _cell(row: Row, name: str, head: str) -> str:
 
 
 def _kind(name: str, value: Any) -> str:
-    """What columns differ in: figures stand below each other, and what may be long is broken anywhere."""
+    """Return the class attribute of a cell: numbers are aligned, and long text may break anywhere."""
     return ' class="number"' if isinstance(value, int) else ' class="long"' if name in _LONG else ""
 
 

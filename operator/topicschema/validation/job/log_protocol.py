@@ -1,6 +1,6 @@
-"""The marked lines by which a driver tells its progress and its report on standard output, and who reads its log.
+"""Lines on standard output with the driver's progress and report, written by the driver and read from its log.
 
-A log has other lines, too (Spark's, Python's), and may have lost its beginning.
+A log has other lines, too (Spark's, Python's), and may lack its beginning.
 """
 
 import base64
@@ -15,19 +15,19 @@ from topicschema.validation.errors import InvalidQuestionError
 PROGRESS: Final = "TOPICSCHEMA-PROGRESS "
 REPORT: Final = "TOPICSCHEMA-REPORT "
 CHUNK: Final = 8 * 1024
-"""How many characters of the packed report a line has at most; a container runtime cuts lines at 16 KiB."""
+"""Maximum characters of the packed report in one line. A container runtime splits lines at 16 KiB."""
 MAX_REPORT: Final = 8 * 1024 * 1024
-"""In bytes, unpacked: several times what a run tells, for whoever reads a log may not trust it."""
+"""Maximum bytes of an unpacked report, several times the size of a real one. A log is not trusted."""
 _CHUNK_LINE: Final = re.compile(r"TOPICSCHEMA-REPORT ([1-9]\d{0,5})/([1-9]\d{0,5}) ([A-Za-z0-9+/=]+)\s*")
 
 
 def progress_line(percent: int, **more: int) -> str:
-    """The line that says how far a run is."""
+    """Return the line that reports the progress of a run in percent."""
     return PROGRESS + json.dumps({"percent": percent, **more})
 
 
 def report_lines(report: bytes) -> Iterator[str]:
-    """The lines that a report is told in."""
+    """Yield the lines that contain a report."""
     packed = base64.b64encode(lzma.compress(report, preset=6)).decode()
     chunks = [packed[start : start + CHUNK] for start in range(0, len(packed), CHUNK)]
     for number, chunk in enumerate(chunks, 1):
@@ -35,7 +35,7 @@ def report_lines(report: bytes) -> Iterator[str]:
 
 
 def progress_in(lines: Iterable[str]) -> Mapping[str, Any] | None:
-    """What the last whole progress line says; None where there is none."""
+    """Return the content of the last complete progress line. Return None if there is none."""
     found: Mapping[str, Any] | None = None
     for line in lines:
         if line.startswith(PROGRESS):
@@ -44,14 +44,17 @@ def progress_in(lines: Iterable[str]) -> Mapping[str, Any] | None:
 
 
 def report_in(lines: Iterable[str]) -> bytes | None:
-    """The report; None where the log has none, or not all of it. InvalidQuestionError where it is damaged."""
+    """Return the report. Return None if the log has none, or only a part of it.
+
+    Raises InvalidQuestionError if the report is damaged.
+    """
     chunks: dict[int, str] = {}
     total = 0
     for line in lines:
         match = _CHUNK_LINE.fullmatch(line)
         if match is None:
             continue
-        if int(match[1]) == 1:  # a report begins anew: an earlier one was not finished, or is replaced
+        if int(match[1]) == 1:  # a report starts again: the previous one was not finished, or is replaced
             chunks, total = {}, int(match[2])
         chunks[int(match[1])] = match[3]
     if not total or len(chunks) != total or set(chunks) != set(range(1, total + 1)):

@@ -1,4 +1,4 @@
-"""Manifests of a validation Job, and of the ConfigMaps with its request. `pods` makes the spec of its pods."""
+"""Manifests of a validation Job and of the ConfigMaps with its request. `pods` makes the spec of its pods."""
 
 import base64
 import hashlib
@@ -18,26 +18,26 @@ from topicschema.validation.request import Packed, ValidationRequest
 Object = dict[str, Any]
 
 TOPIC_LABEL: Final = f"{GROUP}/topicschema"
-"""The TopicSchema of the Job; a name that is too long for a label's value is shortened."""
+"""Label with the name of the Job's TopicSchema. A name that is too long for a label is shortened."""
 QUESTION_LABEL: Final = f"{GROUP}/question"
 ROLE_LABEL: Final = f"{GROUP}/role"
-"""`driver` or `executor`: what NetworkPolicies select."""
+"""Label with `driver` or `executor`, which NetworkPolicies select."""
 DRIVERS: Final = f"{TOPIC_LABEL},{ROLE_LABEL}=driver"
-"""The selector of the pods that leave verdicts."""
+"""Selector of the pods that report verdicts."""
 ATTEMPT_ANNOTATION: Final = f"{GROUP}/attempt"
 QUESTION_ANNOTATION: Final = f"{GROUP}/question-sha256"
-"""The hash of the request's text, which a verdict must name."""
+"""Annotation with the hash of the request's text. A verdict must name the same hash."""
 RUN_HASH_ANNOTATION: Final = f"{GROUP}/means"
-"""The hash of how the Job runs, which is no part of the request."""
+"""Annotation with the hash of how the Job runs, which is not in the request."""
 CONTAINER: Final = "driver"
 QUESTION_FOLDER: Final = "/question"
 EXECUTOR_TEMPLATE: Final = "executor.json"
 PART_BYTES: Final = 900 * 1024
-"""Bytes of a packed request in one ConfigMap."""
+"""Maximum bytes of a packed request in one ConfigMap."""
 DRIVER_PORT: Final = 7078
 BLOCKS_PORT: Final = 7079
 
-_NAME_LENGTH: Final = 63  # a Job's name is a label of its pods
+_NAME_LENGTH: Final = 63  # a Job's name is also a label of its pods
 _LABEL_LENGTH: Final = 63
 _HASH: Final = 10
 _BACKOFF_LIMIT: Final = 2
@@ -45,7 +45,7 @@ _BACKOFF_LIMIT: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """What a Job is made of: its `owner`, its request, and how it runs. `attempt` counts from 1.
+    """Parameters of a Job: its `owner`, its validation request, and how it runs. `attempt` counts from 1.
 
     `request_hash` identifies the request without its payloads.
     """
@@ -63,7 +63,7 @@ class JobRequest:
 
     @property
     def name(self) -> str:
-        """The Job's name: the same for the same owner, request and attempt."""
+        """The Job's name, the same for the same owner, request and attempt."""
         return job_name(self.owner, self.request_hash, self.attempt)
 
 
@@ -152,7 +152,7 @@ def part_map(job: str, number: int) -> str:
 
 
 def last_part(job: Mapping[str, Any]) -> str:
-    """Return the name of the ConfigMap with the last part of the request of a Job; "" if it has none."""
+    """Return the name of the ConfigMap with the last part of a Job's request, or "" if it has none."""
     mounted = job["spec"]["template"]["spec"].get("volumes", ())
     names = [
         source["configMap"]["name"]
@@ -164,7 +164,7 @@ def last_part(job: Mapping[str, Any]) -> str:
 
 
 def part_name(number: int) -> str:
-    """Return the name of a part's file in QUESTION_FOLDER; joined in this order they are the packed request."""
+    """Return the name of a part's file in QUESTION_FOLDER. Joined in this order, the parts are the packed request."""
     return f"question.xz.{number:03}"
 
 
@@ -186,7 +186,10 @@ def _reference(api_version: str, kind: str, name: str, uid: str) -> Object:
 
 
 def _failure_rules() -> list[Object]:
-    """Return the rules by which a verdict ends the Job, and a disruption of the node does not count as a failure."""
+    """Return the rules of the Job's pod failure policy.
+
+    A verdict ends the Job, and a disruption of the node does not count as a failure.
+    """
     of_verdict = {"containerName": CONTAINER, "operator": "In", "values": [FAILED_STATUS]}
     disrupted = [{"type": "DisruptionTarget", "status": "True"}]
     return [
@@ -217,7 +220,7 @@ def _driver(request: JobRequest, parts: int) -> Object:
 
 
 def _executor(request: JobRequest) -> Object:
-    """The pod from which the driver makes its executors; what they run, Spark adds."""
+    """Return the pod template from which the driver creates its executors. Spark adds the command."""
     made = pod("executor", request.image, request.template, request.mounts)
     return {
         "apiVersion": "v1",
@@ -228,6 +231,9 @@ def _executor(request: JobRequest) -> Object:
 
 
 def _identity() -> list[Object]:
-    """Who the pod is, for a driver that has executors call it, and that is to own them."""
+    """Return the pod's name, namespace and IP as environment variables.
+
+    Executors connect to the driver by this IP, and are owned by this pod.
+    """
     fields = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_IP": "status.podIP"}
     return [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]

@@ -1,7 +1,7 @@
-"""The outcome of a Job, by its pods and Events: it waits, runs, has a verdict, or could not run, and why.
+"""Outcome of a Job, from its pods and Events: it waits, runs, has a verdict, or could not run.
 
-A verdict counts only if the exit status, the termination message and the request agree. Everything else that may
-happen to a pod is a run that failed, and never a verdict.
+A verdict counts only if the exit status, the termination message and the request agree. Any other end of a pod is a
+failed run and never a verdict.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,14 +29,15 @@ _WHY_WAITING: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The Job is suspended: it has not been started yet."""
+    """State of a Job that is suspended because it has not been started yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """It runs in that pod; "" while there is none. `before` is why the pod before it failed; "" where none has.
+    """State of a Job that runs in `pod`, or "" if it has no pod yet.
 
-    `lacks` is what its pod still needs before it reads messages; "" once it has begun. `percent` is its progress.
+    `before` is why the previous pod failed, or "" if none has. `lacks` is what the pod still needs before it reads
+    messages, or "". `percent` is its progress.
     """
 
     pod: str = ""
@@ -47,7 +48,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The messages pass, says the pod, `at` the time at which it ended."""
+    """Verdict of a pod that the messages pass. `at` is the time at which the pod ended."""
 
     document: VerdictDocument
     pod: str
@@ -56,7 +57,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The messages do not pass, says the pod, `at` the time at which it ended."""
+    """Verdict of a pod that the messages do not pass. `at` is the time at which the pod ended."""
 
     document: VerdictDocument
     pod: str
@@ -65,9 +66,9 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class CouldNotRun:
-    """There is no verdict, and `why`. `is_over`: this Job will give none any more.
+    """End without a verdict. `why` is the reason, and `is_over` is True if this Job can no longer report a verdict.
 
-    `is_transient` where the same may go well the next time without anybody's doing.
+    `is_transient` is True if another attempt may succeed without a change.
     """
 
     why: str
@@ -79,7 +80,7 @@ Outcome = Waiting | Running | Passed | Failed | CouldNotRun
 
 
 def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) -> Outcome:
-    """Return the outcome of the Job. `events` are about it or its newest pod, needed only while nothing runs."""
+    """Return the outcome of the Job. `events` are those of the Job or its newest pod, used only if nothing runs."""
     ours = sorted(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
     end = ended(job)
     if end is not None:
@@ -89,7 +90,7 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
     if not ours:
         return _without_pod(events)
     found = _verdict(job, ours)
-    if found is not None:  # the Job itself says so a second or two later
+    if found is not None:  # the Job's own status follows a second or two later
         return found
     stuck = _stuck(ours[-1]) or _unmounted(events)
     if stuck is not None:
@@ -98,12 +99,12 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
 
 
 def refused(what: str, said: str) -> CouldNotRun:
-    """Return the outcome after the API server refused `what`, and what it `said`."""
+    """Return the outcome after the API server refused `what` with the message `said`."""
     return CouldNotRun(_after(what, said), is_over=False)
 
 
 def ended(job: Object) -> Object | None:
-    """Return the condition by which the Job has ended; None while it has not."""
+    """Return the condition by which the Job has ended. Return None if it has not."""
     conditions = (job.get("status") or {}).get("conditions") or ()
     return next((one for one in conditions if one["type"] in ("Complete", "Failed") and one["status"] == "True"), None)
 
@@ -125,7 +126,7 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
 
 
 def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
-    """Return the verdict of a pod of this Job, if it agrees with the exit status and the Job's request."""
+    """Return the verdict of a pod of this Job if it agrees with the exit status and the Job's request."""
     asked = (job["metadata"].get("annotations") or {}).get(QUESTION_ANNOTATION)
     for pod in pods:
         end = _terminated(pod)
@@ -149,7 +150,7 @@ def _statuses(pods: Iterable[Object], wanted: tuple[int, ...]) -> bool:
 
 
 def _failure(pods: Sequence[Object]) -> CouldNotRun:
-    """Why the newest pod failed, after all that the Job tried."""
+    """Return why the newest pod failed, after all attempts of the Job."""
     if not pods:
         return CouldNotRun("it failed, and its pods are gone")
     pod = pods[-1]
@@ -168,14 +169,14 @@ def _failure(pods: Sequence[Object]) -> CouldNotRun:
 
 
 def _before(pods: Sequence[Object]) -> str:
-    """Why the newest of the pods that failed did: while another one is tried, somebody may mend it."""
+    """Return why the newest failed pod failed, or "". A user may fix the cause during the next attempt."""
     failed = [pod for pod in pods if (pod.get("status") or {}).get("phase") == "Failed"]
     is_failure = bool(failed) and not _statuses(failed[-1:], (PASSED_STATUS, FAILED_STATUS))
     return _failure(failed).why if is_failure else ""
 
 
 def _without_pod(events: Sequence[Object]) -> Outcome:
-    """A Job without a pod may only just have begun; where pods cannot be made, the API server's own words say why."""
+    """Return the outcome of a Job without a pod. It may be new, or the API server may reject its pods."""
     failures = [event for event in events if event.get("reason") == "FailedCreate"]
     if not failures:
         return Running(lacks="its Job has no pod yet")
@@ -184,7 +185,7 @@ def _without_pod(events: Sequence[Object]) -> Outcome:
 
 
 def _lacks(pod: Object) -> str:
-    """Return what a pod waits for that may come by itself."""
+    """Return what a pod waits for that may come without a change."""
     status = pod.get("status") or {}
     if status.get("phase") != "Pending":
         return ""
@@ -195,13 +196,13 @@ def _lacks(pod: Object) -> str:
 
 
 def _unmounted(events: Sequence[Object]) -> str | None:
-    """Why a pod waits for its volumes, as its kubelet tells it."""
+    """Return why a pod waits for its volumes, from its kubelet's Events. Return None if it does not."""
     failures = [event for event in events if event.get("reason") == "FailedMount"]
     return _after("its pod cannot mount what it needs", failures[-1].get("message")) if failures else None
 
 
 def _stuck(pod: Object) -> str | None:
-    """Why a pod that was made does not run, and will not without somebody's doing; None where it may."""
+    """Return why a pod will not run until a user changes something. Return None if it may run."""
     status = pod.get("status") or {}
     for condition in status.get("conditions") or ():
         if condition["type"] == _SCHEDULED and condition.get("reason") == "Unschedulable":
@@ -231,6 +232,6 @@ def _after(why: str, said: str | None) -> str:
 
 
 def _line(text: str) -> str:
-    """What somebody else said, short and on one line."""
+    """Return the text of another program, shortened and on one line."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= _TOLD else f"{line[: _TOLD - 1]}…"

@@ -1,7 +1,7 @@
-"""The pods of a run: what drivers and executors have alike.
+"""Pod spec that the driver and the executors of a run share.
 
-They are what a restricted namespace takes: no root, no privilege, a root file system that is read-only, nothing of the
-host. Of Secrets they mount the members that are named, and no others.
+The pods are allowed in a namespace with the restricted Pod Security Standard: no root, no privilege, a read-only root
+file system and nothing of the host. They mount only the named keys of Secrets.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ CREDENTIALS_FOLDER: Final = "/credentials"
 TRUST_FOLDER: Final = "/trust"
 _USER: Final = 65_532
 _WRITABLE: Final = "/tmp"  # noqa: S108 - a volume of the pod's own
-_SCRATCH: Final = "spark-local-dir-1"  # by such a name Spark knows it; else it mounts a second one over it
+_SCRATCH: Final = "spark-local-dir-1"  # Spark recognizes this name; with another one it mounts a second volume over it
 _READABLE: Final = 0o440
 _RESOURCES: Final[Mapping[str, Any]] = MappingProxyType(
     {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
@@ -27,7 +27,7 @@ _RESOURCES: Final[Mapping[str, Any]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SecretFiles:
-    """Members of a Secret by the names of the files that they become in `folder`."""
+    """Keys of a Secret that are mounted in `folder`. `members` maps file names to keys."""
 
     folder: str
     secret: str
@@ -35,7 +35,7 @@ class SecretFiles:
 
     @property
     def volume(self) -> Object:
-        """The volume, which is called as the folder is."""
+        """The volume, named after the folder."""
         items = [{"key": key, "path": path} for path, key in sorted(self.members.items())]
         return {
             "name": self.folder.strip("/"),
@@ -44,7 +44,7 @@ class SecretFiles:
 
 
 def pod(container: str, image: str, template: TemplateSpec, mounts: tuple[SecretFiles, ...]) -> Object:
-    """The spec of a pod with one container of that name; its command and all that it is told are the caller's."""
+    """Return the spec of a pod with one container of that name. The caller adds command and arguments."""
     account = {"serviceAccountName": template.service_account_name} if template.service_account_name else {}
     return account | {
         "restartPolicy": "Never",

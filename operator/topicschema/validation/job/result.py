@@ -1,7 +1,7 @@
-"""The verdict document: what a run's driver leaves as its termination message, and what the operator believes.
+"""Verdict document: the termination message of a driver, which the operator reads.
 
-A kubelet keeps 4,096 bytes of it, so what is too much is left out from the end: examples first. The whole report is in
-the driver's log.
+A kubelet stores 4,096 bytes of it. A document that is too large is shortened in the order of `_SHORTER`. The whole
+report is in the driver's log.
 """
 
 import json
@@ -17,15 +17,15 @@ from topicschema.core.errors import StalledError
 
 FORMAT: Final = 1
 MAX_BYTES: Final = 4096
-"""Of a termination message."""
+"""Maximum bytes of a termination message."""
 PASSED_STATUS: Final = 0
 FAILED_STATUS: Final = 42
-"""The driver's exit statuses; any other one is a run that failed, and never a verdict."""
+"""Exit status of a driver whose messages do not pass. Any other one except PASSED_STATUS is a failed run."""
 _NOWHERE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Answer(StrEnum):
-    """Whether the messages pass."""
+    """Verdict on the messages: they pass or fail."""
 
     PASS = "Pass"  # noqa: S105 - no password
     FAIL = "Fail"
@@ -33,10 +33,10 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictDocument:
-    """The answer to one question (its sha256, as `Question` tells it), and what led to it.
+    """Verdict on one request and the figures behind it. `question` is the `sha256` of the ValidationRequest.
 
-    `by_reason` has the most frequent first; `read_to` is where the reading ended, by the name of a partition or file;
-    `topic_missing` tells of a topic that did not exist, which therefore had no messages.
+    `by_reason` has the most frequent reason first. `read_to` is where reading ended, by the name of a partition or
+    file. `topic_missing` is True if the topic did not exist and therefore had no messages.
     """
 
     question: str
@@ -52,12 +52,12 @@ class VerdictDocument:
 
     @property
     def exit_status(self) -> int:
-        """What the driver ends with."""
+        """The driver's exit status."""
         return PASSED_STATUS if self.verdict is Answer.PASS else FAILED_STATUS
 
     @property
     def text(self) -> bytes:
-        """The JSON, in as many bytes as a termination message may have."""
+        """The JSON, shortened to the size of a termination message."""
         kept = self
         for less in _SHORTER:
             while len(written := _written(kept)) > MAX_BYTES and getattr(kept, less):
@@ -68,7 +68,7 @@ class VerdictDocument:
 
 
 def read(text: bytes | str) -> VerdictDocument | None:
-    """The document that a termination message is; None where it is none, or one of another format."""
+    """Return the document in a termination message. Return None if it has none, or one of another format."""
     try:
         wire = json.loads(text)
         document = decode(VerdictDocument, wire)

@@ -1,6 +1,6 @@
-"""Plots: bars by name, and columns over time as inline SVG. Figures go in, markup comes out; all text in it is escaped.
+"""Charts: bars by name, and columns over time as inline SVG. They take figures and return escaped markup.
 
-They are as wide as there is room, from a phone's to a desk's; how they look is the page's matter.
+Charts adapt to the width of the page, which also has their style sheet.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,20 +8,23 @@ from html import escape
 from typing import Final, NamedTuple
 
 _FEWEST: Final = 720
-"""A column is at least one of so many parts of the width, however many steps of time there are."""
+"""Minimum width of a column, as the number of such columns that fill the chart."""
 _FULL: Final = 100
 _TICKS: Final = 4
 _WIDEST: Final = 58.0
 _NARROWEST: Final = 18.0
 _STEP: Final = 4.0
 _LABEL: Final = 7.5
-"""How wide a plot is at most, one with few columns is, each of these is, and a time below them: in rem."""
+"""Width of a label, in rem.
+
+The three constants above are the maximum width of a chart, its minimum width and the width of a column, also in rem.
+"""
 _LONG: Final = 50
-"""Letters from which on a name has a line of its own."""
+"""Characters above which a name gets a line of its own."""
 
 
 class Bar(NamedTuple):
-    """What is counted, how often, and what else is said of it."""
+    """One bar: its name, its figure, and a note beside the name."""
 
     name: str
     value: int
@@ -29,7 +32,7 @@ class Bar(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A step of time: its number from the first, when it begins, as people are told, and its figure."""
+    """One time step: its number from the first, the text of its begin, and its figure."""
 
     number: int
     begins: str
@@ -37,13 +40,13 @@ class Column(NamedTuple):
 
 
 def by_name(bars: Sequence[Bar], whole: int) -> str:
-    """The bars, as long as each is beside the greatest, with their figures and shares of the whole."""
+    """Return a list of bars, relative to the longest, with their figures and their shares of the whole."""
     longest = max((each.value for each in bars), default=0) or 1
     return f'<ul class="bars">{"".join(_bar(each, longest, whole) for each in bars)}</ul>'
 
 
 def over_time(columns: Sequence[Column], title: str, kind: str) -> str:
-    """The columns, of the class `kind`, over an axis that tells some of their times."""
+    """Return a chart of the columns, with the class `kind`, over a time axis with a few labels."""
     steps = columns[-1].number + 1
     room = min(_WIDEST, max(_NARROWEST, _STEP * steps))
     most = max(each.value for each in columns) or 1
@@ -66,7 +69,7 @@ def _bar(bar: Bar, longest: int, whole: int) -> str:
 
 
 def _share(value: int, whole: int) -> str:
-    """In a hundred; of none there is no share."""
+    """Return the share in percent, or "" if it is 0."""
     share = _FULL * value / whole if whole else 0.0
     least = 0.01
     return "" if not share else f"{share:.3g} %" if share >= least else f"&lt; {least} %"
@@ -84,7 +87,7 @@ def _columns(columns: Sequence[Column], most: int, kind: str) -> Iterator[str]:
 
 
 def _ticks(columns: Sequence[Column], room: float) -> Iterator[str]:
-    """The times of some columns, no two of them near each other; the first and the last wherever there are two."""
+    """Yield the labels of some columns without overlap, always with the first and the last one."""
     last = len(columns) - 1
     yield f'<span class="first">{escape(columns[0].begins)}</span>'
     free = 1.5 * _LABEL

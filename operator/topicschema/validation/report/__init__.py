@@ -1,1 +1,1 @@
-"""The report of a validation: counts of messages and reasons, examples, tables."""
+"""Report of a validation: counts of messages and reasons, examples, tables."""

@@ -1,7 +1,7 @@
-"""Counts by key in bounded memory, that do not hang on the order in which they are taken.
+"""Counts by key in bounded memory, independent of the order of the messages.
 
-Where there are too many keys, all become coarser by a step (hours become days, say). The step that a table ends on is
-the first at which its keys are few enough, however it was put together: no part has more keys than the whole.
+If there are too many keys, all of them become coarser by one step, for example from hours to days. A table ends at the
+first step with few enough keys, in any order of merging, because no part has more keys than the whole.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,14 +11,14 @@ Key = tuple[Any, ...]
 Step = Callable[[Key], Key]
 LIMIT: Final = 20_000
 ANY: Final = -9
-"""A partition or an hour that is told no more."""
+"""Value of a partition, a writer or an hour that the table no longer distinguishes."""
 DAY: Final = 24
 MONTH: Final = 720
 """30 days, in hours."""
 
 
 class Rollup:
-    """The table. `steps` make a key coarser, each what the one before it left."""
+    """Table of counts. Each of the `steps` makes the keys of the previous one coarser."""
 
     __slots__ = ("_limit", "_steps", "counts", "level")
 
@@ -29,12 +29,12 @@ class Rollup:
         self.level = 0
 
     def add(self, key: Key, count: int) -> None:
-        """Count so many more of a key that is as fine as keys can be."""
+        """Add a count for a key of the finest level."""
         self._count(self._coarser(key, 0), count)
         self._fit()
 
     def merge(self, rows: Iterable[tuple[Key, int]], level: int) -> None:
-        """Count all of another table of the same steps and limit."""
+        """Add all counts of another table with the same steps and limit."""
         while self.level < level:
             self._step()
         for key, count in rows:
@@ -62,12 +62,12 @@ class Rollup:
 
 
 def hours_of(position: int, width: int) -> Step:
-    """The step that takes hours together; those that are none stay."""
+    """Return the step that joins hours to periods of `width` hours. Negative hours stay."""
     return lambda key: _with(key, position, key[position] if key[position] < 0 else key[position] // width * width)
 
 
 def dropped(position: int, instead: Any) -> Step:
-    """The step that tells a member of the key no more."""
+    """Return the step that replaces the part of the key at `position` by a constant."""
     return lambda key: _with(key, position, instead)
 
 

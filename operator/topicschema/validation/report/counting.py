@@ -1,4 +1,4 @@
-"""From a batch and its verdicts into the tally."""
+"""Counts of a batch and its verdicts, added to the tally."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,11 +13,11 @@ from topicschema.validation.run.batches import NO_TIME
 from topicschema.validation.run.judging import Judged
 
 HOUR: Final = 3_600_000
-"""In milliseconds."""
+"""An hour in milliseconds."""
 
 
 def count(tally: Tally, batch: pa.RecordBatch, judged: Judged, words: Sequence[str]) -> NDArray[np.int64]:
-    """Count a batch, whose verdicts are in codes of `words`; the rows of its invalid messages."""
+    """Count a batch, whose verdicts are codes of `words`. Return the rows of its invalid messages."""
     times = batch.column("publish_time").to_numpy()
     hours = np.where(times < 0, NO_TIME, times // HOUR)
     partitions = batch.column("partition").to_numpy()

@@ -1,4 +1,4 @@
-"""Which invalid messages are shown, and what is shown of them: the same ones, however the messages were split."""
+"""Selection and content of the examples of invalid messages, the same for any split of the messages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from topicschema.validation.run.judging import UNJUDGED, Judged
 from topicschema.validation.run.sampling import Identity
 
 Render = Callable[[bytes | None, bytes | None, int], str]
-"""What an example shows of a message: payload, key and schema version in, text out."""
+"""Function from payload, key and schema version of a message to the text in an example."""
 _APART: Final = 0x5EED_F00D_CAFE
-"""Examples are drawn with another seed than the sample, or the sample's lowest hashes would be all there are."""
+"""Value that changes the seed. With the sample's seed, all examples would be the sample's lowest hashes."""
 _PLACE: Final = ("partition", "ledger", "entry", "batch_index")
 
 
 def identity_of(batch: pa.RecordBatch) -> Identity:
-    """Where the messages are."""
+    """Return the columns that locate the messages."""
     return Identity(*(batch.column(name).to_numpy() for name in _PLACE))
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Draws examples by rank; `render` shows their values, None where no value is to be seen."""
+    """Selection of examples by rank. `render` returns their values, None if values must not appear."""
 
     seed: int
     render: Render | None = None
 
     def keep(self, tally: Tally, batch: pa.RecordBatch, judged: Judged, words: Sequence[str]) -> None:
-        """Keep in the tally what ranks first of each reason among a batch's invalid messages."""
+        """Add to the tally the batch's invalid messages with the lowest ranks of each reason."""
         rows = np.flatnonzero(judged.reason)
         ranks = identity_of(batch).take(rows).hashes(self.seed ^ _APART)
         reasons = judged.reason[rows]

@@ -8,7 +8,10 @@ from numpy.typing import NDArray
 
 
 def grouped(columns: Sequence[NDArray[Any]]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Each combination of values that rows have, and how many have it; the columns are integers of one length."""
+    """Return each combination of values that rows have, and the number of these rows.
+
+    The columns are integers of one length.
+    """
     names = [str(number) for number in range(len(columns))]
     groups = pa.table(list(columns), names=names).group_by(names, use_threads=False)
     *values, counts = (column.to_pylist() for column in groups.aggregate([([], "count_all")]).columns)

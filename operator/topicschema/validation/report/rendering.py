@@ -1,4 +1,7 @@
-"""What a person is shown of a message, where the question allows it: its value if it has one, else its first bytes."""
+"""Text of a message's value in a report, or of its first bytes if it has no value.
+
+A report has it only if the request includes values.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,16 +15,19 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
 from topicschema.payload import display_json
 
 MAX_SHOWN: Final = 512
-"""Characters of a value."""
+"""Maximum characters of a value."""
 _MAX_READ: Final = 64 * 1024
-"""Bytes of a payload that is read for it; of a larger one the first bytes are shown."""
+"""Maximum bytes of a payload whose value is decoded. Of a larger one, the report shows the first bytes."""
 _FIRST: Final = 64
 
 
 def of(
     candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], line: PulsarLine
 ) -> Callable[[bytes | None, bytes | None, int], str]:
-    """Shows a message (payload, key, schema version) by the schema it was written with, or by the candidate."""
+    """Return the function that renders a message (payload, key, schema version) as text.
+
+    It decodes with the schema of that version, or with the candidate if there is none.
+    """
 
     @lru_cache(maxsize=16)
     def schema_of(version: int) -> Schema | None:

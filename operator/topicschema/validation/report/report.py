@@ -1,6 +1,6 @@
-"""What a run found, for programs: one JSON object, of bounded size, from the question, the plan and the figures.
+"""Report of a run for programs: one JSON object of bounded size, from the request, the plan and the tally.
 
-Its members are told in docs/validation.md. For people it becomes a page (`page`); of it the verdict document is made.
+docs/validation.md describes its members. `job.html_report` makes a page of it, and `verdict` the verdict document.
 """
 
 import json
@@ -26,25 +26,25 @@ _WITHHELD: Final = "marks, aborted transactions, or what the broker passes over"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The report; `document` is its JSON."""
+    """Report. `document` is its JSON."""
 
     document: Mapping[str, Any]
 
     @property
     def passes(self) -> bool:
-        """Whether the messages pass."""
+        """True if the messages pass."""
         return bool(self.document["verdict"] == Answer.PASS)
 
     @property
     def text(self) -> bytes:
-        """The JSON."""
+        """The JSON as one line."""
         return (
             json.dumps(self.document, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
         )
 
     @property
     def verdict(self) -> VerdictDocument:
-        """The part of it that a pod leaves behind."""
+        """The verdict document, which the pod writes as its termination message."""
         told = self.document
         return VerdictDocument(
             question=told["question"],
@@ -61,14 +61,14 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """When a run was started (milliseconds since 1970), and how long it took (seconds)."""
+    """Start of a run (milliseconds since 1970) and its duration (seconds)."""
 
     started: int
     seconds: float
 
 
 def report(asked: ValidationRequest, plan: Plan, tally: Tally, course: Course) -> Report:
-    """The report of a run that came to its end."""
+    """Return the report of a completed run."""
     figures = Figures(tally, plan)
     passes = asked.tolerance.takes(tally.invalid, tally.messages)
     return Report(
@@ -133,7 +133,7 @@ def _notes(asked: ValidationRequest, plan: Plan, tally: Tally) -> list[str]:
 
 
 def _types(asked: ValidationRequest) -> set[SchemaType]:
-    """The candidate's type, or those of its parts."""
+    """Return the candidate's type, or the types of its key and value."""
     if asked.candidate.type is not SchemaType.KEY_VALUE:
         return {asked.candidate.type}
     pair = formats.parse(asked.candidate, asked.line, validate_defaults=False)
@@ -141,7 +141,7 @@ def _types(asked: ValidationRequest) -> set[SchemaType]:
 
 
 def _wanted(asked: ValidationRequest, tally: Tally) -> int:
-    """About how many messages were to be judged, now that it is known how many there are."""
+    """Return about how many messages the sample should have, by the number of messages that were read."""
     share, most = tally.drawable * asked.sample.percent // 100, asked.sample.max_messages
     return share if most is None else min(share, most)
 

@@ -1,4 +1,4 @@
-"""A tally's figures as a report's tables: summed up, ordered, the most of them first, of bounded length."""
+"""Tables of a report from a tally's figures: summed, sorted, the most frequent first, of bounded length."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 MOST_ROWS: Final = 200
 MOST_HOURS: Final = 1_000
 _DAYS_UP_TO: Final = 2
-"""The levels of the tally's tables at which hours are days; above, months."""
+"""Highest level of the tally's tables at which hours are joined to days. Above, they are joined to months."""
 _REASON, _PATH, _WRITER, _PARTITION, _HOUR = range(5)
 _FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_HOUR: Final = int((datetime(9999, 1, 1, tzinfo=UTC) - _FIRST) / timedelta(hours=1))
@@ -32,13 +32,13 @@ _SPECIAL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The tables of a tally."""
+    """Tables of a tally."""
 
     tally: Tally
     plan: Plan
 
     def reasons(self) -> list[Row]:
-        """How many messages have which reason."""
+        """Return the number of messages for each reason."""
         found = self._bad(_REASON)
         return [
             {"reason": reason, "messages": count, "tolerated": reason in self.tally.tolerated}
@@ -46,7 +46,7 @@ class Figures:
         ]
 
     def places(self) -> list[Row]:
-        """How many messages have which reason at which path."""
+        """Return the number of messages for each reason and path."""
         found: Counter[tuple[str, str]] = Counter()
         for key, count in self.tally.findings.counts.items():
             found[key[_REASON], key[_PATH]] += count
@@ -55,7 +55,7 @@ class Figures:
         ]
 
     def writers(self) -> list[Row]:
-        """Each writer version: messages, the invalid ones of them, when the oldest and the newest were published."""
+        """Return a row for each writer version: messages, invalid ones, oldest and newest publish time."""
         bad = self._bad(_WRITER)
         return [
             {
@@ -70,9 +70,9 @@ class Figures:
         ]
 
     def partitions(self) -> list[Row]:
-        """The partitions (or files) with the most invalid messages, then those with the most messages."""
+        """Return the partitions (or files) with the most invalid messages, then those with the most messages."""
         bad, all_ = self._bad(_PARTITION), self._all(1)
-        if ANY in bad or ANY in all_:  # where one of both is told no more, none may look as if it had no invalid ones
+        if ANY in bad or ANY in all_:  # one table alone would show 0 invalid messages
             bad, all_ = Counter({ANY: bad.total()}), Counter({ANY: all_.total()})
         ordered = sorted(all_, key=lambda each: (-bad[each], -all_[each], each))
         return [
@@ -81,7 +81,7 @@ class Figures:
         ]
 
     def hours(self) -> Row:
-        """Messages by when they were published, in steps of so many hours; no rows where it can no longer be told."""
+        """Return messages by publish time, in steps of `step` hours. There are no rows if the hours are lost."""
         bad, all_ = self._bad(_HOUR), self._all(2)
         wide = self._width
         if ANY in bad or ANY in all_:
@@ -98,7 +98,7 @@ class Figures:
         return {"step": wide, "rows": rows[-MOST_HOURS:]}
 
     def losses(self) -> list[Row]:
-        """What readers with the candidate do not get of messages that they can read."""
+        """Return the losses of readers with the candidate in messages that they can read."""
         found: Counter[tuple[str, str]] = Counter()
         for (kind, path, _), count in self.tally.losses.counts.items():
             found[kind, path] += count
@@ -106,7 +106,7 @@ class Figures:
 
     @property
     def _width(self) -> int:
-        """The steps in which hours are still told apart, in both tables."""
+        """Hours of the shortest period that both tables distinguish."""
         levels = self.tally.traffic.level, self.tally.findings.level
         return MONTH if max(levels) > _DAYS_UP_TO else DAY if max(levels) else 1
 
@@ -123,21 +123,24 @@ class Figures:
 
 
 def shown_examples(tally: Tally, plan: Plan) -> list[Row]:
-    """The examples that are shown: of each reason in turn, so that the most frequent does not hide the others."""
+    """Return the examples of the report, taken from the reasons in turn.
+
+    So the most frequent reason does not displace the others.
+    """
     turns = zip_longest(*(kept for _, kept in sorted(tally.examples.items())))
     chosen = [each for turn in turns for each in turn if each is not None][:EXAMPLES]
     return [_shown(each, plan) for each in chosen]
 
 
 def writer_name(writer: int) -> str:
-    """What people call a writer."""
+    """Return the name of a writer for users."""
     if writer in _SPECIAL:
         return _SPECIAL[writer]
     return f"schema of files {OWN_WRITERS - writer + 1}" if writer <= OWN_WRITERS else f"version {writer}"
 
 
 def moment(milliseconds: int) -> str | None:
-    """The time in UTC; None where there is none, or none that a calendar has."""
+    """Return the time in UTC. Return None if there is none, or none that a calendar has."""
     if milliseconds < 0 or milliseconds // 3_600_000 >= _LAST_HOUR:
         return None
     return (_FIRST + timedelta(milliseconds=milliseconds)).isoformat(timespec="seconds").replace("+00:00", "Z")

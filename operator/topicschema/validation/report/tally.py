@@ -1,6 +1,6 @@
-"""What a run counts: exact figures in bounded memory, that can be put together in any order.
+"""Tally of a run: exact figures in bounded memory that can be merged in any order.
 
-A tally of all messages and the merged tallies of any parts of them are the same, byte for byte.
+A tally of all messages equals the merged tallies of any parts of them, byte for byte.
 """
 
 import json
@@ -14,11 +14,11 @@ from topicschema.validation.report.bounded_counter import ANY, DAY, MONTH, Rollu
 from topicschema.validation.run.batches import NO_TIME
 
 EXAMPLES: Final = 10
-"""How many examples a reason has at most; the report shows as many of all."""
+"""Maximum number of examples of a reason, and of examples in the report."""
 UNKNOWN_WRITER: Final = -3
-"""The writer, in tables, of messages whose version the question does not have."""
+"""Writer in tables for messages whose schema version is not in the request."""
 MAX_UNKNOWN_VERSIONS: Final = 100
-"""How many of these versions are told apart: those of the smallest numbers."""
+"""Maximum number of these versions that are listed, the lowest first."""
 _FINDING_STEPS: Final = (
     hours_of(4, DAY),
     dropped(3, ANY),
@@ -33,7 +33,7 @@ _LOSS_STEPS: Final = (dropped(1, ELSEWHERE), dropped(2, ANY))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Example:
-    """An invalid message. The order is that of `rank`, a hash of the seed and of where the message is."""
+    """An invalid message, ordered by `rank`, a hash of the seed and the message's location."""
 
     rank: int
     place: tuple[int, int, int, int]
@@ -48,14 +48,14 @@ class Example:
 
 @dataclass(slots=True)
 class Times:
-    """How many messages there are, and the publish times of the oldest and the newest; -1 where none has one."""
+    """Number of messages, and the publish times of the oldest and the newest. -1 is no publish time."""
 
     messages: int = 0
     oldest: int = NO_TIME
     newest: int = NO_TIME
 
     def merge(self, messages: int, oldest: int, newest: int) -> None:
-        """Count more."""
+        """Add the figures of more messages."""
         self.messages += messages
         known = [each for each in (self.oldest, oldest) if each != NO_TIME]
         self.oldest = min(known, default=NO_TIME)
@@ -63,12 +63,12 @@ class Times:
 
 
 class Tally:
-    """The figures.
+    """Figures of a run.
 
-    `findings` are by (reason, path, writer, partition, hour), `traffic` of all messages judged by (writer, partition,
-    hour), `losses` by (kind, path, writer). `skipped` are messages that the sample left out, `old` those of them that
-    are older than it wants, `gone` those that were removed before they could be read; `withheld` are entries of which
-    no reader is sent a message.
+    `findings` are counted by (reason, path, writer, partition, hour), `traffic` of all validated messages by (writer,
+    partition, hour), `losses` by (kind, path, writer). `skipped` counts messages outside the sample, and `old` those of
+    them that are too old for it. `gone` counts messages that were removed before they could be read. `withheld` counts
+    entries of which the broker sends a reader no message.
     """
 
     __slots__ = (
@@ -99,26 +99,26 @@ class Tally:
 
     @property
     def drawable(self) -> int:
-        """How many messages the sample could have taken: all that are young enough."""
+        """Number of messages that are young enough for the sample."""
         return self.messages + self.skipped - self.old
 
     def count_writer(self, writer: int, messages: int, oldest: int, newest: int) -> None:
-        """Count messages of a version that the question has, or of UNKNOWN_WRITER."""
+        """Count messages of a version of the request, or of UNKNOWN_WRITER."""
         self.writers.setdefault(writer, Times()).merge(messages, oldest, newest)
 
     def count_unknown_version(self, version: int, messages: int) -> None:
-        """Count messages of a version that the question does not have, of the smallest such versions."""
+        """Count messages of a version that is not in the request. Only the lowest versions are retained."""
         self.unknown_versions[version] = self.unknown_versions.get(version, 0) + messages
         if len(self.unknown_versions) > MAX_UNKNOWN_VERSIONS:
             del self.unknown_versions[max(self.unknown_versions)]
 
     def rank_bound(self, reason: str) -> int | None:
-        """The rank that an example of this reason must be below; None where any is taken."""
+        """Return the rank that an example of this reason must be below. Return None if any is accepted."""
         kept = self.examples.get(reason, [])
         return kept[-1].rank if len(kept) == EXAMPLES else None
 
     def keep(self, examples: Iterable[Example]) -> None:
-        """Keep those that rank first of their reason."""
+        """Add the examples, and retain those with the lowest ranks of each reason."""
         for each in examples:
             kept = self.examples.setdefault(each.reason, [])
             kept.append(each)
@@ -126,7 +126,7 @@ class Tally:
             self.examples[reason] = sorted(kept)[:EXAMPLES]
 
     def merge(self, other: "Tally") -> "Tally":
-        """This tally, with the other's figures counted, too."""
+        """Add the figures of the other tally, and return this one."""
         self.messages += other.messages
         self.invalid += other.invalid
         self.skipped += other.skipped
@@ -151,7 +151,7 @@ class Tally:
 
     @classmethod
     def unpacked(cls, packed: bytes) -> "Tally":
-        """The tally that `packed` says."""
+        """Return the tally from its packed form."""
         members = json.loads(zlib.decompress(packed))
         tally = cls()
         for name in _NUMBERS:
@@ -167,7 +167,7 @@ class Tally:
 
     @property
     def tables(self) -> tuple[Rollup, ...]:
-        """What is counted by key."""
+        """Tables that are counted by key."""
         return self.findings, self.traffic, self.losses
 
     def _members(self) -> Mapping[str, Any]:

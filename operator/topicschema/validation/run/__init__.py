@@ -1,1 +1,1 @@
-"""The run of a validation in its pod: the driver, its processes or Spark executors, judging and sampling."""
+"""Run of a validation in its pod: the driver, its processes or Spark executors, validation of batches and sampling."""

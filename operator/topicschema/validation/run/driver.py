@@ -1,7 +1,8 @@
-"""The program of a validation pod: `python -m topicschema.validation.run.driver FOLDER` with the request in FOLDER.
+"""Program of a validation pod: `python -m topicschema.validation.run.driver FOLDER` with the request in FOLDER.
 
-Standard output has marked lines (`marks`), the termination message is the verdict document, or why there is none. It
-ends with 0 where the messages pass, with 42 where they do not; anything else is a run that failed, and no verdict.
+Standard output has marked lines (see `log_protocol`). The termination message is the verdict document, or the reason
+for a failure. The exit status is 0 if the messages pass and 42 if they do not. Any other one is a failed run without a
+verdict.
 """
 
 import argparse
@@ -25,14 +26,14 @@ from topicschema.validation.run import runner, session
 from topicschema.validation.sources import opening
 
 FAILED: Final = 3
-"""The run failed, for a reason that is told."""
+"""Exit status of a run that failed for a known reason, which it reports."""
 BUG: Final = 70
 _TERMINATION_LOG: Final = "/dev/termination-log"
 _PARTS: Final = "question.xz.*"
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """The exit status."""
+    """Run the driver and return its exit status."""
     parser = argparse.ArgumentParser(prog="topicschema.validation.run.driver", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the question's parts are mounted")
     default = os.environ.get("TOPICSCHEMA_TERMINATION_LOG", _TERMINATION_LOG)
@@ -42,7 +43,7 @@ def main(given: Sequence[str] | None = None) -> int:
         found = _asked(read_question(options.folder), options.folder)
     except TopicSchemaError as error:
         return _failed(options.termination_log, f"{error.reason}: {error.message}", FAILED)
-    except Exception as error:  # noqa: BLE001  # a bug is no verdict: neither Python's 1 nor silence
+    except Exception as error:  # noqa: BLE001  # a bug is no verdict: neither Python's status 1 nor silence
         traceback.print_exc()
         return _failed(options.termination_log, f"a bug: {type(error).__name__}; its log tells more", BUG)
     for line in log_protocol.report_lines(found.text):
@@ -53,7 +54,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def read_question(folder: Path) -> ValidationRequest:
-    """The question whose parts are in the folder; InvalidQuestionError where there are none, or not all."""
+    """Return the request from its parts in the folder. Raises InvalidQuestionError if parts are missing."""
     try:
         parts = [part.read_bytes() for part in sorted(folder.glob(_PARTS))]
     except OSError as error:
@@ -76,7 +77,7 @@ def _asked(asked: ValidationRequest, folder: Path) -> Report:
 
 
 def _told() -> Callable[[int, int], None]:
-    """Prints a progress line for each per cent that is reached."""
+    """Return the function that prints a progress line for each new percent."""
     last = -1
 
     def tell(done: int, whole: int) -> None:
@@ -96,6 +97,6 @@ def _failed(log: Path, why: str, status: int) -> int:
 
 
 if __name__ == "__main__":
-    # A container's first process is ended by no signal that it does not take: a deleted pod would stay for its grace.
+    # The first process of a container ignores signals without a handler. A deleted pod would stay for its grace period.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
     sys.exit(main())

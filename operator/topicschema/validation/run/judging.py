@@ -1,4 +1,7 @@
-"""Each message of a batch judged by the judge of its own writer version; codes instead of words, one table for all."""
+"""Validation of each message of a batch by the validator of its writer version.
+
+Reasons and paths are codes of one table for all versions.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,23 +23,23 @@ Numbers = NDArray[np.int64]
 Losses = Sequence[tuple[Loss, int]]
 JudgeOf = Callable[[SchemaInfo, SchemaInfo | None, PulsarLine], Validator]
 UNKNOWN_VERSION: Final = "UNKNOWN_WRITER_VERSION"
-"""The reason for messages whose schema version the question does not have: nobody can say what wrote them."""
+"""Reason of messages whose schema version is not in the request, so that their writer is unknown."""
 UNJUDGED: Final[Mapping[int, str]] = {
     ENCRYPTED: "ENCRYPTED",
     DAMAGED: "CHECKSUM_MISMATCH",
     INVALID_KEY: "INVALID_BASE64",
 }
-"""The reasons for messages that nobody, or nobody without a key, can read: they were not judged, and do not pass."""
+"""Reasons of messages that cannot be read, or only with a key. They are not validated and do not pass."""
 _FITS: Final = 0
 _ROOT: Final = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """A batch's verdicts, a row each: `reason` and `path` are codes of the Judging, 0 where the message fits.
+    """Verdicts on a batch, one for each row. `reason` and `path` are codes of the Judging, 0 if the message fits.
 
-    `writer` is the version where the question has it, else UNKNOWN_WRITER. `losses` are for a writer how many of its
-    messages lose what.
+    `writer` is the schema version if the request has it, else UNKNOWN_WRITER. `losses` has, for each writer, the losses
+    and the number of its messages with each.
     """
 
     writer: Numbers
@@ -47,7 +50,7 @@ class Judged:
 
 
 class Judging:
-    """The judges of one run in one process, each made when the first message of its version comes."""
+    """Validators of one run in one process, each created for the first message of its version."""
 
     def __init__(
         self, candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], line: PulsarLine, validator_for: JudgeOf
@@ -60,12 +63,15 @@ class Judging:
         self._judges: dict[int, _Coded] = {}
         self._has_keys = candidate.type is SchemaType.KEY_VALUE
         self.words = ["", "$"]
-        """Reasons and paths, by code; grows while batches are judged."""
+        """Reasons and paths by code. The list grows while batches are validated."""
         self.tolerated: set[str] = set()
-        """The reasons over which a Java consumer always reads on."""
+        """Reasons that a Java consumer always tolerates."""
 
     def judge(self, batch: pa.RecordBatch) -> Judged:
-        """The verdicts on batches.BATCH; InvalidQuestionError where the candidate is no schema."""
+        """Return the verdicts on a batch of the schema `batches.BATCH`.
+
+        Raises InvalidQuestionError if the candidate is not a valid schema.
+        """
         versions = batch.column("writer").to_numpy()
         losses: list[tuple[int, Losses]] = []
         blank = np.zeros(len(versions), np.int64)
@@ -84,16 +90,16 @@ class Judging:
         return judged
 
     def _judge(self, version: int) -> "_Coded | None":
-        """The version's judge; None where nobody can say what wrote its messages."""
+        """Return the validator of the version. Return None if its writer is unknown."""
         if version not in self._judges:
             made = self._made(version)
             if made is None:
-                return None  # not kept: of versions that nobody has there may be any number
+                return None  # not cached: the number of unknown versions is unlimited
             self._judges[version] = made
         return self._judges[version]
 
     def _made(self, version: int) -> "_Coded | None":
-        # A consumer reads messages that name no version with its own schema, as if they were written with it.
+        # A consumer reads messages without a version with its own schema, as if that had written them.
         writer = self._candidate if version == NO_VERSION else self._versions.get(version)
         if writer is None:
             return None
@@ -112,7 +118,7 @@ class Judging:
 
 
 class _Coded:
-    """A judge whose words are the run's codes."""
+    """Validator whose reasons and paths are codes of the run."""
 
     def __init__(self, validator: Validator, code: Callable[[str], int], tolerated: set[str]) -> None:
         self._validator = validator
@@ -122,7 +128,7 @@ class _Coded:
         self._paths = np.zeros(0, np.int64)
 
     def __call__(self, payloads: Column, keys: Column | None, rows: Numbers, judged: "Judged") -> Losses:
-        """Writes the verdicts on a batch's payloads, which are those in `rows`; what is lost of them."""
+        """Write the verdicts on the payloads of `rows`, and return their losses."""
         found = self._validator.validate(payloads, keys)
         self._reasons = self._grown(self._reasons, self._validator.reasons)
         self._paths = self._grown(self._paths, self._validator.paths)
@@ -141,7 +147,7 @@ class _Coded:
 
 
 def column_of(array: pa.Array) -> Column:
-    """A large_binary array as a column over the same memory."""
+    """Return a large_binary array as a column over the same memory."""
     _, bounds, values = array.buffers()
     offsets = np.zeros(1, np.int64)
     if bounds is not None and len(array):
@@ -152,6 +158,6 @@ def column_of(array: pa.Array) -> Column:
 
 
 def _by_version(versions: Numbers) -> Iterator[tuple[int, Numbers]]:
-    """Each version and its rows."""
+    """Yield each version with its rows."""
     for version in pa.array(versions).unique().to_pylist():
         yield version, np.flatnonzero(versions == version)

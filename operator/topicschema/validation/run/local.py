@@ -1,4 +1,4 @@
-"""Splits judged on this machine: one after the other, or in a few processes where that pays for their start."""
+"""Validation of splits on this machine, in one process, or in a few if that is faster."""
 
 import multiprocessing
 import os
@@ -13,27 +13,27 @@ from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Split
 
 Done = Callable[[Split], None]
-"""Told of each split that is done."""
+"""Function that is called after each split."""
 MOST: Final = 4
-"""Processes; each has its own judges, and about 200 MB."""
+"""Maximum number of processes. Each has its own validators and takes about 200 MB."""
 WORTH: Final = 100_000
-"""From so many messages on: a process takes about a second to start."""
+"""Minimum number of messages for several processes. A process takes about a second to start."""
 
 
 def processes_for(messages: int) -> int:
-    """How many processes should judge about so many messages here."""
+    """Return the number of processes for about this number of messages."""
     return min(MOST, len(os.sched_getaffinity(0))) if messages >= WORTH else 1
 
 
 def tally(task: Task, splits: Sequence[Split], processes: int, done: Done) -> Tally:
-    """The figures of all splits; RunError where a worker was killed."""
+    """Return the tally of all splits. Raises RunError if a worker was killed."""
     total = Tally()
     if processes == 1 or len(splits) <= 1:
         for split in splits:
             total.merge(task.tally(split))
             done(split)
         return total
-    # Spawned, not forked: threads of Arrow's and numba's do not live on in a fork.
+    # Spawned, not forked: threads of Arrow and numba do not survive a fork.
     context = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(min(processes, len(splits)), context) as pool:
@@ -46,7 +46,7 @@ def tally(task: Task, splits: Sequence[Split], processes: int, done: Done) -> Ta
 
 
 def _each(pool: ProcessPoolExecutor, task: Task, splits: Iterable[Split], ahead: int) -> Iterator[tuple[Split, bytes]]:
-    """The splits' tallies as they come; no more than `ahead` splits are waiting at once."""
+    """Yield the splits with their tallies, in order of completion. At most `ahead` splits are submitted at once."""
     waiting: dict[Future[bytes], Split] = {}
     rest = iter(splits)
     try:

@@ -1,4 +1,4 @@
-"""A run: plan, judge all splits here or in Spark, report. One course for topics of any size."""
+"""Course of a run: plan, validate all splits here or in Spark, report. It is the same for any size of topic."""
 
 import time
 import uuid
@@ -15,7 +15,7 @@ from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Plan, Source, Split
 
 Progress = Callable[[int, int], None]
-"""Told how many of about how many messages have been gone through."""
+"""Function that is called with the number of processed messages and the approximate total."""
 
 
 def run(
@@ -26,11 +26,13 @@ def run(
     processes: int | None = None,
     progress: Progress = lambda _done, _of: None,
 ) -> Report:
-    """The report on all messages that the source had at the start.
+    """Return the report on all messages that the source had at the start.
 
-    `spark` is a SparkContext, None to judge on this machine, in as many processes as pays unless `processes` says.
-    SourceError where messages cannot be read, InvalidQuestionError where they cannot be judged, RunError where Spark
-    ended, or where chance took none of the messages that there are: then nothing is said of them.
+    `spark` is a SparkContext. If it is None, this machine validates in `processes` processes, by default as many as are
+    useful.
+
+    Raises SourceError if messages cannot be read, and InvalidQuestionError if they cannot be validated. Raises RunError
+    if Spark ended, or if the sample randomly selected none of the messages.
     """
     started, clock = time.time_ns() // 1_000_000, time.monotonic()
     plan = source.plan()
@@ -57,7 +59,7 @@ def _here(task: Task, plan: Plan, processes: int | None, progress: Progress) -> 
 
 
 def _there(task: Task, plan: Plan, spark: Any, progress: Progress) -> Tally:
-    from topicschema.validation.run import spark as run_spark  # noqa: PLC0415  # pyspark, where there are executors
+    from topicschema.validation.run import spark as run_spark  # noqa: PLC0415  # pyspark, only if there are executors
 
     return run_spark.tally(
         spark, task, plan.splits, lambda share: progress(round(share * plan.messages), plan.messages)

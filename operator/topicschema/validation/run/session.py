@@ -1,6 +1,6 @@
-"""Spark's context for a driver that is a pod: its executors are pods that this pod owns, and call it by its address.
+"""SparkContext of a driver pod. Its executors are pods that this pod owns, and connect to its IP.
 
-What executors may be is in the template that the Job mounts; here stands what Spark has to be told beside it.
+The Job mounts the template of the executors. This module adds Spark's other settings.
 """
 
 import hashlib
@@ -18,27 +18,30 @@ from topicschema.validation.errors import RunError
 from topicschema.validation.job.manifest import BLOCKS_PORT, DRIVER_PORT, EXECUTOR_TEMPLATE
 
 _HEAP: Final = 512 * 1024**2
-"""Of a JVM, which only hands on splits and tallies; the rest of a pod's memory is for Python's processes."""
+"""Heap of a JVM in bytes. It only transfers splits and tallies. Python's processes get the rest of a pod's memory."""
 SHORT_LIFE: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that hands on little is up in half the time where it is not compiled for long work."""
+"""JVM options for a short run with little work in the JVM. They halve its start time."""
 _LEAST_OVERHEAD: Final = 512 * 1024**2
 _FAILURES_EACH: Final = 6
-"""For each executor. A task that takes its executor along ends the run with its fourth try, and the reason is told; by
-Spark's own bound, twice for each, its JVM would end before that, and without a word."""
+"""Maximum executor failures for each executor of the run.
+
+If a task kills its executor, its fourth attempt ends the run with a reason. Spark's own limit, two for each executor,
+would end the JVM earlier and without a reason.
+"""
 _API_PATIENCE: Final = "60000"
-"""Milliseconds for the API server's answer: Spark's own ten seconds are over on a busy node before its JVM is warm."""
+"""Timeout of the API server in milliseconds. On a busy node, Spark's ten seconds pass before its JVM is warm."""
 _PODS_ALONE: Final[Mapping[str, str]] = {
     "spark.kubernetes.executor.disableConfigMap": "true",
     "spark.kubernetes.driver.service.deleteOnTermination": "false",
     "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
 }
-"""Nothing but pods is made, listed or deleted: all that the driver's account needs is a role for these."""
+"""Settings by which Spark creates, lists and deletes only pods. The driver's account needs a role for pods alone."""
 _PREFIX: Final = 47
-"""What Spark takes: a name has 63 letters, and it puts `-exec-` and a number behind."""
+"""Maximum length of Spark's prefix: a name has 63 characters, and Spark appends `-exec-` and a number."""
 _SIGN: Final = 12
 _QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _SERVER: Final = re.compile(r"Message: (.{1,2000}?)\.? Received status", re.DOTALL)
-_GAVE_UP: Final = "Spark context stopped while waiting for backend"  # after ten pods that the API server refused
+_GAVE_UP: Final = "Spark context stopped while waiting for backend"  # after the API server rejected ten pods
 _TOLD: Final = 500
 _UNITS: Final[Mapping[str, float]] = {
     "": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40
@@ -54,11 +57,14 @@ _NEEDED: Final = (
 
 
 def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ) -> Any:
-    """A SparkContext with so many executors; RunError where this is no pod that may have any, and where Spark fails."""
+    """Return a SparkContext with this number of executors.
+
+    Raises RunError if this is not a pod that may create executors, or if Spark fails.
+    """
     missing = [name for name in _NEEDED if not environ.get(name)]
     if missing:
         raise RunError(f"executors need a driver that is a pod: {', '.join(missing)} not set")
-    from py4j.protocol import Py4JError  # noqa: PLC0415  # a JVM, where there are executors
+    from py4j.protocol import Py4JError  # noqa: PLC0415  # a JVM, only if there are executors
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
@@ -67,19 +73,19 @@ def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ)
         context = SparkContext(conf=SparkConf().setAll(list(told.items())))
     except (Py4JError, PySparkException, ConnectionError) as error:
         raise RunError(f"Spark does not start: {told_by(error)}") from None
-    context.pythonExec = sys.executable  # what Spark's settings name is for spark-submit alone
+    context.pythonExec = sys.executable  # Spark's setting for the Python executable applies to spark-submit only
     context.setLogLevel("WARN")
     return context
 
 
 def stop(context: Any) -> None:
-    """End it, and with it its executors; one whose JVM is gone has none any more."""
+    """Stop the context and its executors. If its JVM is gone, it has none."""
     with suppress(ConnectionError):
         context.stop()
 
 
 def told_by(error: Exception) -> str:
-    """Why Spark failed: what began it, in the API server's own words where they are its, on one line, shortened."""
+    """Return the root cause of Spark's failure on one line, shortened, in the API server's words if it has any."""
     began = getattr(error, "java_exception", None)
     while began is not None and began.getCause() is not None:
         began = began.getCause()
@@ -91,7 +97,7 @@ def told_by(error: Exception) -> str:
 
 
 def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
-    """What Spark is told."""
+    """Return Spark's settings."""
     address = f"https://{_bracketed(environ['KUBERNETES_SERVICE_HOST'])}:{environ['KUBERNETES_SERVICE_PORT']}"
     return {
         "spark.master": f"k8s://{address}",
@@ -108,7 +114,7 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.driver.extraJavaOptions": SHORT_LIFE,
         "spark.executor.extraJavaOptions": SHORT_LIFE,
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",  # it ends no line: behind 16 KiB of it a marked one begins none
+        "spark.ui.showConsoleProgress": "false",  # it ends no line: after 16 KiB of it, no marked line begins a line
         "spark.kubernetes.driver.connectionTimeout": _API_PATIENCE,
         "spark.kubernetes.driver.requestTimeout": _API_PATIENCE,
         "spark.kubernetes.namespace": environ["POD_NAMESPACE"],
@@ -124,7 +130,7 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
 
 
 def _sizes(template: Path) -> Mapping[str, str]:
-    """What Spark puts into the executors' pods itself, taken from the template that it would overwrite."""
+    """Return the executor settings for which Spark would overwrite the values of the template, with those values."""
     try:
         (container,) = json.loads(template.read_text(encoding="utf-8"))["spec"]["containers"]
     except (OSError, ValueError, KeyError) as error:
@@ -143,7 +149,7 @@ def _sizes(template: Path) -> Mapping[str, str]:
 
 
 def quantity(text: str) -> float:
-    """A Kubernetes quantity as a number; RunError where it is none that resources are told in."""
+    """Return a Kubernetes quantity as a number. Raises RunError if it is not a quantity of resources."""
     found = _QUANTITY.fullmatch(str(text))
     if found is None:
         raise RunError(f"{text!r} is no quantity")
@@ -155,6 +161,6 @@ def _bracketed(host: str) -> str:
 
 
 def _prefix(pod: str) -> str:
-    """A piece of the pod's name for people, and a sign of all of it: what makes a name unique stands at its end."""
+    """Return a part of the pod's name and a hash of all of it. The unique part of a name is at its end."""
     sign = hashlib.sha256(pod.encode()).hexdigest()[:_SIGN]
     return f"{re.sub(r'[^a-z0-9-]', '-', pod)[: _PREFIX - _SIGN - 1].strip('-')}-{sign}"

@@ -1,7 +1,7 @@
-"""Splits judged by Spark's executors. Only tallies come back, merged on the way, each of a task that succeeded.
+"""Validation of splits by Spark's executors. They return only tallies, merged on the way, of tasks that succeeded.
 
-A task that is lost, or runs twice, counts once: Spark takes one result for each partition, and the tally of a split is
-the same however often it is made.
+A task that is lost or runs twice counts once: Spark uses one result for each partition, and the tally of a split is
+always the same.
 """
 
 import gc
@@ -28,30 +28,30 @@ from topicschema.validation.sources import Split
 
 _Told = SourceError | InvalidQuestionError
 MOST_TASKS: Final = 2_000
-"""More splits than that share tasks."""
+"""Maximum number of tasks. More splits share tasks."""
 AT_ONCE: Final = 100
-"""The tallies of more tasks than that are merged by executors first, which takes them another stage."""
+"""Maximum number of tallies that the driver merges. Executors merge more of them first, in another stage."""
 _TICK: Final = 1.0
 _OURS: Final = re.compile(r"\b(topicschema(?:\.\w+)+): ([^\n]{1,2000})")
 
 _RAISED: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b[^\n]*)", re.MULTILINE)
-"""How Python's traceback ends, and how Java's begins."""
+"""Last line of a Python traceback, or first line of a Java one."""
 
 _RAISE: Final = "if memory ran out: raise template.resources.limits.memory"
 _GONE: Final = f"Spark's process in the driver's pod was killed, or broke down; {_RAISE}"
 _KILLED_POD: Final = "termination reason: OOMKilled"
-"""As the API server tells it of the executor that the last try of a task ran on."""
+"""Status of the executor of a task's last attempt, as Spark reports it from the API server."""
 _ENDS: Final = {
     "Python worker exited unexpectedly": f"a worker process of an executor was killed, or broke down; {_RAISE}",
     "SparkContext was shut down": "executors failed again and again until Spark ended; the driver's log says why",
 }
-"""What Spark says of ends that it does not explain, and what we do."""
+"""Messages of Spark that have no explanation, with the explanations of this module."""
 
 
 def tally(context: Any, task: Task, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
-    """The figures of all splits; `done` is told which share of them is ready, from 0 to 1.
+    """Return the tally of all splits. `done` is called with the completed share, from 0 to 1.
 
-    SourceError where a split cannot be read, after Spark tried it again; RunError for what else ended the job.
+    Raises SourceError if a split cannot be read after Spark's retries, and RunError for any other end of the job.
     """
     if not splits:
         return Tally()
@@ -69,12 +69,12 @@ def tally(context: Any, task: Task, splits: Sequence[Split], done: Callable[[flo
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What Spark sends to its workers."""
+    """Function that Spark sends to its workers."""
 
     task: Task
 
     def __call__(self, splits: Iterable[Split]) -> Iterator[bytes]:
-        """The tally of a partition's splits."""
+        """Yield the tally of a partition's splits."""
         total = Tally()
         for split in splits:
             total.merge(self.task.tally(split))
@@ -84,18 +84,21 @@ class Judging:
 
 @cache
 def _settled() -> None:
-    """Sets apart what a worker has loaded, once: Spark looks for garbage after each task, 0.1 s if it looks at that."""
+    """Exclude the loaded modules of a worker from garbage collection, once.
+
+    Spark collects after each task, which otherwise takes 0.1 s.
+    """
     gc.collect()
     gc.freeze()
 
 
 def merged(one: bytes, other: bytes) -> bytes:
-    """Two tallies as one."""
+    """Return two packed tallies merged into one."""
     return Tally.unpacked(one).merge(Tally.unpacked(other)).packed
 
 
 def why(text: str) -> TopicSchemaError:
-    """Why a job failed, from what Spark says of it."""
+    """Return the error of a failed job from Spark's message."""
     for name, message in _OURS.findall(text):
         for kind in _with_those_under(SourceError, InvalidQuestionError):
             if name == f"{kind.__module__}.{kind.__qualname__}":
@@ -112,7 +115,7 @@ def why(text: str) -> TopicSchemaError:
 
 
 def _with_those_under(*kinds: type[_Told]) -> Iterator[type[_Told]]:
-    """The kinds of errors and all that are derived from them: of a source's own, its plan has brought them here."""
+    """Yield the kinds of errors and all their subclasses. The plan has imported those of its source."""
     for kind in kinds:
         yield kind
         yield from _with_those_under(*kind.__subclasses__())
@@ -120,12 +123,12 @@ def _with_those_under(*kinds: type[_Told]) -> Iterator[type[_Told]]:
 
 @contextmanager
 def _watched(context: Any, group: str, tasks: int, done: Callable[[float], None]) -> Iterator[None]:
-    """While it lasts, `done` is told of the job's tasks about once a second."""
+    """Call `done` about once a second, while the context lasts, with the share of completed tasks of the job."""
     context.setJobGroup(group, "topicschema validates messages")
     ended = threading.Event()
 
     def watch() -> None:
-        with suppress(Py4JError, ConnectionError):  # a JVM that is gone: the job tells of it
+        with suppress(Py4JError, ConnectionError):  # if the JVM is gone, the job raises the error
             while not ended.wait(_TICK):
                 done(min(1.0, _ready(context.statusTracker(), group) / tasks))
 
@@ -139,7 +142,7 @@ def _watched(context: Any, group: str, tasks: int, done: Callable[[float], None]
 
 
 def _ready(tracker: Any, group: str) -> int:
-    """How many tasks of the stage that judges, the first of each job, are done."""
+    """Return the number of completed tasks of the validation stage, which is the first stage of each job."""
     ready = 0
     for job in tracker.getJobIdsForGroup(group):
         info = tracker.getJobInfo(job)

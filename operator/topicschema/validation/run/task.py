@@ -1,4 +1,4 @@
-"""The task of a worker: it reads a split and returns its tally, in this process, in another one or in an executor."""
+"""Task of a worker: it reads a split and returns its tally, in this process, in another one or in an executor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from topicschema.validation.sources import Expired, NotDelivered, Source, Split
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the workers of a run receive. `asked` is the packed request; `writers` are the source's own schemas.
+    """Data that the workers of a run receive. `run` is unique to this run.
 
-    `run` names this run and no other.
+    `asked` is the packed request. `writers` are the source's own schemas.
     """
 
     run: str
@@ -31,7 +31,10 @@ class Task:
     writers: Mapping[int, SchemaInfo] = field(default_factory=dict)
 
     def tally(self, split: Split) -> Tally:
-        """The split's figures; SourceError where it cannot be read, InvalidQuestionError if nothing can be judged."""
+        """Return the tally of the split.
+
+        Raises SourceError if the split cannot be read, and InvalidQuestionError if its messages cannot be validated.
+        """
         tally, state = Tally(), _WorkerState.of(self)
         for batch in self.source.read(split):
             if isinstance(batch, Expired):
@@ -60,7 +63,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerState:
-    """What a process creates once for a run, however many splits it judges."""
+    """Objects that a process creates once for a run, for any number of splits."""
 
     judging: Judging
     drawing: Drawing

@@ -1,6 +1,6 @@
-"""Where messages come from. A source plans once, in the driver; its splits are read in workers, in any order.
+"""Sources of messages. The driver plans a source once, and workers read its splits in any order.
 
-Imports nothing heavy: which module opens a source is told in `opening`.
+The module imports nothing heavy: `opening` imports the source that a request names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 OWN_WRITERS: Final = -10
-"""From here down are the numbers of the schemas that a source itself brings."""
+"""Number of the first schema that a source itself brings. The next ones are below it."""
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
 _NONE: Mapping[int, SchemaInfo] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A part of the messages that is read at once; `what` is small, picklable, and the source's own."""
+    """Part of the messages that one worker reads at once. `what` is small, picklable and specific to the source."""
 
     what: Any
     messages: int
-    """About how many; progress counts with it."""
+    """Approximate number of messages, for the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What there is to read, up to an end that is fixed: what comes later belongs to no split.
+    """Content of a source up to a fixed end. Later messages are in no split.
 
-    A topic that does not exist (`is_missing`), or holds nothing, is a plan without splits. `read_to` tells people the
-    end, by the name of a partition or file. `names` are what tables call the numbers in `partition`; `files` are the
-    files that a batch's `ledger` counts, where it is no ledger.
+    A topic that does not exist (`is_missing`) or is empty has a plan without splits. `read_to` is the end for users, by
+    the name of a partition or file. `names` are the names in tables for the numbers in `partition`. `files` are the
+    files that a batch numbers in `ledger`, if it has no ledgers.
     """
 
     splits: tuple[Split, ...] = ()
@@ -48,35 +48,39 @@ class Plan:
 
     @property
     def messages(self) -> int:
-        """About how many messages there are."""
+        """Approximate number of messages."""
         return sum(each.messages for each in self.splits)
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """Messages of a split that the broker removed (retention, say) between the plan and the reading."""
+    """Messages of a split that the broker removed after the plan, for example by retention."""
 
     messages: int
 
 
 @dataclass(frozen=True, slots=True)
 class NotDelivered:
-    """Entries of a split that are stored, but of which the broker sends no reader a message; it does not say why."""
+    """Entries of a split that are stored, but of which the broker sends a reader no message and no reason."""
 
     entries: int
 
 
 class Source(Protocol):
-    """Messages that stay as they are while they are read; picklable, for it travels to the workers."""
+    """Messages that do not change while they are read. The source is picklable, because workers receive it."""
 
     def plan(self) -> "Plan":
-        """The splits; SourceError where the source cannot be asked. Creates nothing and changes nothing out there."""
+        """Return the splits. It creates and changes nothing in the source.
+
+        Raises SourceError if the source does not answer.
+        """
 
     def read(self, split: Split) -> "Iterator[pa.RecordBatch | Expired | NotDelivered]":
-        """The split's messages as batches.BATCH, each of them once, however often and wherever it is asked for.
+        """Yield the messages of the split as `batches.BATCH`, each once, in any process and as often as it is called.
 
-        At most batches.MAX_MESSAGES or about batches.MAX_BYTES a batch. Opens its own clients and closes them at the
-        end, also when the reading is given up. SourceError where it cannot be read.
+        A batch has at most `batches.MAX_MESSAGES` messages and about `batches.MAX_BYTES` bytes. The method opens its
+        own clients, and closes them at the end or if the caller stops early. Raises SourceError if the split cannot be
+        read.
 
-        Messages that are older than the sample wants may be left out or handed on: the run drops them itself.
+        It may omit or return messages that are too old for the sample: the run drops them itself.
         """

@@ -1,4 +1,4 @@
-"""Opens the source that a request names, and imports its reader only then."""
+"""Function that opens the source of a request, and imports only the reader of that source."""
 
 from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.validation.errors import InvalidQuestionError
@@ -7,7 +7,10 @@ from topicschema.validation.sources import Source
 
 
 def source_of(asked: ValidationRequest, started: int) -> Source:
-    """Return the source, for a run that `started` then (ms since 1970); InvalidQuestionError if it names none."""
+    """Return the source for a run that `started` then (ms since 1970).
+
+    Raises InvalidQuestionError if the request names no source.
+    """
     has_keys = has_keys_apart(asked.candidate)
     if asked.files is not None:
         from topicschema.validation.sources.files.source import FileMessages  # noqa: PLC0415  # Arrow's file systems

@@ -19,7 +19,7 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.judging.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validation.actions import start_job
+from topicschema.reconcile.validation.actions import create_job
 from topicschema.reconcile.validation.gather import ValidationState, gather, pause
 from topicschema.reconcile.validation.job_limiter import Validations
 from topicschema.reconcile.validation.settings import ValidationTarget
@@ -70,7 +70,7 @@ def puts_pod(world: World, job: Any, name: str, made: str, **status: Any) -> dic
 
 @pytest.mark.parametrize("is_let_in", [False, True])
 async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: World, *, is_let_in: bool) -> None:
-    await start_job(world.ctx, world.resource, await seen(world))
+    await create_job(world.ctx, world.resource, await seen(world))
     job = (await seen(world)).job
     assert job is not None
     part = world.api.take_away(CONFIG_MAP, "shop", last_part(job))
@@ -79,7 +79,7 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
     found = await seen(world)
     assert isinstance(found.outcome, CouldNotRun if is_let_in else Waiting)
     assert found.planned.needs_job
-    await start_job(world.ctx, world.resource, found)
+    await create_job(world.ctx, world.resource, found)
     made = await world.ctx.client.get(CONFIG_MAP, "shop", part["metadata"]["name"])
     assert made["binaryData"] == part["binaryData"]
     assert len(await world.ctx.client.list(JOB, "shop")) == 1
@@ -89,7 +89,7 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
 
 
 async def test_why_a_second_pod_does_not_start_is_told_whatever_the_pods_are_called(world: World) -> None:
-    await start_job(world.ctx, world.resource, await seen(world))
+    await create_job(world.ctx, world.resource, await seen(world))
     job = (await seen(world)).job
     assert job is not None
     lets_in(world, job)
@@ -108,7 +108,7 @@ def test_a_job_that_failed_stays_until_long_after_the_next_one() -> None:
 
 @pytest.mark.parametrize("phase", [ValidationPhase.RUNNING, ValidationPhase.FAILED])
 async def test_a_newer_edit_ends_a_job_unless_its_verdict_is_told(world: World, phase: ValidationPhase) -> None:
-    await start_job(world.ctx, world.resource, await seen(world))
+    await create_job(world.ctx, world.resource, await seen(world))
     before = await seen(world)
     assert before.job is not None
     assert before.run is not None

@@ -1,4 +1,4 @@
-"""AVRO and Avro-defined JSON: parse, identity, and the broker's resolving rules, by the Avro library of its line."""
+"""AVRO and JSON schemas: parsing, fingerprints, and the resolution rules of the Avro library that the broker uses."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ __all__ = ["FORMAT", "AvroSchema"]
 
 @dataclass(frozen=True, slots=True)
 class AvroSchema:
-    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root, the library that judges it."""
+    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root, and the Avro library that the broker uses."""
 
     info: SchemaInfo
     root: Node
@@ -27,7 +27,7 @@ class AvroSchema:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint, made when it is first asked for."""
+        """The fingerprint, computed on first access."""
         if not self._fingerprints:
             self._fingerprints.append(avro_fingerprint.fingerprint(self.info.type, self.root))
         return self._fingerprints[0]
@@ -39,21 +39,24 @@ class _Avro:
     has_checker = True
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
-        """The schema; InvalidSchemaError where the broker would refuse it, or store it and choke on it later."""
+        """Return the schema.
+
+        Raise InvalidSchemaError if the broker would refuse the schema, or would store it and fail on later uploads.
+        """
         root = parser.parse(info, line, validate_defaults=validate_defaults)
         return AvroSchema(info, root, libraries.of(line))
 
     def compares(self, schema: AvroSchema) -> bool:
-        """Always."""
+        """Return True for every schema."""
         del schema
         return True
 
     def unreadable(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """All that `reader` cannot read of messages written with `writer`."""
+        """Return a mismatch for each part of messages written with `writer` that `reader` cannot read."""
         return resolver.unreadable(reader.root, writer.root, reader.library, steps)
 
     def risks(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """What `reader` loses or misreads of messages written with `writer`."""
+        """Return a mismatch for each part of messages written with `writer` that `reader` loses or misreads."""
         is_json = reader.info.type is SchemaType.JSON
         return rules.between(reader.root, writer.root, reader.library, steps, is_json=is_json)
 

@@ -1,6 +1,7 @@
-"""Which release of Avro's Java library a line of Pulsar judges with. What differs stands where it is done.
+"""The release of Avro's Java library that each Pulsar line uses.
 
-Pulsar 4.0 ships 1.11.4; 4.1.0 to 4.1.3 and 4.2.4 ship 1.12.0 (the root poms say so).
+Pulsar 4.0 ships 1.11.4; 4.1.0 to 4.1.3 and 4.2.4 ship 1.12.0 (source: Pulsar's root poms). The modules that depend on
+the release describe the differences.
 """
 
 from collections.abc import Mapping
@@ -28,5 +29,5 @@ _OF: Final[Mapping[PulsarLine, Library]] = MappingProxyType(
 
 
 def of(line: PulsarLine) -> Library:
-    """The library that a broker of `line` judges with."""
+    """Return the library that a broker of `line` uses."""
     return _OF[line]

@@ -1,8 +1,8 @@
-"""When two schemas are the same to the broker: `equal`, a named type's `digest`, the fingerprint of a whole schema.
+"""Equality of schemas to the broker: `equal`, the `digest` of a named type, and the fingerprint of a whole schema.
 
-All follow Avro's Schema.equals, the same in 1.11.4 and 1.12.0, on which the broker's dedupe rests.
-docs/spec/fingerprint.md has the form. Named types are written once each and referred to by name, so the cost is linear
-in the text and cycles need no care.
+All follow Avro's Schema.equals, on which the broker's deduplication depends; it is the same in 1.11.4 and 1.12.0.
+docs/spec/fingerprint.md describes the form. Each named type is written once and referred to by name. So the cost is
+linear in the text, and cycles need no special handling.
 """
 
 import hashlib
@@ -38,7 +38,10 @@ _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_
 
 
 def fingerprint(kind: SchemaType, root: Node) -> str:
-    """`sha256:` and 64 hex digits; equal for two schemas exactly when the broker takes the second for the first."""
+    """Return `sha256:` and 64 hex digits.
+
+    The result is equal for two schemas exactly when the broker treats the second as the first.
+    """
     first, waiting = _written([root])
     found: dict[str, str] = {}
     while waiting:
@@ -51,7 +54,7 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
 
 
 def assign_digests(root: Node) -> None:
-    """Sets `digest` on all named types of a schema that have none yet."""
+    """Set `digest` on all named types of a schema that have none yet."""
     refs: dict[Named, Sequence[Named]] = {}
     waiting = _written([root])[1]
     while waiting:
@@ -59,7 +62,7 @@ def assign_digests(root: Node) -> None:
         if not named.digest and named not in refs:
             refs[named] = [ref for ref in definition(named)[1] if not ref.digest]
             waiting.extend(refs[named])
-    for named in reversed([*refs]):  # what is met last mostly holds no other
+    for named in reversed([*refs]):  # the last types mostly refer to no others
         if all(ref.digest for ref in refs[named]):
             _seal_together([named])
     left = {named: [ref for ref in refs[named] if not ref.digest] for named in refs if not named.digest}
@@ -68,7 +71,10 @@ def assign_digests(root: Node) -> None:
 
 
 def _seal_together(component: Sequence[Named]) -> None:
-    """Sets the digests of types that need each other, or of one; all others that they refer to have theirs."""
+    """Set the digests of one type or of types that refer to each other.
+
+    All other types that they refer to have theirs.
+    """
     lines = sorted(definition(node)[0] for node in component)
     held = {ref for node in component for ref in definition(node)[1]}.difference(component)
     closure = _sha256("\n".join(lines + sorted(ref.digest.hex() for ref in held)))
@@ -77,7 +83,7 @@ def _seal_together(component: Sequence[Named]) -> None:
 
 
 def equal(one: Node, other: Node) -> bool:
-    """Whether Avro holds the two schemas equal."""
+    """Return True if the two schemas are equal to Avro."""
     if one.__class__ is not other.__class__ or _differ_at_sight(one, other):
         return False
     if _written([one])[0] != _written([other])[0]:
@@ -97,7 +103,10 @@ def equal(one: Node, other: Node) -> bool:
 
 
 def _differ_at_sight(one: Node, other: Node) -> bool:
-    """What tells most schemas apart, before their forms are written."""
+    """Return True if a cheap comparison shows a difference.
+
+    It separates most schemas before their forms are written.
+    """
     if isinstance(one, Union) and isinstance(other, Union):
         return list(map(type, one.branches)) != list(map(type, other.branches))
     if not isinstance(one, Record) or not isinstance(other, Record):
@@ -116,7 +125,7 @@ def _fields_differ_at_sight(one: Field, other: Field) -> bool:
 
 
 def definition(node: Named) -> tuple[str, Sequence[Named]]:
-    """The form of a named type where it stands for itself, and the named types that it refers to; made once."""
+    """Return the form of a named type's definition, and the named types that it refers to. Both are cached."""
     if node.written is None:
         node.written = _written(_definition(node))
     return node.written
@@ -127,7 +136,7 @@ def _sha256(text: str) -> bytes:
 
 
 def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
-    """The text of the parts, with named types by their names, and those named types."""
+    """Return the text of the parts, with named types by their names, and these named types in order."""
     texts: list[str] = []
     refs: list[Named] = []
     stack: list[Any] = list(reversed(parts))
@@ -146,13 +155,16 @@ def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
 
 
 def _name(node: Named) -> str:
-    """The full name; for another definition of the same name (Avro 1.12) one of its own, unless nothing differs."""
+    """Return the full name.
+
+    A second definition of a name (Avro 1.12) gets a name of its own, unless it equals the first.
+    """
     is_other = node.twin and (isinstance(node, Record) or node.props)
     return f"{node.full_name}#{node.twin}" if is_other else node.full_name
 
 
 def _parts(node: Node) -> list[_Part]:
-    """The form of a node without a name; the nodes that it holds stand for their own forms."""
+    """Return the form of an unnamed type as parts. A node among the parts represents its own form."""
     match node:
         case Primitive():
             return [_QUOTED_KINDS[node.kind] if not node.props else f'{{"type":"{node.kind}"{_props(node)}}}']
@@ -170,7 +182,7 @@ def _parts(node: Node) -> list[_Part]:
 
 
 def _definition(node: Named) -> list[_Part]:
-    """The form of a named type where it stands for itself."""
+    """Return the form of a named type's definition as parts."""
     name = encode_basestring_ascii(_name(node))
     match node:
         case Enum():
@@ -188,7 +200,7 @@ def _definition(node: Named) -> list[_Part]:
 
 
 def _rest(field: Field) -> str:
-    """What follows the type in the form of a field."""
+    """Return the text after the type in the form of a field."""
     default = "" if field.default is ABSENT else f',"default":{_value(field.default)}'
     order = "" if field.order == "ascending" else f',"order":"{field.order}"'
     return f"{default}{order}{_props(field)}}}"
@@ -199,7 +211,7 @@ def _props(node: Node | Field) -> str:
 
 
 def _value(value: Any) -> str:
-    """A JSON value: members sorted by name, no space, doubles by their bits."""
+    """Return the form of a JSON value: members sorted by name, no spaces, doubles by their bits."""
     if value.__class__ is str:
         return encode_basestring_ascii(value)
     if not value and value.__class__ in _EMPTY:
@@ -245,7 +257,7 @@ def _by_bits(value: Any) -> str:
 
 
 def _between(close: str, members: list[tuple[str, Any]], opening: str) -> list[Any]:
-    """A container's parts, last first, for a stack."""
+    """Return a container's parts for a stack, last first."""
     parts: list[Any] = [close]
     for label, child in members:
         parts += [(child,), label, ","]

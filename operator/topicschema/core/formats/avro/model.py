@@ -1,15 +1,14 @@
-"""The immutable model of an Avro schema: what the parser makes and the resolver walks.
+"""The immutable model of an Avro schema: the parser builds it, the resolver reads it.
 
-Every node knows the JSON path of the text it stands for, so that a finding can point at it; a named type's path is
-that of its definition. Nodes are compared by identity.
+Every node has the JSON path of its text, to which findings refer. The path of a named type is that of its definition.
+Nodes are compared by identity.
 
-Large schemas alive at once may hold the same object for a record that they define alike at the same place
-(`sharing`). So a walk over a reader and a writer may pass by every pair `reader is writer`: all within is the same in
-both, docs and aliases included. Named types whose digests are there and equal are equal to Avro, which does not look at
-docs, aliases and an enum's default. What is kept on a node besides (`written`, `outline`, `traits`, `reads`,
-`source`) can always be found out again.
+Large schemas that are in memory at the same time may share a record that they define alike at the same path
+(`sharing`). So a walk over a reader and a writer may skip every pair `reader is writer`: both have the same content,
+docs and aliases included. Named types with equal, non-empty digests are equal to Avro, which ignores docs, aliases and
+an enum's default. The attributes `written`, `outline`, `traits` and `source` are caches: they can be computed again.
 
-Recursive schemas are cyclic graphs: walk them with an explicit stack and a set of what was seen.
+Recursive schemas are cyclic graphs: walk over them with an explicit stack and a set of visited nodes.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,10 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 
 class _NoProps(dict[str, JsonValue]):
-    """The type of NO_PROPS: what can be hashed may be a default, which costs less than one that is made anew."""
+    """The type of NO_PROPS.
+
+    It is hashable, so it can be the default of a dataclass field, which is faster than a factory.
+    """
 
     __slots__ = ()
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -37,14 +39,15 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
-"""A field without a default (a default of null is None)."""
+"""The default of a field without a default. A default of null is None."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Node:
-    """What all types have: `props` are the custom properties that Avro's equality compares, `logicalType` among them.
+    """The attributes of all types.
 
-    `digest` is that of a Named, and empty for all others.
+    `props` are the custom properties that Avro's equality compares, `logicalType` among them. `digest` is that of a
+    Named; it is empty for all other types.
     """
 
     path: str
@@ -54,7 +57,7 @@ class Node:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Primitive(Node):
-    """`kind` is one of null, boolean, int, long, float, double, bytes, string."""
+    """A primitive; `kind` is null, boolean, int, long, float, double, bytes or string."""
 
     kind: str
 
@@ -68,7 +71,7 @@ class Array(Node):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Map(Node):
-    """A map from strings; `values` is its value type."""
+    """A map with string keys; `values` is its value type."""
 
     values: Node
 
@@ -82,11 +85,11 @@ class Union(Node):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Named(Node):
-    """A record, enum or fixed. `full_name` has the namespace; `aliases` are full names.
+    """A record, enum or fixed. `full_name` includes the namespace; `aliases` are full names.
 
-    `twin` counts from 1 the types that define a name another time, which Avro 1.12 takes; it is 0 for all others.
-    `digest` is equal for two types exactly when Avro's own `equals` holds; it is empty where `identity.seal` was not
-    asked for it, and a copy has to clear it. `written` is `identity`'s own.
+    `twin` numbers from 1 the types that define a name again, which Avro 1.12 accepts; it is 0 for all others. `digest`
+    is equal for two types exactly when Avro's own `equals` holds. It is empty unless `fingerprint.assign_digests` has
+    set it, and a copy must clear it. `written` is the cache of `fingerprint`.
     """
 
     full_name: str
@@ -102,15 +105,15 @@ class Named(Node):
 
     @property
     def namespace(self) -> str:
-        """The namespace, empty when there is none."""
+        """The namespace; empty if there is none."""
         return self.full_name.rpartition(".")[0]
 
 
 @dataclass(slots=True, eq=False)
 class SchemaTraits:
-    """What a survey has told of a record and all that it leads to; see `survey` for the words.
+    """The traits of a record and of all types that it leads to; `graph.traits` defines the terms.
 
-    `is_straight` and `is_plain` are None until somebody asks.
+    `is_straight` and `is_plain` are None until `graph.traits.is_straight` is called.
     """
 
     is_aliased: bool
@@ -119,7 +122,7 @@ class SchemaTraits:
 
     @property
     def is_plain(self) -> bool | None:
-        """Whether it is straight and has no alias."""
+        """True if the schema is straight and has no alias; None if this is unknown."""
         return self.is_straight and not self.is_aliased
 
 
@@ -127,7 +130,7 @@ class SchemaTraits:
 class Field:
     """A record's field.
 
-    `default` is ABSENT or JSON; `order` is ascending, descending or ignore; aliases are simple names.
+    `default` is ABSENT or JSON; `order` is ascending, descending or ignore; `aliases` are simple names.
     """
 
     name: str
@@ -141,12 +144,12 @@ class Field:
 
 
 Reference = tuple[tuple[str, ...], Named | None]
-"""Names, the first of which that is defined counts, and the type that they mean."""
+"""Names in order of precedence, and the type of the first one that is defined; None if none is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The text that defines a record, by length and digest, and the namespace that holds there."""
+    """The text that defines a record, by length and digest, and the namespace of its place."""
 
     length: int
     digest: bytes
@@ -155,11 +158,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """What a schema that takes over a record has to know of it; see `sharing`.
+    """The data that a schema needs to share a record; see `sharing`.
 
-    `types` are those defined within it but itself, by full name, `fields` all fields of them and its own, each after
-    those in its type, `references` the names that it takes from outside, with the type that each has to mean, None for
-    none.
+    `types` are the types defined within the record, by full name, without the record. `fields` are all fields of these
+    types and of the record, each after those in its type. `references` are the names that refer to types outside, each
+    with the required type; None if the names must be undefined there.
     """
 
     types: "Mapping[str, Named]"
@@ -171,10 +174,10 @@ class Outline:
 
 @dataclass(slots=True, eq=False, kw_only=True, weakref_slot=True)
 class Record(Named):
-    """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed.
+    """A record or an error, which Avro treats as a record. `fields` is set once, after parsing.
 
-    `outline` is set where other schemas may share it, `source` where it is a whole schema that others may be: its text.
-    `traits` is what comparisons found out and will want again; a copy has none.
+    `outline` is set if other schemas may share the record. `source` is the text if the record is a whole schema that
+    others may share. `traits` is the cache of `graph.traits`; a copy has none.
     """
 
     fields: tuple[Field, ...] = ()
@@ -183,13 +186,13 @@ class Record(Named):
     traits: SchemaTraits | None = field(default=None, init=False, repr=False)
 
     def field(self, name: str) -> Field | None:
-        """The field of that name."""
+        """Return the field of that name, or None."""
         return next((f for f in self.fields if f.name == name), None)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Enum(Named):
-    """An enum; `default` is the symbol for unknown ones, None when there is none."""
+    """An enum; `default` is the symbol that replaces unknown ones, or None."""
 
     symbols: tuple[str, ...]
     default: str | None = None
@@ -197,6 +200,6 @@ class Enum(Named):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Fixed(Named):
-    """A fixed number of bytes."""
+    """A fixed; `size` is in bytes."""
 
     size: int

@@ -1,9 +1,9 @@
-"""Names in Avro texts: which ones are taken (Schema.Name, Schema.validateName), and how they become full names.
+"""Names in Avro schemas: validation (Schema.Name, Schema.validateName) and resolution to full names.
 
-A simple name starts with a letter or `_` and goes on with letters, digits and `_`, in Java's sense of the words: any
-letter of Unicode's basic plane. Pulsar on Avro 1.12 brings a check of its own (StructSchemaDataValidator's
-CompatibleNameValidator; 4.1.3 and newer), which takes `$` anywhere. The namespace before the last dot is looked at by
-Avro 1.12 alone, and only where a type is defined (ParseContext.put).
+A simple name starts with a letter or `_`, followed by letters, digits and `_`. As in Java, these are all letters and
+digits of Unicode's basic plane. Pulsar on Avro 1.12 (4.1.3 and newer) has its own validator, which accepts `$` anywhere
+(CompatibleNameValidator of StructSchemaDataValidator). Only Avro 1.12 validates the namespace before the last dot, and
+only where a type is defined (ParseContext.put).
 """
 
 import unicodedata
@@ -18,7 +18,7 @@ _SHOWN = 60
 
 
 def shown(name: object) -> str:
-    """A name as messages quote it, cut where it is long."""
+    """Return the name in quotes for messages, at most 60 characters long, with escapes for unprintable characters."""
     text = name if isinstance(name, str) else str(name)
     text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     if text.isprintable():
@@ -27,12 +27,15 @@ def shown(name: object) -> str:
 
 
 def is_plain(name: str) -> bool:
-    """Whether `name` is a simple name made of ASCII, as nearly all are: the question to ask before `check`."""
+    """Return True if `name` is a simple name in ASCII.
+
+    Nearly all names are, so call this cheap check before `check`.
+    """
     return name.isascii() and name.isidentifier()
 
 
 def check(name: str, path: str, library: Library) -> None:
-    """Raises InvalidSchemaError INVALID_NAME unless `name` is a simple name."""
+    """Raise InvalidSchemaError INVALID_NAME if `name` is not a simple name."""
     if is_plain(name):
         return
     if not name:
@@ -44,13 +47,13 @@ def check(name: str, path: str, library: Library) -> None:
 
 
 def check_namespace(full_name: str, path: str) -> None:
-    """Raises InvalidSchemaError INVALID_NAME unless every part before the last dot is a name, as Avro 1.12 asks."""
+    """Raise InvalidSchemaError INVALID_NAME if a part before the last dot is not a simple name (Avro 1.12)."""
     for part in full_name.split(".")[:-1]:
         check(part, path, Library.AVRO_1_12)
 
 
 def full(name: str, namespace: str, path: str, library: Library) -> str:
-    """The full name of `name` met where `namespace` holds; INVALID_NAME unless its last part is a simple name."""
+    """Return the full name of `name` within `namespace`. Raise INVALID_NAME if its last part is not a simple name."""
     if is_plain(name):
         return f"{namespace}.{name}" if namespace else name
     before, dot, simple = name.rpartition(".")

@@ -1,6 +1,6 @@
-"""JSON text as the broker's reader takes it, with the place of every error and of every value.
+"""JSON text as the broker's reader accepts it, with the place of every error and of every value.
 
-What that reader takes is told in `dialect`. What the values mean is not known here.
+`jackson_syntax` describes the accepted texts. The meaning of the values is not known here.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def read(text: str) -> Any:
-    """The value that `text` holds; InvalidSchemaError SYNTAX, TOO_DEEP or TRAILING_TEXT with line and column."""
+    """Return the value of `text`. Raises InvalidSchemaError SYNTAX, TOO_DEEP or TRAILING_TEXT with line and column."""
     try:
         value = DECODER.decode(text)
     except (ValueError, RecursionError):
@@ -36,15 +36,15 @@ def read(text: str) -> Any:
 
 
 def locate(text: str, path: str) -> tuple[int, int]:
-    """Line and column, from 1, of the value at a JSON path such as `$.fields[2].type`, or of the nearest above it.
+    """Return line and column, from 1, of the value at a JSON path such as `$.fields[2].type`, or of its nearest parent.
 
-    `text` must be one that `read` takes.
+    `read` must accept `text`.
     """
     return locate_all(text, [path])[path]
 
 
 def locate_all(text: str, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """What `locate` says of each path, in one reading of the text."""
+    """Return the result of `locate` for each path, from one reading of the text."""
     steps = {path: steps_of(path) for path in paths}
     reader = Reader(text, without_comments(text), steps.values())
     reader.read()
@@ -52,7 +52,7 @@ def locate_all(text: str, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def _read_with_care(text: str) -> Any:
-    """The value where comments or many levels are in the way, or the error that the slow reader finds."""
+    """Return the value of a text with comments or many levels, or raise the error that the slow reader reports."""
     plain = without_comments(text)
     try:
         value, end = DECODER.raw_decode(plain, len(plain) - len(plain.lstrip(" \t\n\r")))

@@ -1,6 +1,6 @@
-"""The limits that the broker's reader sets to a text: how long a member's name is, and how deep a value stands.
+"""The limits of the broker's reader: the length of a member's name, and the depth of a value.
 
-Texts come here without comments.
+The texts have no comments.
 """
 
 import json
@@ -13,14 +13,17 @@ from topicschema.core.formats.json_text.jackson_syntax import MAX_DEPTH, MAX_NAM
 _STRING = r'"(?:[^"\\]++|\\.)*+"?'
 _OTHER = r'[^"\[\]{}:,]'
 _FLAT = rf"{_OTHER}*+(?:\[{_OTHER}*+\]{_OTHER}*+|\{{{_OTHER}*+\}}{_OTHER}*+)?+"
-# Every character is in a token: some elements without a string or level in them, each with its comma, or else a string,
-# a bracket, a colon, or what stands between those.
+# A token is a sequence of flat elements, each with its comma, or a string, a bracket, a colon, or what is between
+# those. Every character is in a token.
 _TOKEN = re.compile(rf"(?:{_FLAT},)++|{_STRING}|[\[\]{{}}:]|{_OTHER}++", re.DOTALL)
 _DEEPER: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:
-    """Whether no name in the text is too long, and nothing deeper than `levels`; `value` is what the text holds."""
+    """Return True if no name in the text is too long and nothing is deeper than `levels`.
+
+    `value` is the text's value.
+    """
     may_be_long = len(text) > MAX_NAME
     if not may_be_long and text.count("[") + text.count("{") <= levels:
         return True
@@ -29,13 +32,13 @@ def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:
         return False
     if members == text.count('":'):
         return True
-    # Perhaps an equal name later in an object has taken something away from the value: it is seen in the text alone.
+    # Perhaps an equal name later in an object has replaced something in the value: only the text has it.
     tokens = _TOKEN.findall(text)
     return _within(tokens, levels) == len(tokens)
 
 
 def _members(value: Any, levels: int, *, look_at_names: bool) -> int | None:
-    """The number of members of all objects; None where a limit is passed."""
+    """Return the number of members of all objects, or None if a limit is exceeded."""
     members = 0
     level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(levels + 1):
@@ -51,7 +54,7 @@ def _members(value: Any, levels: int, *, look_at_names: bool) -> int | None:
 
 
 def _within(tokens: list[str], levels: int) -> int:
-    """How many tokens come before the first that passes a limit."""
+    """Return the number of tokens before the first that exceeds a limit."""
     depths = list(accumulate(map(_DEEPER.get, tokens, repeat(0))))
     found = len(tokens)
     if max(depths, default=0) >= levels:
@@ -62,7 +65,7 @@ def _within(tokens: list[str], levels: int) -> int:
 
 
 def _levels_in(token: str) -> int:
-    """The levels in a token that is no bracket: some elements may be empty arrays or hold a word."""
+    """Return the levels in a token that is no bracket: some elements may be empty arrays or contain a word."""
     return int(token[-1] == "," and token[0] != '"' and ("[" in token or "{" in token))
 
 
@@ -70,5 +73,5 @@ def _is_long_name(tokens: list[str], at: int) -> bool:
     token = tokens[at]
     if len(token) <= MAX_NAME or token[0] != '"':
         return False
-    is_name = ":" in tokens[at + 1 : at + 3]  # space may stand between; a string's colon stands within its own token
+    is_name = ":" in tokens[at + 1 : at + 3]  # space may be between; a string's colon is within its own token
     return is_name and len(json.loads(token)) > MAX_NAME

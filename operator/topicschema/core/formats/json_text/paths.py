@@ -13,17 +13,17 @@ Step = str | int
 
 
 def member(path: str, name: str) -> str:
-    """The JSON path of an object's member: `$.a`, or `$["a b"]` where the name is not a plain word."""
+    """Return the JSON path of an object's member: `$.a`, or `$["a b"]` if the name is not a plain word."""
     return f"{path}.{name}" if _PLAIN.match(name) else f"{path}[{json.dumps(name)}]"
 
 
 def steps_of(path: str) -> tuple[Step, ...]:
-    """The names and indexes that a path is made of."""
+    """Return the names and indexes of a path."""
     found = _STEP.findall(path)
     return tuple(int(index) if index else name or json.loads(quoted) for name, index, quoted in found)
 
 
 def place_of(text: str, offset: int, path: str = "$") -> Place:
-    """The Place of the character at `offset`."""
+    """Return the Place of the character at `offset`."""
     starts = [match.end() for match in _LINE_END.finditer(text, 0, offset)]
     return Place(path, len(starts) + 1, offset - (starts[-1] if starts else 0) + 1)

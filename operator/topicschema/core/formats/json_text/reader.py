@@ -1,6 +1,6 @@
-"""Reads slowly, with a stack of its own, and knows where it is: for the place of an error, and for places asked for.
+"""Slow reader with its own stack and position: for the place of an error and for requested places.
 
-Whatever it can it leaves to the fast reader.
+It uses the fast reader as far as possible.
 """
 
 import json
@@ -35,7 +35,7 @@ _LEVELS_BETWEEN_TRIES: Final = 50
 
 
 class _Frame:
-    """An array or object that is being read; `step` leads to what is read now, `wanted` to what is asked for."""
+    """An array or object that is being read. `step` leads to the current value, `wanted` are the requested steps."""
 
     __slots__ = ("container", "step", "wanted")
 
@@ -52,9 +52,9 @@ class _Frame:
 
 
 class Reader:
-    """Reads one text.
+    """Reader of one text.
 
-    `plain` is the text without its comments; `wanted` are the steps to values of which the places are asked for.
+    `plain` is the text without its comments. `wanted` are the steps to the values whose places are requested.
     """
 
     def __init__(self, text: str, plain: str, wanted: Iterable[tuple[Step, ...]] = ()) -> None:
@@ -69,22 +69,22 @@ class Reader:
         self._frames: list[_Frame] = []
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Of the character at `offset`, from 1."""
+        """Return line and column, from 1, of the character at `offset`."""
         place = place_of(self._text, offset)
         return place.line or 1, place.column or 1
 
     def found(self, wanted: tuple[Step, ...]) -> int:
-        """Where the wanted value begins, or the nearest above it; of equal names the last one counts."""
+        """Return the offset of the requested value, or of its nearest parent. Of equal names the last one counts."""
         return next(offset for path, offset in reversed(self._noted) if wanted[: len(path)] == path)
 
     def read(self) -> Any:
-        """The value; InvalidSchemaError where there is none."""
+        """Return the value. Raises InvalidSchemaError if there is none."""
         value = self._document(self._value())
         self.end(self._at)
         return value
 
     def end(self, at: int) -> None:
-        """Raises InvalidSchemaError TRAILING_TEXT unless nothing but blanks follows."""
+        """Raise InvalidSchemaError TRAILING_TEXT unless only blanks follow."""
         self._at = at
         rest = self._text[at:]
         garbage = rest.lstrip(BLANK)
@@ -93,7 +93,7 @@ class Reader:
             self._refuse("the JSON ends before this; remove what follows it", "TRAILING_TEXT")
 
     def _document(self, value: Any) -> Any:
-        """The whole value, of which the first to be complete, or opened, is `value`."""
+        """Return the whole value; `value` is the first part of it that is complete or opened."""
         while True:
             if isinstance(value, _Frame):
                 if not self._closes(value.container):
@@ -111,7 +111,7 @@ class Reader:
             value = self._value()
 
     def _value(self) -> Any:
-        """A value, or the frame of a container whose bracket has been read."""
+        """Return a value, or the frame of a container whose bracket has been read."""
         char = self._next()
         is_passed_by = self._note()
         if char in "{[" and char:
@@ -127,7 +127,7 @@ class Reader:
         return self._refuse(self._unexpected("a JSON value"))
 
     def _at_once(self, *, is_passed_by: bool) -> Any:
-        """A container that the fast reader takes, and that is not empty; else None."""
+        """Return a container that the fast reader accepts and that is not empty, or None."""
         levels = len(self._frames)
         if not is_passed_by and (self._wanted or not levels or levels % _LEVELS_BETWEEN_TRIES):
             return None
@@ -162,7 +162,7 @@ class Reader:
     def _closes(self, container: Any) -> bool:
         if len(self._frames) == MAX_DEPTH:
             self._at -= 1
-            self._frames.clear()  # a path of a thousand steps helps nobody
+            self._frames.clear()  # a path of a thousand steps is useless
             self._refuse(f"the text is nested more than {MAX_DEPTH:,} levels deep, which no broker reads", "TOO_DEEP")
         if self._next() == ("}" if isinstance(container, dict) else "]"):
             self._at += 1
@@ -181,7 +181,7 @@ class Reader:
             self._scalars(frame)
 
     def _scalars(self, frame: _Frame) -> None:
-        """As many scalar elements as there are one after another, but for an array's last."""
+        """Read the scalar elements that follow one another, except for an array's last."""
         match = _SCALARS.match(self._plain, self._at)
         if match is not None:
             try:
@@ -193,7 +193,7 @@ class Reader:
             self._at = match.end()
 
     def _continues(self) -> bool:
-        """Whether another element or member follows; else the bracket that closes has been read."""
+        """Return True if another element or member follows. Otherwise the closing bracket has been read."""
         frame = self._frames[-1]
         close = "}" if isinstance(frame.container, dict) else "]"
         char = self._next()
@@ -210,7 +210,7 @@ class Reader:
         return char == ","
 
     def _pass_by_elements(self, frame: _Frame) -> None:
-        """Goes on to the next element that is asked for, or holds others, or is the last; nothing here is wrong."""
+        """Go on to the next element that is requested, contains others, or is the last. The skipped ones are valid."""
         step = int(frame.step)
         match = _SCALAR_ELEMENT.match(self._plain, self._at) if step not in frame.wanted else None
         while match:
@@ -220,7 +220,7 @@ class Reader:
         frame.step = step
 
     def _pass_by_members(self) -> None:
-        """Goes on to the next member, in the same way."""
+        """Go on to the next member, in the same way."""
         wanted = self._frames[-1].wanted
         self._next()
         match = _SCALAR_MEMBER.match(self._plain, self._at)
@@ -229,7 +229,7 @@ class Reader:
             match = _SCALAR_MEMBER.match(self._plain, self._at)
 
     def _name(self) -> None:
-        """Reads a member's name and the colon."""
+        """Read a member's name and the colon."""
         self._frames[-1].step = 0  # no name as yet
         if self._wanted:
             self._pass_by_members()
@@ -244,14 +244,14 @@ class Reader:
         self._at += 1
 
     def _next(self) -> str:
-        """The next character that is not space; empty at the end."""
+        """Return the next character that is not space, or an empty string at the end."""
         match = _SPACE.match(self._plain, self._at)
         if match:
             self._at = match.end()
         return self._plain[self._at : self._at + 1]
 
     def _note(self) -> bool:
-        """Notes the place of a value that is asked for; whether nothing within the value here is."""
+        """Record the place of a requested value. Return True if nothing within the value is requested."""
         if not self._wanted:
             return False
         path = tuple([frame.step for frame in self._frames])
@@ -271,7 +271,7 @@ class Reader:
         return f"{wanted} is expected, found {shown}{hint}"
 
     def _refuse_string(self) -> NoReturn:
-        """The place inside a string that its pattern does not take."""
+        """Refuse a string with the place at which its pattern fails."""
         match = _OPEN_STRING.match(self._plain, self._at)
         self._at = match.end() if match else self._at
         char = self._plain[self._at : self._at + 1]

@@ -1,6 +1,7 @@
 """KEY_VALUE: a pair of schemas, each parsed and compared by its own type. docs/spec/key-value.md has the rules.
 
-Two pairs are the same to the broker when their bytes are: types, names and encoding are properties, which never count.
+Two pairs are equal for the broker if their bytes are equal. Types, names and encoding are properties, which do not
+count.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class KeyValueSchema:
-    """A parsed KEY_VALUE schema: the pair as it is written, and both parts parsed."""
+    """A parsed KEY_VALUE schema: the pair as it is written, and both parsed parts."""
 
     info: SchemaInfo
     pair: KeyValue
@@ -48,7 +49,7 @@ class KeyValueSchema:
 
 
 def self_risks(schema: KeyValueSchema) -> tuple[Mismatch, ...]:
-    """What hurts in the pair by itself, whatever came before it."""
+    """Return the pair's own risks, which do not depend on earlier versions."""
     return tuple(risks.self_risks(schema.pair, schema.info.properties))
 
 
@@ -62,10 +63,10 @@ class KeyValueFormat:
         self._formats: Mapping[SchemaType, Format] = MappingProxyType({**formats, **opaque})
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> KeyValueSchema:
-        """The schema; InvalidSchemaError whose place begins with `$.key` or `$.value`.
+        """Return the schema. Raises InvalidSchemaError with a place that begins with `$.key` or `$.value`.
 
-        Defaults are not validated: what makes the broker choke on bad ones is its dedupe by structure, which pairs
-        do not have.
+        Defaults are not validated: invalid ones make only the broker's dedupe by structure fail, which pairs do not
+        have.
         """
         del validate_defaults
         pair = decode(info)
@@ -73,18 +74,18 @@ class KeyValueFormat:
         return KeyValueSchema(info, pair, key, value, fingerprint_of_bytes(info.type, info.schema))
 
     def compares(self, schema: KeyValueSchema) -> bool:
-        """Whether a part is compared."""
+        """Return True if a part is compared."""
         return any(self._formats[part.info.type].compares(part) for part in (schema.key, schema.value))
 
     def unreadable(self, reader: KeyValueSchema, writer: KeyValueSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """What changed in the parts' types, and all that the reader's parts cannot read of the writer's."""
+        """Return the changes of the parts' types, and all that the reader's parts cannot read of the writer's."""
         return (
             *self._between(Side.KEY, reader.key, writer.key, steps),
             *self._between(Side.VALUE, reader.value, writer.value, steps),
         )
 
     def risks(self, reader: KeyValueSchema, writer: KeyValueSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """What the reader loses or misreads, by the encoding and by its parts."""
+        """Return what the reader loses or misreads because of the encoding or of its parts."""
         return (
             *risks.between(reader.pair, writer.pair),
             *self._risks_between(Side.KEY, reader.key, writer.key, steps),
@@ -118,7 +119,7 @@ class KeyValueFormat:
 
 @dataclass(frozen=True, slots=True)
 class _OpaqueSchema:
-    """A part of which the broker asks nothing."""
+    """A part that the broker does not check."""
 
     info: SchemaInfo
     fingerprint: str
@@ -130,22 +131,22 @@ class _Opaque:
     has_checker = False
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> _OpaqueSchema:
-        """The schema, whatever it is."""
+        """Return the schema, with any text."""
         del line, validate_defaults
         return _OpaqueSchema(info, fingerprint_of_bytes(info.type, info.schema))
 
     def compares(self, schema: _OpaqueSchema) -> bool:
-        """Never."""
+        """Return False: the broker does not compare them."""
         del schema
         return False
 
     def unreadable(self, reader: _OpaqueSchema, writer: _OpaqueSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """Nothing: the broker does not compare them."""
+        """Return nothing: the broker does not compare them."""
         del reader, writer, steps
         return ()
 
     def risks(self, reader: _OpaqueSchema, writer: _OpaqueSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """A text that changed: whatever it is, nothing compares it."""
+        """Return a risk if the text changed, because nothing compares it."""
         del steps
         if reader.info.schema == writer.info.schema:
             return ()
@@ -163,12 +164,15 @@ def _of_part(side: Side, found: Iterable[Mismatch]) -> Iterator[Mismatch]:
 
 
 def _path(side: Side, path: str) -> str:
-    """A place in a part as one in the pair's REST form: `$.fields[1]` of the key is `$.key.fields[1]`."""
+    """Return a place in a part as one in the pair's REST form: `$.fields[1]` of the key is `$.key.fields[1]`."""
     return f"$.{side}{path[1:]}"
 
 
 def within(side: Side, error: InvalidSchemaError) -> InvalidSchemaError:
-    """The refusal of a part as one of the pair; line and column, which are the part's own, move into the message."""
+    """Return the refusal of a part as one of the pair.
+
+    Line and column, which are the part's own, move into the message.
+    """
     place = error.place
     where = "" if place.line is None else f" (line {place.line}, column {place.column} of the {side}'s schema)"
     inside = Place(_path(side, place.path))

@@ -1,7 +1,7 @@
-"""JSON as Gson reads and writes it on the broker: compact, members in their order, numbers as they were spelt.
+"""JSON as Gson reads and writes it on the broker: compact, members in their order, numbers as they were written.
 
-Gson reads more than JSON (bare words, single quotes, `=` for a colon). Here a text must be JSON, with comments at most:
-the rest is refused, deliberately.
+Gson reads more than JSON (bare words, single quotes, `=` for a colon). Here a text must be JSON and may have comments.
+Anything else is deliberately refused.
 """
 
 import json
@@ -22,17 +22,17 @@ _WORDS: Final = {True: "true", False: "false", None: "null"}
 
 
 class Number(str):
-    """A number as it was spelt."""
+    """A number as it was written."""
 
     __slots__ = ()
 
 
 def read(text: str) -> Any:
-    """The value that `text` holds, its numbers as `Number`; InvalidSchemaError with line and column."""
+    """Return the value of `text`, its numbers as `Number`. Raises InvalidSchemaError with line and column."""
     try:
         return _loads(text)
     except (ValueError, RecursionError):
-        json_text.read(text)  # finds the place, unless only comments or many levels were in the way
+        json_text.read(text)  # raises with the place, unless the cause is only comments or many levels
     plain = _STRING_OR_COMMENT.sub(_blanked, text)
     end = len(plain.rstrip(_SPACE))
     try:
@@ -47,7 +47,7 @@ def read(text: str) -> Any:
 
 
 def compact(value: Any) -> str:
-    """What Gson writes for a value that `read` gave: no space, everything in its order."""
+    """Return Gson's text of a value that `read` returned: without space, everything in its order."""
     pieces: list[str] = []
     around: list[tuple[Iterator[tuple[str, Any]], str]] = []
     members, closing = iter([("", value)]), ""
@@ -68,7 +68,10 @@ def compact(value: Any) -> str:
 
 
 def quoted(text: str, *, for_html: bool = False) -> str:
-    """A string in double quotes; `for_html` escapes what Gson's toJson does, beyond JsonElement.toString."""
+    """Return a string in double quotes.
+
+    `for_html` escapes the characters of Gson's toJson, beyond JsonElement.toString.
+    """
     pattern = _ESCAPED_FOR_HTML if for_html else _ESCAPED
     return f'"{pattern.sub(_escape, text)}"'
 
@@ -96,7 +99,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _opened(container: dict[str, Any] | list[Any]) -> tuple[str, Iterator[tuple[str, Any]], str]:
-    """The opening bracket, what the container holds with the text before each, and the closing bracket."""
+    """Return the opening bracket, the container's values with the text before each, and the closing bracket."""
     commas = chain(("",), repeat(","))
     if isinstance(container, list):
         return "[", zip(commas, container), "]"  # noqa: B905 - one of them has no end
@@ -105,7 +108,7 @@ def _opened(container: dict[str, Any] | list[Any]) -> tuple[str, Iterator[tuple[
 
 
 def _leaf(value: Any) -> str:
-    """A value that holds no others; its containers are empty."""
+    """Return the text of a scalar or of an empty container."""
     if isinstance(value, Number):
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What a KEY_VALUE schema is: two schemas and how a message carries the two. How it is written is told elsewhere."""
+"""The model of a KEY_VALUE schema: two schemas and their encoding in messages. Other modules read and write it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from topicschema.core.schemas import SchemaInfo
 
 
 class Encoding(StrEnum):
-    """Where a message has its key. INLINE: before the value, in the payload. SEPARATED: as the message's own key."""
+    """The place of a message's key. INLINE: before the value, in the payload. SEPARATED: as the message's own key."""
 
     INLINE = "INLINE"
     SEPARATED = "SEPARATED"
 
 
 class Side(StrEnum):
-    """A part's place; the value is the member's name in the REST form and the prefix of its properties."""
+    """A part of the pair. The value is the member's name in the REST form and the prefix of its properties."""
 
     KEY = "key"
     VALUE = "value"
@@ -23,7 +23,7 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The key's or the value's schema; `name` is what clients call it, for instance `String`, and may be empty."""
+    """The key's or the value's schema. `name` is the clients' name of it, for instance `String`, and may be empty."""
 
     info: SchemaInfo
     name: str = ""
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class KeyValue:
-    """The two parts. `encoding` is None where a broker took a name for it that no client knows."""
+    """The two parts. `encoding` is None if a broker accepted a name for it that no client knows."""
 
     key: Part
     value: Part

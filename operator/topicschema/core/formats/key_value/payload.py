@@ -1,6 +1,6 @@
 """The bytes of a KEY_VALUE schema, as Pulsar stores them: `int32 length | key | int32 length | value`, big-endian.
 
-Source: Pulsar's KeyValue.encode and decode (line 4.0), which lay out INLINE messages in the same way.
+Source: Pulsar's KeyValue.encode and decode (line 4.0), which use the same layout for INLINE messages.
 """
 
 import struct
@@ -14,14 +14,16 @@ _NULL: Final = -1
 
 
 def join(key: bytes, value: bytes) -> bytes:
-    """The two schemas as one payload."""
+    """Return the two schemas as one payload."""
     return _LENGTH.pack(len(key)) + key + _LENGTH.pack(len(value)) + value
 
 
 def split(payload: bytes) -> tuple[bytes, bytes]:
-    """The key's and the value's schema; InvalidSchemaError KEY_VALUE_PAYLOAD where the broker could not read it.
+    """Return the key's and the value's schema.
 
-    A length of -1 (null) is an empty schema. What follows the value is ignored, as the broker does.
+    Raises InvalidSchemaError KEY_VALUE_PAYLOAD if the broker cannot read it.
+
+    A length of -1 (null) is an empty schema. As in the broker, what follows the value is ignored.
     """
     key, end = _piece(payload, 0, Side.KEY)
     value, _ = _piece(payload, end, Side.VALUE)

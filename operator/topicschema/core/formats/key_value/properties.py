@@ -1,6 +1,7 @@
-"""What a KEY_VALUE schema's properties say of its parts: types, names, their own properties, and the encoding.
+"""The properties of a KEY_VALUE schema that describe its parts: types, names, their own properties, and the encoding.
 
-Source: Pulsar's KeyValueSchemaInfo and SchemaUtils (line 4.0). What is missing has a default; a missing type is BYTES.
+Source: Pulsar's KeyValueSchemaInfo and SchemaUtils (line 4.0). A missing property has a default; a missing type is
+BYTES.
 """
 
 from collections.abc import Mapping
@@ -17,9 +18,9 @@ _WORDS: Final = {True: "true", False: "false"}
 
 
 def decode(info: SchemaInfo) -> KeyValue:
-    """The pair that a broker sees in a SchemaInfo of type KEY_VALUE; the parts are not parsed.
+    """Return the pair that a broker reads from a SchemaInfo of type KEY_VALUE. The parts are not parsed.
 
-    InvalidSchemaError KEY_VALUE_PAYLOAD, UNKNOWN_PART_TYPE, NESTED_KEY_VALUE or PART_PROPERTIES.
+    Raises InvalidSchemaError KEY_VALUE_PAYLOAD, UNKNOWN_PART_TYPE, NESTED_KEY_VALUE or PART_PROPERTIES.
     """
     key, value = payload.split(info.schema)
     name = info.properties.get(_ENCODING) or Encoding.INLINE.value
@@ -31,14 +32,14 @@ def decode(info: SchemaInfo) -> KeyValue:
 
 
 def has_keys_apart(info: SchemaInfo) -> bool:
-    """Whether messages of this schema have their keys beside the payload: a pair that is SEPARATED."""
+    """Return True if messages of this schema have their keys outside the payload: a pair that is SEPARATED."""
     return info.type is SchemaType.KEY_VALUE and info.properties.get(_ENCODING) == Encoding.SEPARATED.value
 
 
 def encode(pair: KeyValue, properties: Mapping[str, str] | None = None) -> SchemaInfo:
-    """The SchemaInfo that Pulsar's Java client makes of a pair, with `properties` of the topic's own beside.
+    """Return the SchemaInfo that Pulsar's Java client makes of a pair, with additional `properties` of the topic.
 
-    The parts' bytes are taken as they are; `rest.compacted` makes them what an upload over REST would.
+    The parts' bytes are used as they are. `rest_form.compacted` converts them as an upload over REST does.
     """
     written = dict(properties or {})
     for side, part in pair.parts:
@@ -86,7 +87,7 @@ def _properties(properties: Mapping[str, str], side: Side) -> Mapping[str, str]:
 
 
 def _text(side: Side, path: str, value: Any) -> str:
-    """A property's value as Gson's getAsString has it."""
+    """Return a property's value as Gson's getAsString does."""
     while isinstance(value, list) and len(value) == 1:
         (value,) = value
     if isinstance(value, str):

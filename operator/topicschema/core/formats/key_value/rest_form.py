@@ -1,7 +1,7 @@
 """KEY_VALUE schemas over REST: `{"key": ..., "value": ...}`, each `""` or a JSON value, and the bytes stored for it.
 
-Source: Pulsar's SchemaUtils.convertKeyValueDataStringToSchemaInfoSchema (line 4.0). The answer of a broker's GET is not
-made here: it goes through another reader, which spells some numbers anew (1.00 as 1.0).
+Source: Pulsar's SchemaUtils.convertKeyValueDataStringToSchemaInfoSchema (line 4.0). The response of a broker's GET is
+not built here: another reader makes it, which changes the spelling of some numbers (1.00 to 1.0).
 """
 
 from typing import Any
@@ -12,10 +12,10 @@ from topicschema.core.formats.key_value.model import Side
 
 
 def payload_of(text: str) -> bytes:
-    """The bytes that a broker stores when `text` is uploaded as a KEY_VALUE schema.
+    """Return the bytes that a broker stores when `text` is uploaded as a KEY_VALUE schema.
 
-    Each part is written anew without space; the order of members and the spelling of numbers stay. InvalidSchemaError
-    SYNTAX with line and column, or KEY_VALUE_FORM. What the parts mean is not asked: see `parse`.
+    Each part is written again without space. The order of members and the spelling of numbers stay. Raises
+    InvalidSchemaError SYNTAX with line and column, or KEY_VALUE_FORM. `parse` validates the parts.
     """
     form = gson.read(text.encode("utf-8", "replace").decode())
     if not isinstance(form, dict):
@@ -25,17 +25,17 @@ def payload_of(text: str) -> bytes:
 
 
 def text_of(stored: bytes) -> str:
-    """The REST form whose upload stores the same two schemas; InvalidSchemaError where there is none.
+    """Return the REST form whose upload stores the same two schemas. Raises InvalidSchemaError if there is none.
 
-    None exists for a part that is not JSON, or has space or comments in it (a client that does not go over REST may
-    register such a one): KEY_VALUE_FORM.
+    The rule is KEY_VALUE_FORM for a part that is not JSON, or that has space or comments. Clients that do not use REST
+    may register such a part.
     """
     key, value = payload.split(stored)
     return f'{{"key":{_form(key, Side.KEY)},"value":{_form(value, Side.VALUE)}}}'
 
 
 def compacted(schema: str) -> bytes:
-    """A part's schema as it is stored when it is uploaded inside a pair; empty stays empty."""
+    """Return a part's schema as it is stored when it is uploaded inside a pair. Empty stays empty."""
     return gson.compact(gson.read(schema)).encode("utf-8", "replace") if schema else b""
 
 

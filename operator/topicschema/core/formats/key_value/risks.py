@@ -1,4 +1,4 @@
-"""What a pair's properties do to consumers: the broker neither compares them nor looks whether they are there."""
+"""Risks of a pair's properties for consumers: the broker neither compares them nor requires them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ from topicschema.core.formats.key_value.model import Encoding, KeyValue
 
 
 def between(reader: KeyValue, writer: KeyValue) -> Iterator[Mismatch]:
-    """What a reader of the pair loses or misreads; its parts are not looked at."""
+    """Yield what a reader of the pair loses or misreads, without its parts."""
     if reader.encoding is not writer.encoding:
         message = (
             f"{{writer}} has {_named(writer.encoding)}, {{reader}} {_named(reader.encoding)}: consumers look for the "
@@ -17,7 +17,7 @@ def between(reader: KeyValue, writer: KeyValue) -> Iterator[Mismatch]:
 
 
 def self_risks(pair: KeyValue, properties: Mapping[str, str]) -> Iterator[Mismatch]:
-    """What hurts in the pair by itself, whatever came before it."""
+    """Yield the pair's own risks, which do not depend on earlier versions."""
     for side, part in pair.parts:
         if f"{side}.schema.type" not in properties:
             kept = "its schema is kept and nobody reads by it" if part.info.schema else "consumers get plain bytes"

@@ -1,7 +1,7 @@
 """PROTOBUF_NATIVE: an envelope of protobuf's own descriptors. docs/spec/protobuf-native.md has the rules.
 
-The broker dedupes by the envelope's bytes, and compares the full names of the root messages, nothing else. The model
-is the whole of what the descriptors say, for rules that look further.
+The broker dedupes by the envelope's bytes, and compares only the full names of the root messages. The model has
+everything in the descriptors, for rules that compare more.
 """
 
 import re
@@ -62,7 +62,7 @@ class _ProtobufNative:
     has_checker = True
 
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> ProtobufNativeSchema:
-        """The schema; InvalidSchemaError where the broker could not find its root message."""
+        """Return the schema. Raises InvalidSchemaError if the broker could not resolve its root message."""
         del line, validate_defaults  # the same in all lines; defaults are always validated
         read = envelope.read(info.schema)
         linker = Linker()
@@ -73,14 +73,14 @@ class _ProtobufNative:
         return ProtobufNativeSchema(info, descriptors, fingerprint_of_bytes(info.type, info.schema))
 
     def compares(self, schema: ProtobufNativeSchema) -> bool:
-        """Always."""
+        """Return True: the broker always compares it."""
         del schema
         return True
 
     def unreadable(
         self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema, steps: Steps
     ) -> tuple[Mismatch, ...]:
-        """ROOT_MESSAGE_CHANGED where the root messages have different full names."""
+        """Return ROOT_MESSAGE_CHANGED if the root messages have different full names."""
         del steps
         names = [shown(schema.descriptors.root.full_name) for schema in (reader, writer)]
         if reader.descriptors.root.full_name == writer.descriptors.root.full_name:
@@ -89,7 +89,7 @@ class _ProtobufNative:
         return (Mismatch("ROOT_MESSAGE_CHANGED", message, _ROOT, _ROOT, is_mutual=True),)
 
     def risks(self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema, steps: Steps) -> tuple[Mismatch, ...]:
-        """What clients lose or misread, and the broker does not ask: docs/rules.md has the rules."""
+        """Return what clients lose or misread and the broker does not check. docs/rules.md has the rules."""
         if reader.info.schema == writer.info.schema:
             return ()
         return risks.risks(reader.descriptors, writer.descriptors, steps)
@@ -99,10 +99,11 @@ FORMAT = _ProtobufNative()
 
 
 def _root(symbols: Symbols, name: str) -> Symbol:
-    """The root message that the broker finds for a name in an envelope.
+    """Return the root message that the broker resolves for a name in an envelope.
 
-    It takes the package for a regular expression and removes its first match, then the first dot wherever it is, then
-    goes from message to nested message. A package with signs that mean more in a regular expression is refused here.
+    The broker uses the package as a regular expression and removes its first match, then the first dot. Then it goes
+    from message to nested message. A package with characters that have another meaning in a regular expression is
+    refused.
     """
     if _SPECIAL.search(symbols.package):
         raise symbols.refusal("", "the package's name has signs that no package's name has")

@@ -1,6 +1,6 @@
-"""Which texts protobuf's Java library (3.25, as in Pulsar 4.0) takes for the default value of a field.
+"""Texts that protobuf's Java library (3.25, as in Pulsar 4.0) accepts as the default value of a field.
 
-Source: FieldDescriptor.crossLink with TextFormat's parsers. Refused beyond that, deliberately: hexadecimal floats and
+Source: FieldDescriptor.crossLink with TextFormat's parsers. Deliberately refused beyond that: hexadecimal floats and
 digits that are not ASCII, which no compiler writes.
 """
 
@@ -21,7 +21,7 @@ _ESCAPED: Final = re.compile(
 
 
 def is_default(kind: Kind, text: str) -> bool:
-    """Whether a field of that kind, which is neither a message nor an enum, may have the default `text`."""
+    """Return True if a field of that kind, which is neither a message nor an enum, may have the default `text`."""
     check = _CHECKS.get(kind)
     return check is None or check(text)
 
@@ -37,7 +37,7 @@ def _integer(bits: int, *, signed: bool) -> Callable[[str], bool]:
         digits, base = next(
             (each, base) for each, base in ((hexadecimal, 16), (octal, 8), (decimal, 10)) if each is not None
         )
-        value = int(digits.lstrip("+0")[: bits + 1] or "0", base)  # no more digits are needed to know it too large
+        value = int(digits.lstrip("+0")[: bits + 1] or "0", base)  # these digits suffice to find it too large
         return low <= (-value if sign else value) < high
 
     return check

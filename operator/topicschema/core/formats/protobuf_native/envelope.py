@@ -1,8 +1,8 @@
-"""The JSON around a PROTOBUF_NATIVE schema's descriptors, taken as Jackson takes it on the broker.
+"""The JSON envelope of a PROTOBUF_NATIVE schema's descriptors, read as Jackson reads it on the broker.
 
-Source: Pulsar's ProtobufNativeSchemaData, read by its ObjectMapper (line 4.0): plain JSON without comments, unknown
-members and whatever follows the object ignored, base64 of the plain or the URL's alphabet with its padding. Refused
-beyond that, deliberately: UTF-16, and names that are not strings.
+Source: Pulsar's ProtobufNativeSchemaData, read by its ObjectMapper (line 4.0). It is plain JSON without comments;
+unknown members and anything after the object are ignored. The base64 has padding and the plain or the URL alphabet.
+Deliberately refused beyond that: UTF-16, and names that are not strings.
 """
 
 import base64
@@ -23,7 +23,7 @@ _PLAIN: Final = str.maketrans("-_", "+/")
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What an envelope holds; `file_descriptor_set` is a serialised FileDescriptorSet."""
+    """The content of an envelope. `file_descriptor_set` is a serialized FileDescriptorSet."""
 
     file_descriptor_set: bytes
     root_message: str
@@ -31,7 +31,7 @@ class Envelope:
 
 
 def read(schema: bytes) -> Envelope:
-    """The envelope; InvalidSchemaError NOT_UTF8, SYNTAX, TOO_DEEP or NOT_AN_ENVELOPE where it cannot be read."""
+    """Return the envelope. Raises InvalidSchemaError NOT_UTF8, SYNTAX, TOO_DEEP or NOT_AN_ENVELOPE if it is invalid."""
     try:
         text = schema.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -53,7 +53,7 @@ def _first_value(text: str) -> Any:
     except RecursionError:
         end = len(text)
     except ValueError:
-        json_text.read(text)  # finds the place, unless only comments are in the way
+        json_text.read(text)  # raises with the place, unless the cause is only comments
         message = "an envelope is plain JSON, without comments"
         raise InvalidSchemaError("SYNTAX", message, json_text.place_of(text, start)) from None
     return json_text.read(text[:end])

@@ -1,7 +1,7 @@
-"""What protobuf's editions call features, resolved for every definition: proto2 and proto3 are editions like others.
+"""Protobuf's features, resolved for every definition: proto2 and proto3 are editions like others.
 
-Source: protobuf.dev's "Feature Settings for Editions", feature_resolver.cc. The broker, and the Java client's generic
-records, know nothing of them (protobuf's Java library 3.25); the clients' own code does, so `risks` asks for them.
+Source: protobuf.dev's "Feature Settings for Editions", feature_resolver.cc. The broker and the Java client's generic
+records do not use them (protobuf's Java library 3.25). The clients' own code does, so `risks` compares them.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ Definition = FileDescriptorProto | DescriptorProto | EnumDescriptorProto | Field
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What holds for the definitions inside of something that does not say otherwise itself."""
+    """The features of definitions that do not set their own."""
 
     presence: Presence = Presence.EXPLICIT
     has_closed_enums: bool = False
@@ -39,9 +39,9 @@ class Features:
     is_delimited: bool = False
 
     def within(self, definition: Definition) -> "Features":
-        """These, but for what the definition says itself."""
+        """Return these features with those that the definition sets itself."""
         if not definition.HasField("options") or not definition.options.HasField("features"):
-            return self  # asked first: most definitions have no options, and protobuf would make empty ones
+            return self  # checked first: most definitions have no options, and protobuf would make empty ones
         own, found = definition.options.features, self
         if own.field_presence in _PRESENCES:
             found = replace(found, presence=_PRESENCES[own.field_presence])
@@ -54,7 +54,7 @@ class Features:
         return found
 
     def presence_of(self, proto: FieldDescriptorProto, kind: Kind) -> Presence:
-        """How it is known whether the field was sent; `self` is what holds for the field."""
+        """Return the presence of the field; `self` are the features of the field."""
         if proto.label == FieldDescriptorProto.LABEL_REPEATED:
             return Presence.IMPLICIT
         if proto.label == FieldDescriptorProto.LABEL_REQUIRED:
@@ -69,11 +69,11 @@ class Features:
 _PROTO2: Final = Features(has_closed_enums=True, checks_utf8=False)
 _PROTO3: Final = Features(presence=Presence.IMPLICIT)
 _EDITION: Final = Features()
-"""All editions so far, 2023 to 2026, are alike in what is asked here."""
+"""The features of all editions so far, 2023 to 2026, which do not differ in those used here."""
 
 
 def of_file(proto: FileDescriptorProto) -> Features:
-    """What holds in the file. What is neither proto3 nor an edition is proto2, as in Java."""
+    """Return the features of the file. As in Java, a file that is neither proto3 nor an edition is proto2."""
     if proto.syntax == "editions":
         return _EDITION.within(proto)
     if proto.syntax == "proto3":

@@ -1,4 +1,4 @@
-"""Fields and extensions as protobuf's Java library (3.25) takes them: number, type, label, oneof and default.
+"""Fields and extensions as protobuf's Java library (3.25) builds them: number, type, label, oneof and default.
 
 Source: Descriptors.FieldDescriptor, its constructor and crossLink.
 """
@@ -22,7 +22,7 @@ _UNPACKABLE: Final = _MESSAGES | {Kind.STRING, Kind.BYTES}
 
 @dataclass(frozen=True, slots=True)
 class Extendable:
-    """What an extension must know of a message: its extension numbers, and whether it is a message set."""
+    """The properties of a message that its extensions need: its extension numbers, and if it is a message set."""
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
@@ -30,7 +30,7 @@ class Extendable:
 
     @classmethod
     def of(cls, proto: DescriptorProto) -> "Extendable":
-        """The numbers in order, each end behind the last number."""
+        """Return the numbers in order. Each end is one above the last number."""
         is_set = proto.HasField("options") and proto.options.message_set_wire_format
         ranges = proto.extension_range
         if not ranges and not is_set:
@@ -39,7 +39,7 @@ class Extendable:
         return cls(starts, ends, is_set)
 
     def takes(self, number: int) -> bool:
-        """Whether the number is an extension's: decided by the range that begins nearest before it."""
+        """Return True if the number is an extension's. The range that begins nearest before it decides."""
         index = bisect_right(self.starts, number) - 1
         return index >= 0 and number < self.ends[index]
 
@@ -50,7 +50,10 @@ NOT_EXTENDABLE: Final = Extendable((), (), is_set=False)
 def build(
     symbols: Symbols, message: str, owner: DescriptorProto, proto: FieldDescriptorProto, features: Features
 ) -> Field:
-    """A message's field; InvalidSchemaError INVALID_DESCRIPTOR with its name. `features` are those of the message."""
+    """Return a message's field. Raises InvalidSchemaError INVALID_DESCRIPTOR with its name.
+
+    `features` are those of the message.
+    """
     where = f"{message}.{proto.name}"
     if proto.HasField("extendee"):
         raise symbols.refusal(where, "a field of a message extends nothing")
@@ -85,7 +88,10 @@ def _field(proto: FieldDescriptorProto, name: str, kind: Kind, type_name: str, a
 
 
 def build_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto, features: Features) -> tuple[str, Field]:
-    """What the extension with the full name `where` extends, and its field; InvalidSchemaError INVALID_DESCRIPTOR."""
+    """Return the extended message's full name and the field of the extension with the full name `where`.
+
+    Raises InvalidSchemaError INVALID_DESCRIPTOR.
+    """
     if not proto.HasField("extendee"):
         raise symbols.refusal(where, "an extension says what it extends")
     if proto.HasField("oneof_index"):
@@ -103,7 +109,7 @@ def build_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto, f
 
 
 def synthetic_oneofs(symbols: Symbols, message: str, proto: DescriptorProto) -> frozenset[int]:
-    """The indexes of the oneofs that protoc made up for proto3's `optional`; they come behind all others."""
+    """Return the indexes of the oneofs that protoc adds for proto3's `optional`. They must follow all others."""
     members: dict[int, list[FieldDescriptorProto]] = {}
     for field in proto.field if proto.oneof_decl else ():
         if field.HasField("oneof_index"):
@@ -115,7 +121,7 @@ def synthetic_oneofs(symbols: Symbols, message: str, proto: DescriptorProto) -> 
 
 
 def _type(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> tuple[Kind, str]:
-    """The kind, and the full name of the message or enum; the default and `packed` fit it."""
+    """Return the kind, and the full name of the message or enum. Checks that the default and `packed` fit it."""
     if proto.number <= 0:
         raise symbols.refusal(where, f"{proto.number} is no field's number; they begin at 1")
     kind = _KINDS[proto.type] if proto.HasField("type") else None

@@ -1,7 +1,7 @@
-"""The files of a FileDescriptorSet in the order in which the broker builds them: what a file imports comes before it.
+"""The files of a FileDescriptorSet in the order in which the broker builds them: a file's imports come before it.
 
-Source: Pulsar's ProtobufNativeSchemaUtils.deserialize (line 4.0). Files that the root file does not need are not looked
-at; of two files with one name the last one counts.
+Source: Pulsar's ProtobufNativeSchemaUtils.deserialize (line 4.0). Files that the root file does not need are ignored.
+Of two files with one name the last one counts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from topicschema.core.formats.protobuf_native.envelope import Envelope
 from topicschema.core.formats.protobuf_native.symbols import shown
 
 MAX_IMPORTS_IN_A_ROW: Final = 500
-"""The broker's recursion overflows its stack somewhere above."""
+"""A bound below the depth at which the broker's recursion overflows its stack."""
 
 MAX_DEFINITIONS: Final = 50_000
 """A bound of this reader: messages, fields, values and ranges of all files. That many are read in a second."""
@@ -24,10 +24,10 @@ _UNREAD: Final = frozenset({"options", "source_code_info"})
 
 
 def needed(envelope: Envelope) -> Iterator[FileDescriptorProto]:
-    """The root file, last, and before it all that it imports; InvalidSchemaError with the file's name.
+    """Yield all that the root file imports, then the root file. Raises InvalidSchemaError with the file's name.
 
-    Rules: INVALID_DESCRIPTOR_SET, MISSING_FILE, CIRCULAR_IMPORT, TOO_DEEP. One by one, for the broker builds a file
-    before it goes on to the next import: of two things that are wrong it is the first that it tells.
+    Rules: INVALID_DESCRIPTOR_SET, MISSING_FILE, CIRCULAR_IMPORT, TOO_DEEP. The broker builds a file before it goes on
+    to the next import, so of two errors it reports the first. Yielding one by one does the same.
     """
     try:
         descriptors = FileDescriptorSet.FromString(envelope.file_descriptor_set)
@@ -42,9 +42,10 @@ def needed(envelope: Envelope) -> Iterator[FileDescriptorProto]:
 
 
 def _check(file: FileDescriptorProto, limit: int) -> int:
-    """How many definitions the file has.
+    """Return the number of definitions of the file.
 
-    Refuses more than `limit`, and strings that are not UTF-8, which protobuf gives as bytes, wherever names may stand.
+    Refuses more than `limit`, and strings that are not UTF-8 wherever names are allowed. Protobuf returns these as
+    bytes.
     """
     waiting: list[Message] = [file]
     walked = 0

@@ -1,7 +1,7 @@
-"""From descriptors to the model: names resolved, and refused what protobuf's Java library refuses to build.
+"""Conversion of descriptors to the model: it resolves names and refuses what protobuf's Java library refuses to build.
 
-Source: Descriptors.FileDescriptor.buildFrom (3.25, as in Pulsar 4.0). It is laxer than protoc: such a set of files may
-be hand-made. What a broker has taken must be readable here, so nothing more is asked.
+Source: Descriptors.FileDescriptor.buildFrom (3.25, as in Pulsar 4.0). It is less strict than protoc, because such a set
+of files may be hand-made. Every schema that a broker has accepted must be readable here, so nothing more is checked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,14 +24,14 @@ from topicschema.core.formats.protobuf_native.model import Enum, Field, File, Me
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbols
 
 MAX_SEEN: Final = 250_000
-"""A bound of this reader: the sum, over all files, of the files that each one sees."""
+"""A bound of this reader: the sum, over all files, of the files visible to each one."""
 
 _EDITIONS: Final = "editions"
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A file whose names are resolved; `public` are the files whose symbols its importers see too."""
+    """A file whose names are resolved. `public` are the files whose symbols are visible to its importers, too."""
 
     file: File
     symbols: Symbols
@@ -42,7 +42,7 @@ class Built:
 
 
 class Linker:
-    """Builds files one after the other, each after all that it imports."""
+    """A builder of files, one after the other, each after all that it imports."""
 
     def __init__(self) -> None:
         self.built: dict[str, Built] = {}
@@ -50,7 +50,7 @@ class Linker:
         self._seen = 0
 
     def add(self, proto: FileDescriptorProto) -> None:
-        """Builds a file; InvalidSchemaError INVALID_DESCRIPTOR with the name of what cannot be built."""
+        """Build a file. Raises InvalidSchemaError INVALID_DESCRIPTOR with the name of what cannot be built."""
         imported = [self.built[name] for name in proto.dependency]
         visible = {id(each.symbols): each.symbols for each in _with_public(imported)}
         self._seen += len(visible)
@@ -92,7 +92,7 @@ def _syntax(proto: FileDescriptorProto) -> str:
 
 
 class _Linking:
-    """One file's definitions: first all names, then what the names refer to."""
+    """The definitions of one file: first all names, then their references."""
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
@@ -103,7 +103,7 @@ class _Linking:
         self._services: list[tuple[str, ServiceDescriptorProto]] = []
 
     def define(self, proto: FileDescriptorProto) -> None:
-        """Gives every definition of the file its full name."""
+        """Add every definition of the file by its full name."""
         around = features.of_file(proto)
         for message in proto.message_type:
             self._define_message(proto.package, message, around)
@@ -117,7 +117,10 @@ class _Linking:
         self._define_extensions(proto.package, proto.extension, around)
 
     def messages(self) -> Iterator[Message]:
-        """The messages with their fields' types resolved, then the extensions likewise; services are only checked."""
+        """Yield the messages with resolved types of their fields, then resolve the extensions.
+
+        Services are only checked.
+        """
         for name, proto, own in self._messages:
             yield self._message(name, proto, own)
         for name, extension, around in self._extensions:
@@ -130,7 +133,7 @@ class _Linking:
                         raise self.symbols.refusal(scope, f"{type_name} is not a message")
 
     def _define_message(self, scope: str, proto: DescriptorProto, around: Features) -> None:
-        # Descriptors nest no deeper than protobuf's readers go (100 levels), so recursion is safe here.
+        # Descriptors nest no deeper than the limit of protobuf's readers (100 levels), so recursion is safe here.
         name = self.symbols.add(Sort.MESSAGE, scope, proto.name, fields.Extendable.of(proto))
         own = around.within(proto)
         self._messages.append((name, proto, own))

@@ -1,4 +1,4 @@
-"""What the broker's descriptors say of messages and enums, as values. Types refer to each other by full name."""
+"""The messages and enums of the broker's descriptors, as values. Types refer to each other by full name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Label(StrEnum):
-    """How often a field occurs, as its descriptor says it; editions say REQUIRED by a feature instead."""
+    """A field's cardinality in its descriptor. Editions express REQUIRED by a feature instead."""
 
     OPTIONAL = "OPTIONAL"
     REQUIRED = "REQUIRED"
@@ -37,7 +37,7 @@ class Label(StrEnum):
 
 
 class Presence(StrEnum):
-    """How a reader knows whether a field was sent: it does, it does not (zeros are not sent), or it insists on it."""
+    """The presence of a field: explicit, implicit (zeros are not sent), or required."""
 
     EXPLICIT = "EXPLICIT"
     IMPLICIT = "IMPLICIT"
@@ -48,9 +48,9 @@ class Presence(StrEnum):
 class Field:
     """A field of a message, or an extension, whose name is its full name in brackets.
 
-    `type_name` is the full name of its message or enum, empty for others. `oneof` is the oneof that a person wrote: a
-    proto3 `optional` field has none. `default` is the text in the descriptor, None where it has none. The last three
-    are what its edition's features come to; a message `is_delimited` that lies on the wire as a group does.
+    `type_name` is the full name of its message or enum, empty for others. `oneof` is a oneof in the source: a proto3
+    `optional` field has none. `default` is the text in the descriptor, or None. The last three result from the features
+    of its edition. If `is_delimited`, a message has the wire format of a group.
     """
 
     name: str
@@ -75,13 +75,13 @@ class Range:
     end: int
 
     def __contains__(self, number: int) -> bool:
-        """Whether the number is in it."""
+        """Return True if the number is in the range."""
         return self.start <= number <= self.end
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message type; `fields` by their numbers, in the order of their numbers.
+    """A message type. `fields` are by number, in the order of their numbers.
 
     A map field refers to a message with `is_map_entry`, whose fields are 1 (key) and 2 (value).
     """
@@ -99,9 +99,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """An enum type; `values` are its numbers by their names, as declared (several names may share a number).
+    """An enum type. `values` are its numbers by name, as declared (several names may share a number).
 
-    One that `is_closed` has no other numbers: what arrives with one counts as not sent.
+    If `is_closed`, it has no other numbers: a value with another number counts as not sent.
     """
 
     full_name: str
@@ -123,10 +123,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Descriptors:
-    """All files that the root file needs, and what they define; every map is by (full) name.
+    """All files that the root file needs, and their definitions. Every map is by (full) name.
 
-    Where two files define one name, which the broker does not mind, the file that is built first has it. `extensions`
-    are by the full name of what they extend, then by number.
+    If two files define one name, which the broker allows, the file that is built first has it. `extensions` are by the
+    full name of the extended message, then by number.
     """
 
     root: Message

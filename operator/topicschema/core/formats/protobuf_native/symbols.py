@@ -1,9 +1,8 @@
-"""Which names stand for what inside one file: its own symbols, then those of what it imports.
+"""The resolution of names inside one file: its own symbols, then those of its imports.
 
-Source: Descriptors.DescriptorPool of protobuf's Java library (3.25, as in Pulsar 4.0). A file sees its imports and what
-these import publicly. Two files may define one name, as long as nobody
-who sees both refers to it; inside one file a name is defined once. The values of an enum
-stand below the enum, not beside it.
+Source: Descriptors.DescriptorPool of protobuf's Java library (3.25, as in Pulsar 4.0). Imports and their public imports
+are visible to a file. Two files may define one name, as long as no file to which both are visible refers to it. Inside
+one file, a name is defined once. The scope of an enum's values is the enum, not its parent.
 """
 
 import re
@@ -18,11 +17,11 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHOWN: Final = 120
 MAX_NAME: Final = 512
 MAX_PACKAGE_DOTS: Final = 64
-"""Bounds of this reader, far above what people write; a small text must not grow large in memory."""
+"""Bounds of this reader, far above real names and packages. A small text must not become large in memory."""
 
 
 class Sort(Enum):
-    """What a name is the name of."""
+    """The kind of definition that a name refers to."""
 
     MESSAGE = "a message"
     ENUM = "an enum"
@@ -37,7 +36,7 @@ _AGGREGATES: Final = _TYPES | {Sort.SERVICE, Sort.PACKAGE}
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name that is defined; `content` is what others must know: an enum's names, a message's extensions."""
+    """A defined name. `content` is what references to it need: an enum's names, a message's extensions."""
 
     sort: Sort
     full_name: str
@@ -46,9 +45,9 @@ class Symbol:
 
 
 class Symbols:
-    """The names of one file; `visible` are those of its imports and of what they import publicly.
+    """The names of one file. `visible` are those of its imports and their public imports.
 
-    `registry` tells for every name the files that have it; all files of a set share it.
+    `registry` has the files of every name; all files of a set share it.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Symbols:
             self._add_package(each)
 
     def add(self, sort: Sort, scope: str, name: str, content: Any = None) -> str:
-        """The full name of what is defined now; InvalidSchemaError where its name is none, or is taken."""
+        """Return the full name of a new definition. Raises InvalidSchemaError if its name is invalid or taken."""
         full_name = f"{scope}.{name}" if scope else name
         if not _IDENTIFIER.fullmatch(name):
             raise self.refusal(scope, f"{shown(name)!r} is no name: letters, digits and _ are, in ASCII")
@@ -77,9 +76,9 @@ class Symbols:
         return full_name
 
     def find(self, full_name: str, sorts: frozenset[Sort] = frozenset(Sort)) -> Symbol | None:
-        """What the full name stands for in this file, if it is one of `sorts`: its own definition before others.
+        """Return the symbol of the full name in this file if it is one of `sorts`: its own definition before others.
 
-        InvalidSchemaError where several imports define it: which one the broker takes is left to chance.
+        Raises InvalidSchemaError if several imports define it, because the broker's choice is arbitrary.
         """
         key = (full_name, sorts)
         if key not in self._found:
@@ -87,9 +86,11 @@ class Symbols:
         return self._found[key]
 
     def resolve(self, name: str, scope: str) -> Symbol:
-        """What `name` means to the descriptor with the full name `scope`; InvalidSchemaError where it means nothing.
+        """Return the symbol of `name` for the descriptor with the full name `scope`.
 
-        The innermost scope that knows the first part of the name decides, as in C++.
+        Raises InvalidSchemaError without one.
+
+        As in C++, the innermost scope that has the first part of the name decides.
         """
         found = self.find(name[1:], _TYPES) if name.startswith(".") else self._resolve_relative(name, scope)
         if found is None:
@@ -97,7 +98,7 @@ class Symbols:
         return found
 
     def refusal(self, where: str, message: str) -> InvalidSchemaError:
-        """The refusal of a definition of this file."""
+        """Return the refusal of a definition of this file."""
         place = f"{shown(self.file)}, {shown(where)}" if where else shown(self.file)
         return InvalidSchemaError("INVALID_DESCRIPTOR", f"{place}: {message}", Place("$.fileDescriptorSet"))
 
@@ -140,5 +141,5 @@ class Symbols:
 
 
 def shown(name: str) -> str:
-    """The name as a message shows it: all of it, unless it is very long."""
+    """Return the name for a message: all of it, unless it is very long."""
     return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"

@@ -36,7 +36,7 @@ def stop(m: Any, reason: Any, offset: Any) -> Any:
 
 @fast
 def varint(m: Any, end: Any) -> Any:
-    """The 64 bits, and whether there are any."""
+    """Return the 64 bits, and whether there are any."""
     bits, at = _varint(m.values, m.state[to.AT], end)
     if at >= 0:
         m.state[to.AT] = at

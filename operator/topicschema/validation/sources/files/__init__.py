@@ -1,1 +1,1 @@
-"""The forms that files have, a module each: how a file is cut into pieces, and a piece's messages."""
+"""Formats of files, one module each: how a file is divided into pieces, and the messages of a piece."""

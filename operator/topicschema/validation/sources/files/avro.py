@@ -1,7 +1,7 @@
-"""Avro object containers: a message is a record of them, written with the container's own schema.
+"""Avro object containers. Each record is a message, written with the container's own schema.
 
-A piece is a range of bytes, whose blocks are those that follow a sync marker which begins in it; so a container is read
-in pieces without knowing where its blocks are. Source: Apache Avro 1.11 specification, "Object Container Files".
+A piece is a range of bytes. It has the blocks after each sync marker that begins in this range. So a container is read
+in pieces without the positions of its blocks. Source: Apache Avro 1.11 specification, "Object Container Files".
 """
 
 import io
@@ -22,11 +22,11 @@ _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16
 _CHUNK: Final = 1024 * 1024
 _MAX_PART: Final = avro_blocks.MAX_BLOCK + 1024
-"""Bytes of a header, or of a block with what stands around it."""
+"""Maximum bytes of a header, or of a block with its counts and marker."""
 
 
 def _record(name: str, **fields: Any) -> Any:
-    """A record with these fields and a sync marker, as the specification describes parts of a container."""
+    """Return the schema of a part of a container: a record with these fields and a sync marker."""
     types = fields | {"sync": {"type": "fixed", "name": "Sync", "size": _SYNC}}
     named = [{"name": name, "type": type_} for name, type_ in types.items()]
     return fastavro.parse_schema({"type": "record", "name": name, "fields": named})
@@ -37,9 +37,9 @@ _BLOCK: Final = _record("Block", count="long", packed="bytes")
 
 
 def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
-    """Ranges of about `size` bytes; how many messages there are is guessed from the first block.
+    """Return ranges of about `size` bytes. The number of messages is estimated from the first block.
 
-    A container has no columns: none is demanded of it.
+    A container has no columns, so `demanded` is ignored.
     """
     del demanded
     with file.opened() as raw:
@@ -53,13 +53,13 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
 
 
 def writer(file: File) -> bytes:
-    """The container's schema."""
+    """Return the container's schema."""
     with file.opened() as raw:
         return _Container(file, raw).schema
 
 
 def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """The records as messages, each cut out as it was written; their writer is filled in by who knows its number."""
+    """Yield the records as messages, in the bytes of the container. The caller sets their writer."""
     del columns
     with file.opened() as raw:
         container = _Container(file, raw)
@@ -80,7 +80,7 @@ def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]
 
 
 class _Container:
-    """A container that is read forwards; `at` is the byte that comes next: first that after the header."""
+    """Container that is read forwards. `at` is the position of the next byte, at first the one after the header."""
 
     def __init__(self, file: File, raw: Any) -> None:
         self._file = file
@@ -107,7 +107,7 @@ class _Container:
             raise SourceError(str(error), self._file.place(f"the {what} at byte {start}")) from None
 
     def block(self) -> Any:
-        """Return the next block: how many records it has, and their bytes as they are packed."""
+        """Return the next block: the number of its records, and their bytes in packed form."""
         with self.damage("block", self.at):
             block = self._part(_BLOCK)
             if block["sync"] != self._sync:
@@ -115,7 +115,7 @@ class _Container:
         return block
 
     def seek(self, piece: Piece) -> None:
-        """Go behind the first marker that begins in the piece; where there is none, to the end of the file."""
+        """Go to the byte after the first marker that begins in the piece, or to the end of the file if it has none."""
         self.at = piece.first
         self._buffer.seek(self.at)
         held = b""
@@ -131,7 +131,7 @@ class _Container:
         self.at = self._file.size
 
     def read(self, size: int) -> bytes:
-        """Return exactly so many bytes, for fastavro; Damaged if there are not so many, or they are too many."""
+        """Return exactly this number of bytes, for fastavro. Raises Damaged if there are fewer, or it is invalid."""
         if not 0 <= size <= self._end - self.at:
             raise Damaged("it ends too early, or a length in it cannot be")
         self.at += size
@@ -139,5 +139,5 @@ class _Container:
 
     def _part(self, schema: Any) -> Any:
         self._end = min(self._file.size, self.at + _MAX_PART)
-        stream: Any = self  # fastavro calls `read` alone
+        stream: Any = self  # fastavro calls only `read`
         return fastavro.schemaless_reader(stream, schema, None, handle_unicode_errors="replace")

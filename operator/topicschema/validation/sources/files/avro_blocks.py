@@ -1,4 +1,4 @@
-"""The blocks of an Avro container: unpacked, and cut into the records that were written one after the other."""
+"""Blocks of an Avro container: unpacked, and divided into their consecutive records."""
 
 import bz2
 import io
@@ -24,30 +24,30 @@ from topicschema.payload.finding import Unreadable
 from topicschema.validation.sources.files.opened import MAX_MESSAGE
 
 MAX_BLOCK: Final = 64 * 1024 * 1024
-"""Bytes of a block, packed or not; writers end one at 64 kB, or after its only record."""
+"""Maximum bytes of a block, packed or not. Writers end a block at 64 kB, or after a single larger record."""
 _MAX_EMPTY: Final = 1_000_000
-"""Records of a block that take no bytes."""
+"""Maximum number of records without bytes in a block."""
 _MAX_LEVELS: Final = 100
-"""Levels of a schema that fastavro reads by: it has the processor's stack, which ends at about 4,000."""
+"""Maximum nesting of a schema for fastavro, which recurses on the processor's stack of about 4,000 levels."""
 _WINDOW: Final = 512 * 1024
-"""Bytes that fastavro reads at least, and twice as many at most: a value takes some hundred times its bytes."""
+"""Bytes that fastavro reads at least, and at most twice as many. A value takes some hundred times its bytes."""
 _CHECKSUM: Final = 4
 _XZ_MEMORY: Final = 128 * 1024 * 1024
-"""Of a stream that says how much memory it needs; xz at its best needs 65 MiB."""
+"""Memory limit of xz, which declares what a stream needs. Its highest preset needs 65 MiB."""
 
 
-class Damaged(Exception):  # noqa: N818  # inside this room only: it says why, and who knows the place makes an error of it
-    """What is there is no part of a container."""
+class Damaged(Exception):  # noqa: N818  # internal: callers that know the place turn it into an error
+    """Fault of bytes that are not a part of a container."""
 
 
 def demand_codec(codec: str) -> None:
-    """Damaged unless the codec is one that is known here."""
+    """Raise Damaged if the codec is unknown."""
     if codec not in _CODECS:
         raise Damaged(f"its codec {codec[:40]!r} is not known; known are {', '.join(_CODECS)}")
 
 
 def unpacked(packed: bytes, codec: str) -> bytes:
-    """A block's bytes; Damaged where they cannot be unpacked, or are too many."""
+    """Return a block's bytes. Raises Damaged if they cannot be unpacked, or are too many."""
     try:
         block = _CODECS[codec](packed)
     except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException):
@@ -62,10 +62,10 @@ def _too_large() -> Damaged:
 
 
 class Cutter:
-    """Cuts blocks of one schema into records; Damaged where the schema is none.
+    """Divider of blocks of one schema into records. Raises Damaged if the schema is invalid.
 
-    A record ends where a reading of it ends. fastavro reads. If it cannot, or could take too much memory, the reader of
-    `payload.avro` does: it is bounded, and says what is wrong.
+    A record ends where its reader stops. The reader is fastavro. If fastavro fails, or could take too much memory, the
+    bounded reader of `payload.avro` reads the record and reports the fault.
     """
 
     def __init__(self, schema: bytes) -> None:
@@ -73,12 +73,12 @@ class Cutter:
             parsed = formats.parse(SchemaInfo(SchemaType.AVRO, schema), PulsarLine.V4_0)
         except InvalidSchemaError as error:
             raise Damaged(f"its schema is none: {error.sentence}") from None
-        assert isinstance(parsed, AvroSchema)  # noqa: S101  # of the type AVRO
+        assert isinstance(parsed, AvroSchema)  # noqa: S101  # its type is AVRO
         self._root = parsed.root
         self._fast = _fastavro_schema(parsed.root, schema)
 
     def records(self, block: bytes, count: int) -> Iterator[bytes]:
-        """The records' bytes; Damaged where there are not so many, or more."""
+        """Yield the records' bytes. Raises Damaged if there are fewer or more than `count`."""
         if not 0 <= count <= len(block) + _MAX_EMPTY:
             raise Damaged(f"it cannot hold {count:,} records")
         at = start = 0
@@ -96,7 +96,7 @@ class Cutter:
             raise Damaged(f"it has {len(block) - at:,} bytes after its last record")
 
     def _is_read(self, window: io.BytesIO) -> bool:
-        """Read a record with fastavro. Return False if that must not be, or fails."""
+        """Read a record with fastavro. Return False if fastavro must not read it, or fails."""
         if self._fast is None:
             return False
         try:
@@ -119,7 +119,10 @@ class Cutter:
 
 
 def _fastavro_schema(root: Node, schema: bytes) -> Any:
-    """The schema for fastavro; None if it refuses the schema, or a few bytes could fill the memory or the stack."""
+    """Return the schema for fastavro.
+
+    Return None if fastavro refuses it, or if a few bytes could fill the memory or the stack.
+    """
     level = {root}
     for _ in range(_MAX_LEVELS):
         if any(map(_may_multiply, level)):
@@ -136,12 +139,12 @@ def _fastavro_schema(root: Node, schema: bytes) -> Any:
 
 
 def _structure(declared: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what only the meaning of a value and other readers need."""
+    """Return the declaration without attributes that only the meaning of a value or other readers need."""
     return {name: value for name, value in declared.items() if name not in {"default", "logicalType"}}
 
 
 def _may_multiply(node: Node) -> bool:
-    """Return whether any number of values may take no bytes."""
+    """Return True if an unlimited number of values may take no bytes."""
     if isinstance(node, Array):
         return _may_be_empty(node.items)
     return isinstance(node, Record) and all(isinstance(each, Record) or _may_be_empty(each) for each in _parts(node))
@@ -160,7 +163,7 @@ def _parts(node: Node) -> Sequence[Node]:
 
 
 def _whole(unpacking: Any, packed: bytes) -> bytes:
-    """All that a stream holds; ValueError where it does not end there."""
+    """Return the whole content of a stream. Raises ValueError if the stream does not end there."""
     content: bytes = unpacking.decompress(packed, MAX_BLOCK + 1)
     if not unpacking.eof and len(content) <= MAX_BLOCK:
         raise ValueError("the stream has no end")
@@ -168,11 +171,11 @@ def _whole(unpacking: Any, packed: bytes) -> bytes:
 
 
 def _snappy(packed: bytes) -> bytes:
-    """Snappy tells the size in front; Avro adds four bytes of checksum."""
+    """Return the content of a Snappy block: its size comes first, and Avro appends a checksum of four bytes."""
     content, size = packed[:-_CHECKSUM], 0
     for place, byte in enumerate(content[:5]):
         size |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:  # noqa: PLR2004  # the bit that says more bytes follow
+        if byte < 0x80:  # noqa: PLR2004  # this bit marks that more bytes follow
             break
     if size > MAX_BLOCK:
         raise _too_large()

@@ -1,7 +1,7 @@
-"""JSON lines: a message is a line, a piece is a range of bytes, whose lines are those that begin in it.
+"""JSON lines. Each line is a message, and a piece is a range of bytes with the lines that begin in it.
 
-A line is an object: the payload is a member, a text as its UTF-8, null as a null message, any other JSON value as its
-compact text; or bytes, as base64 in a member whose name has `_base64` after it. Where the columns name no payload, the
+A line is an object, and the payload is a member. A string is its UTF-8, null is a null message, and any other JSON
+value is its compact text. Bytes are base64 in a member with the suffix `_base64`. If the columns name no payload, the
 whole line is the message.
 """
 
@@ -20,16 +20,19 @@ from topicschema.validation.sources.files.opened import File, Piece, Rows, range
 
 _CHUNK: Final = 1024 * 1024
 MAX_LINE: Final = 8 * 1024 * 1024
-"""Room for any message of a broker's (5 MiB at most, unless it is told otherwise) in base64; parsed, JSON is larger."""
+"""Maximum bytes of a line. It fits any message of a broker in base64 (5 MiB by default).
+
+The parsed JSON is larger.
+"""
 _SAMPLE: Final = 64 * 1024
 _BASE64: Final = "_base64"
 
 
 def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
-    """Ranges of about `size` bytes; how many messages there are is guessed from the first lines.
+    """Return ranges of about `size` bytes. The number of messages is estimated from the first lines.
 
-    SourceError where none of the first lines has a member that is demanded. Of a file whose first line alone is longer
-    than what is looked at, nothing is said.
+    Raises SourceError if none of the first lines has a demanded member. A file whose first line exceeds the sample is
+    not checked.
     """
     with file.opened() as stream:
         head = stream.read(_SAMPLE)
@@ -44,13 +47,13 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
 
 
 def _spellings(name: str) -> Iterator[bytes]:
-    """How a member of that name may begin."""
+    """Yield the possible spellings of a member's name."""
     for end in ("", _BASE64):
         yield from (json.dumps(name + end, ensure_ascii=is_ascii).encode() for is_ascii in (True, False))
 
 
 def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """The lines as messages."""
+    """Yield the lines as messages."""
     rows = Rows(file)
     for start, line in _lines(file, piece):
         if line.strip():
@@ -61,9 +64,9 @@ def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]
 
 
 def _lines(file: File, piece: Piece) -> Iterator[tuple[int, bytes]]:
-    """The lines that begin in the piece, with the bytes where they begin."""
+    """Yield the lines that begin in the piece, each with the position of its first byte."""
     with file.opened() as stream:
-        # A line begins after a newline: the one before the piece tells whether its first byte begins one.
+        # A line begins after a newline. The byte before the piece decides if the piece begins with a line.
         start = max(0, piece.first - 1)
         stream.seek(start)
         rest = b""
@@ -99,7 +102,7 @@ def _add(rows: Rows, line: bytes, start: int, columns: Columns) -> None:
 
 
 class _Members:
-    """The members of a line's object; SourceError where they are not what they must be."""
+    """Members of a line's object. They raise SourceError if they have another type."""
 
     def __init__(self, line: bytes, place: str) -> None:
         self._place = place

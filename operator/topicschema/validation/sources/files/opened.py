@@ -1,4 +1,4 @@
-"""A file of a source, and pieces of it: what all forms share."""
+"""File of a source and its pieces, shared by all formats."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.run.batches import BATCH, MAX_BYTES, MAX_MESSAGES, NO_TIME, NO_VERSION
 
 MAX_MESSAGE: Final = 32 * 1024 * 1024
-"""Room for any message that is stored as its bytes: a broker takes 5 MiB, unless it is told otherwise."""
+"""Maximum bytes of a message that is stored as its bytes. A broker accepts 5 MiB by default."""
 
 _SECOND: Final = 1_000_000_000
 _CHANGED: Final = "the file has changed since the run began; start it again"
@@ -21,9 +21,9 @@ _CHANGED: Final = "the file has changed since the run began; start it again"
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as the plan saw it; `number` is its place among the source's files.
+    """File at the time of the plan. `number` is its index among the source's files.
 
-    `changed` is when it was changed last, in ns since 1970; None or 0 where the system does not tell.
+    `changed` is the time of its last change in ns since 1970. It is None or 0 if the file system has none.
     """
 
     uri: str
@@ -35,7 +35,7 @@ class File:
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
-        """The file, open for reading at any place; SourceError where it cannot be read, or is no longer the same."""
+        """Open the file for random access. Raises SourceError if it cannot be read, or has changed."""
         with self.failing(), self.system.open_input_file(self.path) as stream:
             if stream.size() != self.size or self._is_newer():
                 raise SourceError(_CHANGED, self.uri)
@@ -47,12 +47,12 @@ class File:
         if not self.changed:
             return False
         changed: int | None = self.system.get_file_info(self.path).mtime_ns
-        # Of all in a folder a store may tell it to the millisecond, and of one of them in whole seconds.
+        # A store may list a folder with milliseconds, and a single file with whole seconds.
         return changed is not None and abs(changed - self.changed) >= _SECOND
 
     @contextmanager
     def failing(self, where: str = "") -> Iterator[None]:
-        """What Arrow and the system fail with, as SourceError of this file."""
+        """Turn errors of Arrow and the system into a SourceError of this file."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
@@ -60,15 +60,15 @@ class File:
             raise SourceError(message[:300], self.place(where)) from None
 
     def place(self, where: str) -> str:
-        """What people find the place by."""
+        """Return the location for messages to users."""
         return f"{self.uri}, {where}" if where else self.uri
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What of a file is read at once: from `first` up to and without `last`, in whatever the form counts.
+    """Part of a file that is read at once, from `first` to before `last`, in the unit of the format.
 
-    `before` is how many messages stand before it, where the form knows.
+    `before` is the number of messages before the piece, if the format has it.
     """
 
     first: int
@@ -79,14 +79,14 @@ class Piece:
 
 @dataclass(slots=True)
 class Rows:
-    """Messages that become batches."""
+    """Messages that are collected for a batch."""
 
     file: File
     columns: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BATCH.names})
     held: int = 0
 
     def add(self, payload: bytes | None, entry: int, batch_index: int = -1, **more: Any) -> None:
-        """One more message; `more` are columns whose value is not that of a message which tells nothing."""
+        """Add a message. `more` are the columns whose values are not the default."""
         row = _PLAIN | {"partition": self.file.number, "ledger": self.file.number} | more
         row |= {"payload": payload, "entry": entry, "batch_index": batch_index}
         for name, values in self.columns.items():
@@ -95,18 +95,18 @@ class Rows:
 
     @property
     def are_enough(self) -> bool:
-        """Whether they are a batch."""
+        """True if the messages fill a batch."""
         return len(self.columns["entry"]) >= MAX_MESSAGES or self.held >= MAX_BYTES
 
     def taken(self) -> Iterator[pa.RecordBatch]:
-        """The batch, if there are any messages; none are left."""
+        """Yield the batch if there are any messages, and start an empty one."""
         columns, self.columns, self.held = self.columns, {name: [] for name in BATCH.names}, 0
         if columns["entry"]:
             yield pa.record_batch([pa.array(columns[each.name], each.type) for each in BATCH], schema=BATCH)
 
 
 def ranges(size: int, step: int) -> Sequence[tuple[int, int]]:
-    """The bytes of a file in pieces of about one size."""
+    """Return a file's bytes divided into ranges of about `step` bytes."""
     count = max(1, round(size / step))
     bounds = [size * number // count for number in range(count + 1)]
     return list(pairwise(bounds))

@@ -1,4 +1,4 @@
-"""Parquet: a message is a row, a piece is some row groups. Only the columns that are asked for are read."""
+"""Parquet. Each row is a message, and a piece is some row groups. Only the required columns are read."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -15,14 +15,14 @@ from topicschema.validation.sources.files.parquet_steps import Steps, gathered, 
 
 _VERSION_BYTES: Final = 8
 _AHEAD: Final = 64 * 1024 * 1024
-"""So much of a file is fetched at once; of larger pieces, a part after the other."""
+"""Maximum bytes of a piece that are fetched at once. Larger pieces are fetched in parts."""
 _PART: Final = 8 * 1024 * 1024
 
 
 def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
-    """Row groups, as many at once as have about `size` bytes; a row group is never cut.
+    """Return the row groups, joined to pieces of about `size` bytes. A row group is never divided.
 
-    SourceError where a column is not there that is demanded.
+    Raises SourceError if a demanded column is missing.
     """
     with file.opened() as stream:
         metadata = parquet.read_metadata(stream)
@@ -40,7 +40,7 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
 
 
 def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """The rows as messages."""
+    """Yield the rows as messages."""
     with file.opened() as stream:
         metadata = parquet.read_metadata(stream)
         wanted = _wanted(metadata.schema.to_arrow_schema(), columns, file)
@@ -112,7 +112,7 @@ def _numbers(array: Any, instead: int, rows: int, kind: Any = None) -> pa.Array:
 
 
 def _writers(array: Any, rows: int) -> pa.Array:
-    """Numbers, or the eight bytes that a broker tells them in."""
+    """Return the schema versions from numbers, or from the eight bytes of a broker."""
     if array is not None and (pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)):
         return pa.array([version_of(each) for each in array.to_pylist()], pa.int64())
     numbers = _numbers(array, NO_VERSION, rows)
@@ -123,7 +123,10 @@ def _writers(array: Any, rows: int) -> pa.Array:
 
 
 def version_of(version: bytes | None) -> int:
-    """The number of a message's schema version, NO_VERSION for none, UNKNOWN_SCHEMA_VERSION for one of no broker."""
+    """Return the number of a message's schema version.
+
+    It is NO_VERSION for none, and UNKNOWN_SCHEMA_VERSION for bytes that are not a broker's.
+    """
     if not version:
         return NO_VERSION
     number = int.from_bytes(version, "big", signed=True)

@@ -1,7 +1,7 @@
-"""How many rows of a Parquet file are decoded at once, so that what comes of them is bounded and not only their bytes.
+"""Number of Parquet rows that are decoded at once, so that the decoded values are bounded, not only their bytes.
 
-A few bytes of a file may stand for any number: a value that is repeated is stored once (dictionaries), or as "the same
-as before" (DELTA_BYTE_ARRAY). In the other encodings any rows are no more than all of their column's chunk. Source:
+A few bytes of a file may stand for any number of values. A repeated value is stored once (dictionaries), or as a prefix
+of the previous one (DELTA_BYTE_ARRAY). In other encodings, rows are not larger than their column's chunk. Source:
 Apache Parquet, "Encodings".
 """
 
@@ -18,11 +18,11 @@ from topicschema.validation.run.batches import MAX_BYTES, MAX_MESSAGES
 from topicschema.validation.sources.files.opened import MAX_MESSAGE, File, Piece
 
 _ROOM: Final = 256 * 1024 * 1024
-"""What a step's values may be at most where they are stored one by one, however unevenly they lie."""
+"""Maximum bytes of a step's values that are stored one by one, for any distribution of their sizes."""
 _ROOM_OF_REPEATED: Final = 16 * 1024 * 1024
-"""The same where values are stored once, for any number of them."""
+"""Maximum bytes of a step's values that are stored once for any number of values."""
 _FEW: Final = 32
-"""Rows of a step where a chunk is larger than that room: so many messages of 8 MiB."""
+"""Rows of a step if a chunk is larger than `_ROOM`. These fit messages of 8 MiB."""
 _LOOK: Final = 1024 * 1024
 _SHARED: Final = "DELTA_BYTE_ARRAY"
 _DICTIONARIES: Final = frozenset({"RLE_DICTIONARY", "PLAIN_DICTIONARY"})
@@ -30,14 +30,14 @@ _DICTIONARIES: Final = frozenset({"RLE_DICTIONARY", "PLAIN_DICTIONARY"})
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How a piece is decoded: so many rows at once; `stored` is how many bytes its columns are in the file."""
+    """Decoding of a piece: the number of rows at once, and the bytes of its columns in the file (`stored`)."""
 
     rows: int
     stored: int
 
 
 def steps(stream: Any, metadata: Any, piece: Piece, wanted: Sequence[str]) -> Steps:
-    """For those columns of an open file's row groups."""
+    """Return the steps for these columns of a piece, whose row groups are in an open file."""
     rows, stored = MAX_MESSAGES, 0
     for number in range(metadata.num_columns):
         column = metadata.schema.column(number)
@@ -52,7 +52,7 @@ def steps(stream: Any, metadata: Any, piece: Piece, wanted: Sequence[str]) -> St
 
 
 def _rows(chunk: Any, length: int) -> int:
-    """How many rows at once; `length` is that of each value where all have one."""
+    """Return the number of rows at once. `length` is the length of each value of a fixed-length type."""
     if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY":
         return MAX_BYTES // max(1, length)
     if chunk.physical_type != "BYTE_ARRAY":
@@ -72,7 +72,7 @@ def _has_dictionary(chunk: Any) -> bool:
 
 
 def _longest(stream: Any, metadata: Any, group: int, name: str) -> int:
-    """The size of the longest value that a chunk's dictionary has: it comes whole with the first row."""
+    """Return the size of the longest value in a chunk's dictionary, which is decoded whole with the first row."""
     told = {"read_dictionary": [name], "buffer_size": _LOOK, "pre_buffer": False}
     opened = parquet.ParquetFile(stream, metadata=metadata, **told)
     first = next(opened.iter_batches(1, row_groups=[group], columns=[name], use_threads=False), None)
@@ -81,7 +81,7 @@ def _longest(stream: Any, metadata: Any, group: int, name: str) -> int:
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows, those of small steps put together."""
+    """Yield the same rows, with small batches joined."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -95,16 +95,16 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """All that is held, which then is held no longer."""
+    """Return all batches as one, and release them."""
     joined = held[0] if len(held) == 1 else pa.concat_batches(held)
     held.clear()
     return joined
 
 
 def portions(batch: pa.RecordBatch, file: File, row: int) -> Iterator[pa.RecordBatch]:
-    """The rows of a step, decoded, about MAX_BYTES of them at a time; `row` is the number of the first.
+    """Yield the decoded rows of a step in portions of about MAX_BYTES. `row` is the number of the first row.
 
-    SourceError where one row is larger than a message may be.
+    Raises SourceError if a row is larger than MAX_MESSAGE.
     """
     ends = _ends(batch)
     first = before = 0
@@ -117,7 +117,7 @@ def portions(batch: pa.RecordBatch, file: File, row: int) -> Iterator[pa.RecordB
 
 
 def _ends(batch: pa.RecordBatch) -> Any:
-    """How many bytes the columns of bytes and text have up to the end of each row."""
+    """Return the total bytes of the text and binary columns up to the end of each row."""
     sizes = np.zeros(len(batch), np.int64)
     for column in batch.columns:
         if pa.types.is_dictionary(column.type):

@@ -1,8 +1,7 @@
-"""Messages in files: Parquet, Avro containers, JSON lines, on a volume or in what pyarrow's file systems reach.
+"""Messages in files: Parquet, Avro containers, JSON lines, on a volume or in pyarrow's file systems.
 
-Here stand which files there are and which form reads them; the forms stand beside, a module each. A file that is
-broken, is not of its form or changed since the plan ends the run with its name and the place: that says nothing about
-messages.
+The module finds the files and their formats. Each format has a module of its own. A file that is broken, has another
+format or has changed since the plan ends the run with its name and the place. It is not a verdict.
 """
 
 import re
@@ -26,9 +25,9 @@ from topicschema.validation.sources.files import avro, json_lines, parquet
 from topicschema.validation.sources.files.opened import File, Piece
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
-"""About how much of a file is read at once."""
+"""Approximate bytes of a file that are read at once."""
 _STORES: Final = frozenset({"s3", "gcs"})
-"""File systems whose paths begin with a bucket, as Arrow names them."""
+"""Arrow's names of file systems whose paths begin with a bucket."""
 _HIDDEN: Final = re.compile(r"/[._]")
 _FORMS: Final[Mapping[FileFormat, Any]] = MappingProxyType(
     {FileFormat.PARQUET: parquet, FileFormat.AVRO: avro, FileFormat.JSON: json_lines}
@@ -46,7 +45,7 @@ _ENDINGS: Final[Mapping[str, FileFormat]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a split of files is; `writer` is the number of the schema that the file brings, if any."""
+    """Content of a split of files. `writer` is the number of the schema in the file, if it has one."""
 
     file: File
     form: FileFormat
@@ -56,14 +55,17 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class FileMessages:
-    """The source; with `has_keys` the messages are of pairs whose keys stand beside the payload."""
+    """Source of messages in files. With `has_keys`, keys are separate from payloads."""
 
     asked: FileSource
     split_bytes: int = SPLIT_BYTES
     has_keys: bool = False
 
     def plan(self) -> Plan:
-        """The pieces of all files, as large as they are now; SourceError where one cannot be found or read."""
+        """Return the pieces of all files at their current size.
+
+        Raises SourceError if a file is missing or unreadable.
+        """
         files = [replace(each, number=number) for number, each in enumerate(chain(*map(_found, self.asked.uris)))]
         writers: dict[bytes, int] = {}
         splits = [each for file in files for each in self._splits(file, writers)]
@@ -84,7 +86,7 @@ class FileMessages:
             yield Split(_Part(file, form, piece, number), piece.messages)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
-        """The split's messages."""
+        """Yield the split's messages."""
         part: _Part = split.what
         instead = self.asked.version if part.writer is None else part.writer
         for batch in _FORMS[part.form].read(part.file, part.piece, self.asked.columns):
@@ -92,7 +94,7 @@ class FileMessages:
 
 
 def _written_with(batch: pa.RecordBatch, version: int) -> pa.RecordBatch:
-    """The batch, with this version for messages that name none."""
+    """Return the batch with this version as the writer of messages without one."""
     at = batch.schema.get_field_index("writer")
     writers = batch.column(at)
     told = compute.if_else(compute.equal(writers, NO_VERSION), pa.scalar(version, pa.int64()), writers)
@@ -100,7 +102,7 @@ def _written_with(batch: pa.RecordBatch, version: int) -> pa.RecordBatch:
 
 
 def _found(uri: str) -> Iterator[File]:
-    """The files that a URI stands for: of a folder all in it, but those whose names begin with a dot or underscore."""
+    """Yield the files of a URI. Of a folder, these are all files except names that begin with a dot or underscore."""
     shown = request.shown(uri)
     try:
         system, path = (
@@ -120,7 +122,7 @@ def _found(uri: str) -> Iterator[File]:
 
 
 def _missing(system: fs.FileSystem, path: str) -> str:
-    """Which part of a path is not there."""
+    """Return the error for the missing part of a path."""
     bucket, _, _ = path.partition("/")
     if system.type_name in _STORES and system.get_file_info(bucket).type is fs.FileType.NotFound:
         return f"there is no bucket {bucket!r}"

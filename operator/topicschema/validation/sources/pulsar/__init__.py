@@ -1,5 +1,5 @@
-"""Messages that a Pulsar topic retains, up to an end that is fixed when the run starts.
+"""Messages that a Pulsar topic retains, up to an end that is fixed at the start of the run.
 
-Nothing here changes anything at the broker: no topic, subscription or schema is made, and nothing is acknowledged.
-Imports nothing heavy: `source` is what a run opens.
+The package changes nothing at the broker: it creates no topic, subscription or schema, and acknowledges nothing. It
+imports nothing heavy: `source` is the entry point of a run.
 """

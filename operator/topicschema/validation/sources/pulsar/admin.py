@@ -1,7 +1,7 @@
-"""What a run asks of the admin REST API: whether the topic is there, and which entries it has.
+"""Requests of a run to the admin REST API: whether the topic exists, and which entries it has.
 
-Only GETs, and none that makes a topic. The right to consume from the topic is enough for all of them. How requests go
-out and what answers mean is the broker room's.
+All of them are GETs that create no topic, and the permission to consume from the topic suffices. `broker` sends the
+requests and maps the errors.
 """
 
 import asyncio
@@ -38,19 +38,19 @@ from topicschema.validation.sources.pulsar.ranges import EntryRange, Position, e
 _T = TypeVar("_T")
 _MISSING: Final = (TopicNotFoundError, NamespaceNotFoundError, TenantNotFoundError)
 READERS: Final = "topicschema-"
-"""Begins the name of each reader of a run."""
+"""Prefix of the name of each reader of a run."""
 _MAX_BYTES: Final = 64 << 20
 _SECONDS: Final = 30.0
 _MOST_LABELS: Final = 12
-# Brokers redirect to the one that owns a topic, whose name nobody tells before: any host, but no metadata address.
+# Brokers redirect to the owner of a topic, whose name is not known before: any host, but no metadata address.
 _ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, _MOST_LABELS))
 
 
 class Cursor(NamedTuple):
-    """Where a reader reads next, and up to where it is said to need nothing any more: its mark-delete position.
+    """Cursor of a reader: the position that it reads next, and its mark-delete position `mark`.
 
-    While it `is_reading`, nothing is sent of what is read so, though it reads next behind that already: a read that
-    finds too few entries goes on in the next ledger. One that only waits for messages to be sent is none.
+    While `is_reading` is True, the entries of this read are not sent, even if `reads_next` is after them: a read that
+    finds too few entries continues in the next ledger. A read that only waits for new messages does not count.
     """
 
     reads_next: Position
@@ -60,9 +60,9 @@ class Cursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopicStats:
-    """What a topic without partitions, or one partition, holds now.
+    """Current content of a topic without partitions, or of one partition.
 
-    `ledgers` are those that are there, empty ones too; `cursors` are those of runs' readers, by name.
+    `ledgers` are all existing ledgers, including empty ones. `cursors` are those of runs' readers, by name.
     """
 
     known: tuple[EntryRange, ...]
@@ -73,12 +73,12 @@ class TopicStats:
 
     @property
     def entries(self) -> int:
-        """How many entries it has."""
+        """Number of entries."""
         return sum(each.entries for each in self.known)
 
 
 class Admin:
-    """A broker's admin API as a run reaches it; to be closed by `with`. Its errors are SourceErrors."""
+    """Client of a broker's admin API. It is a context manager, and its errors are SourceErrors."""
 
     def __init__(self, asked: PulsarSource) -> None:
         self._asked = asked
@@ -86,7 +86,7 @@ class Admin:
         self._transport: Transport | None = None
 
     def __enter__(self) -> Self:
-        """Nothing is asked yet; SourceError for mounted files that are missing or broken."""
+        """Prepare the client without a request. Raises SourceError if mounted files are missing or broken."""
         asked = self._asked
         ca = None if asked.ca_file is None else content_of(asked.ca_file)
         access = Access(asked.admin_url, _allowed(asked.admin_url), credential_of(asked), ca)
@@ -97,13 +97,16 @@ class Admin:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End all connections."""
+        """Close all connections."""
         if self._transport is not None:
             self._runner.run(self._transport.close())
         self._runner.close()
 
     def endpoint(self) -> BrokerEndpoint:
-        """Return the endpoint for readers, with the admin API's credentials. SourceError if a token cannot be had."""
+        """Return the endpoint for readers, with the admin API's credentials.
+
+        Raises SourceError if no token is available.
+        """
         asked = self._asked
         credential, ca = credential_of(asked), None if asked.ca_file is None else content_of(asked.ca_file)
         is_encrypted = asked.service_url.startswith("pulsar+ssl:")
@@ -117,8 +120,11 @@ class Admin:
         return BrokerEndpoint(asked.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
 
     def partitions(self, topic: Topic) -> int | None:
-        """How many partitions the topic has, 0 for one that is not partitioned; None where there is no such topic."""
-        # A broker that may make topics by itself makes none here: it is told not to.
+        """Return the number of partitions, 0 for a topic without partitions.
+
+        Return None if the topic does not exist.
+        """
+        # The request disables the broker's automatic creation of topics.
         told = self._read(topic, "partitions", {"checkAllowAutoCreation": "false"})
         count = told.get("partitions") if isinstance(told, dict) else None
         if told is not None and not isinstance(count, int):
@@ -126,36 +132,43 @@ class Admin:
         return count
 
     def stats(self, partition: Topic) -> TopicStats | None:
-        """What the partition holds; None where it does not exist (partitions are made when they are first used)."""
+        """Return the content of the partition.
+
+        Return None if it does not exist: partitions are created at first use.
+        """
         told = self._read(partition, "internalStats", {"metadata": "false"})
         return None if told is None else _stats(told, partition)
 
     def created(self, partition: Topic) -> str:
-        """When the partition was made; empty where that is not told."""
+        """Return the creation time of the partition, or "" if the broker reports none."""
         told = self._read(partition, "internal-info", {})
         found = told.get("creationDate") if isinstance(told, dict) else None
         return found if isinstance(found, str) else ""
 
     def has_transactions(self, partition: Topic) -> bool:
-        """Whether a transaction is open in which messages were sent to the partition."""
+        """Return True if an open transaction has messages in the partition."""
         told = self._read(partition, "stats", {})
         return isinstance(told, dict) and bool(told.get("ongoingTxnCount"))
 
     def all_stats(self, topic: Topic) -> Mapping[str, TopicStats]:
-        """What those partitions hold that the broker tells of at once, by name.
+        """Return the content of the partitions from one request, by name.
 
-        It leaves out those that are not there, and those that did not answer: only a question for one tells which.
+        It lacks partitions that do not exist and those that did not answer. Only a request for a single partition
+        distinguishes these.
         """
         told = self._partitions_of(topic, "partitioned-internalStats", {"metadata": "false"})
         return {name: _stats(each, topic) for name, each in told.items()}
 
     def creations(self, topic: Topic) -> Mapping[str, str]:
-        """When the partitions were made, by name; SourceError where one of them does not exist."""
+        """Return the creation times of the partitions, by name. Raises SourceError if one of them does not exist."""
         told = self._partitions_of(topic, "internal-info", {}).items()
         return {name: each["creationDate"] for name, each in told if isinstance(each, dict) and "creationDate" in each}
 
     def at(self, partition: Topic, milliseconds: int) -> Position | None:
-        """Where messages of that publish time begin, as Pulsar itself looks for it; None where there are none."""
+        """Return the position of the first message of that publish time, by Pulsar's own search.
+
+        Return None for none.
+        """
         told = self._read(partition, f"messageid/{milliseconds}", {})
         return None if not isinstance(told, dict) else Position(_number(told, "ledgerId"), _number(told, "entryId"))
 

@@ -1,4 +1,4 @@
-"""Frames as batches of messages: unpacked, put together from chunks, split, and laid out as Arrow wants them."""
+"""Decoder from frames to Arrow batches of messages: it unpacks them, joins chunks and splits batches."""
 
 import base64
 import zlib
@@ -29,15 +29,15 @@ from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.ranges import Position
 
 _MOST_BYTES: Final = 128 << 20
-"""How large an entry may be when it is unpacked; brokers' own limit is 5 MiB, and chunked messages are more."""
+"""Maximum bytes of an unpacked entry. Brokers accept 5 MiB, and chunked messages are larger."""
 _MOST_COUNT: Final = 1_000_000
-"""How many messages an entry may have: more than fit into one that brokers take, unless it is packed."""
+"""Maximum messages of an entry. More fit only into an entry that is packed."""
 _MOST_SEALED: Final = 10_000
-"""How many messages are counted of an encrypted entry, whose claim nobody can check."""
+"""Maximum messages that are counted for an encrypted entry, whose own count cannot be verified."""
 _ASCII: Final = 0x7F
 _ROOM_BYTES: Final = 64 << 20
 _ROOM_COUNT: Final = 250_000
-"""How much is unpacked and split at once; an entry that is larger, by itself."""
+"""Maximum messages, and above maximum bytes, that are unpacked and split at once. A larger entry is alone."""
 
 
 def _codec(name: str) -> Callable[[bytes, int], bytes]:
@@ -62,7 +62,10 @@ _CODECS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
 
 @dataclass(frozen=True, slots=True)
 class BatchDecoder:
-    """How frames become batches; with `straddled` only the messages that begin before that entry and end behind it."""
+    """Decoder of frames to batches.
+
+    With `straddled`, it returns only messages that begin before that entry and end at or after it.
+    """
 
     partition: int
     chunks: Chunks
@@ -70,7 +73,7 @@ class BatchDecoder:
     straddled: Position | None = None
 
     def batches(self, content: Content, table: Table) -> Iterator[pa.RecordBatch]:
-        """The messages of the frames, all of which are messages, in order."""
+        """Yield the messages of the frames in order. All frames must be of the kind MESSAGE."""
         table = _bounded(_undamaged(table))
         pieces = list(_pieces(_weights(table), 1, len(table)))
         for start, stop in pieces:
@@ -81,14 +84,14 @@ class BatchDecoder:
         content, table = self._unpacked(content, table)
         if not len(table):
             return
-        is_broken = table[:, Of.IS_BROKEN] != 0  # each of its messages would have all that the entry has
+        is_broken = table[:, Of.IS_BROKEN] != 0  # otherwise each of its messages would have all bytes of the entry
         table[is_broken, Of.BODY_SIZE], table[is_broken, Of.KEY_AT] = 0, -1
         rows = batch_splitter.split(content, table)
         for start, stop in _pieces(np.maximum(rows[:, In.SIZE], 0), MAX_BYTES, MAX_MESSAGES):
             yield self._batch(content, table, rows[start:stop])
 
     def _unpacked(self, content: Content, table: Table) -> tuple[Content, Table]:
-        """The frames that are messages, with bodies that are as they were before they were packed."""
+        """Return the frames that are complete messages, with unpacked bodies."""
         is_plain = (table[:, Of.CODEC] == 0) & (table[:, Of.IS_SEALED] == 0)
         special = ~is_plain | (table[:, Of.CHUNKS] > 1)
         if not special.any() and self.straddled is None:
@@ -108,7 +111,7 @@ class BatchDecoder:
         return np.frombuffer(b"".join(more), np.uint8), table[kept]
 
     def _body(self, content: bytes, row: Any) -> bytes | None:
-        """A body that has to be moved; empty where it stays, None where there is no message (yet)."""
+        """Return a new body, or b"" if the body stays in `content`. Return None if there is no message (yet)."""
         begins = position = Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
         moved: bytes | None = b""
         if row[Of.CHUNKS] > 1:
@@ -152,7 +155,7 @@ class BatchDecoder:
         return pa.RecordBatch.from_arrays(columns, schema=BATCH)
 
     def _keys(self, content: Content, rows: Table, writer: Any) -> tuple[pa.Array, Any]:
-        """The keys as Java's client hands them on, and which of them it fails on."""
+        """Return the keys as Java's client decodes them, and a flag for each key on which it fails."""
         is_invalid_key = np.zeros(len(rows), bool)
         if not self.has_keys:
             return pa.nulls(len(rows), pa.large_binary()), is_invalid_key
@@ -171,7 +174,7 @@ class BatchDecoder:
 
 
 def _undamaged(table: Table) -> Table:
-    """The frames that hold messages; of what is damaged, be it a mark, nothing is believed but where it is."""
+    """Return the frames with messages. Of a damaged frame, even of a marker, only the position is trusted."""
     is_damaged = table[:, Of.IS_DAMAGED] != 0
     table = table[is_damaged | (table[:, Of.IS_MARK] == 0)]
     damaged = np.flatnonzero(table[:, Of.IS_DAMAGED])
@@ -182,9 +185,9 @@ def _undamaged(table: Table) -> Table:
 
 
 def _bounded(table: Table) -> Table:
-    """The frames with counts that are possible: each message of a batch takes four bytes or more of what was packed.
+    """Return the frames with possible counts. Each message of a batch takes four or more bytes before compression.
 
-    What has too many nobody judges: it is no batch of anybody's, and marked so.
+    An entry with more messages than `_MOST_COUNT` is not decoded but marked as broken.
     """
     is_sealed = table[:, Of.IS_SEALED] != 0
     size = np.where(table[:, Of.CODEC] == 0, table[:, Of.BODY_SIZE], np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES))
@@ -195,14 +198,14 @@ def _bounded(table: Table) -> Table:
 
 
 def _weights(table: Table) -> Any:
-    """What each of the frames takes of the room that there is, once it is unpacked and split; all of it is 1."""
+    """Return the share of each frame in the memory limits, after unpacking and splitting. 1 is all of it."""
     is_packed = (table[:, Of.CODEC] != 0) & (table[:, Of.IS_SEALED] == 0)
     size = np.where(is_packed, np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES), 0)
     return np.maximum(size / _ROOM_BYTES, table[:, Of.COUNT] / _ROOM_COUNT)
 
 
 def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
-    """The frames without what was received before and behind them."""
+    """Return the frames and only their own bytes of the content."""
     begin, table = int(table[0, Of.AT]), table.copy()
     end = max(begin, int((table[:, Of.BODY_AT] + table[:, Of.BODY_SIZE]).max()))
     places = [Of.AT, Of.KEY_AT, Of.UUID_AT, Of.BODY_AT]
@@ -211,7 +214,7 @@ def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
 
 
 def _unpack(row: Any, packed: bytes) -> bytes:
-    """What was packed. What cannot be unpacked is no message of anybody's: it is marked so."""
+    """Return the unpacked bytes. An entry that cannot be unpacked is not a message and is marked as broken."""
     codec, size = _CODECS.get(int(row[Of.CODEC])), int(row[Of.RAW_SIZE])
     found = b""
     is_possible = codec is not None and 0 <= size <= _MOST_BYTES
@@ -232,13 +235,13 @@ def _column(content: Content, places: Any, sizes: Any, nulls: Any) -> pa.Array:
 
 
 def _has_high_bytes(keys: pa.Array) -> bool:
-    """Whether any byte of the keys is none of ASCII's: a text of such is the same in bytes."""
+    """Return True if any byte of the keys is not ASCII. ASCII text has the same bytes after decoding."""
     values = keys.buffers()[2]
     return values is not None and bool((np.frombuffer(values, np.uint8) > _ASCII).any())
 
 
 def _decoded(key: bytes) -> bytes | None:
-    """The key out of base64, which Java takes without padding, too; None for what it takes for none."""
+    """Return the key from base64, with or without padding, as Java does. Return None if Java rejects it."""
     padding = b"" if b"=" in key else b"=" * (-len(key) % 4)
     try:
         return base64.b64decode(key + padding, validate=True)
@@ -247,7 +250,7 @@ def _decoded(key: bytes) -> bytes | None:
 
 
 def _pieces(weights: Any, room: float, most: int) -> Iterator[tuple[int, int]]:
-    """Cuts such that no piece weighs more than the room, unless one alone does, and none has more than the most."""
+    """Yield slices with at most `room` of weight and `most` rows. A row above `room` is a slice of its own."""
     ends = np.cumsum(weights)
     start = 0
     while start < len(ends):

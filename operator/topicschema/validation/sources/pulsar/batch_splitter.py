@@ -1,4 +1,4 @@
-"""Entries as their messages, by compiled loops: a row of numbers for each message, and columns of what it holds."""
+"""Compiled loops that split entries into messages: a row of numbers for each message, and columns of bytes."""
 
 # ruff: noqa: PLR2004  # the numbers are those of SingleMessageMetadata in PulsarApi.proto
 
@@ -23,7 +23,7 @@ _SEALED, _BODY_AT, _BODY_SIZE, _BROKEN = (int(each) for each in (Of.IS_SEALED, O
 
 
 class In(IntEnum):
-    """The columns of a message's row within its entry."""
+    """Columns of a message's row within its entry."""
 
     ROW = 0
     BATCH_INDEX = 1
@@ -37,14 +37,14 @@ class In(IntEnum):
 
 @fast
 def _alone(entry: Any, one: Any) -> Any:
-    """The row of a message that is all of its entry, or that nobody can tell from the others."""
+    """Write the row of a message that is its whole entry, or of an entry that cannot be split."""
     one[2], one[3], one[4] = entry[_BODY_AT], entry[_BODY_SIZE], entry[_NULL]
     one[5], one[6], one[7] = entry[_KEY_AT], entry[_KEY_SIZE], entry[_KEY_64]
 
 
 @fast
 def _single(content: Any, at: Any, end: Any, one: Any) -> Any:
-    """The row of a batch's next message; where it ends, -1 where the batch is not whole."""
+    """Write the row of a batch's next message. Return its end, or -1 if the batch is incomplete."""
     one[2] = one[5] = -1
     if at < 0 or end - at < 4 or four(content, at) > end - at - 4:
         return np.int64(-1)
@@ -86,7 +86,7 @@ def _split(content: Any, table: Any, found: Any) -> Any:
 
 
 def _marked(mark: int) -> Callable[[Any, Any, Any], int]:
-    """What is to be compiled and kept: `_split`, and a number that is another one where anything in it is."""
+    """Return the function to compile and cache: `_split`, with a number that changes with its source code."""
 
     def run(content: Any, table: Any, found: Any) -> int:
         _split(content, table, found)
@@ -99,9 +99,9 @@ _RUN: Final = cached(_marked(mark((compiled, sys.modules[__name__]))))
 
 
 def split(content: Content, table: Table) -> Table:
-    """A row of In's columns for each message of the table's entries, which lie in the content unpacked.
+    """Return a row of the columns of `In` for each message of the entries, which are unpacked in `content`.
 
-    What a batch promises and has not, has no bytes, and a place of -1.
+    A message that its batch counts but does not contain has no bytes and the position -1.
     """
     total = int(np.maximum(1, table[:, Of.COUNT]).sum())
     found = np.zeros((total, len(In)), np.int64)
@@ -115,12 +115,12 @@ def _gather(content: Any, places: Any, sizes: Any, offsets: Any, values: Any) ->
         size = sizes[number]
         source = content[places[number] : places[number] + size]
         target = values[offsets[number] : offsets[number] + size]
-        for byte in range(size):  # compiled to a copy: what is counted from 0 needs no look at its sign
+        for byte in range(size):  # compiled to a copy: an index from 0 needs no check of its sign
             target[byte] = source[byte]
 
 
 def gather(content: Content, places: Table, sizes: Table) -> tuple[Table, Content]:
-    """Offsets and values of a column: those pieces of the content, one after the other."""
+    """Return offsets and values of a column with these pieces of the content, in this order."""
     offsets = np.zeros(len(places) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     values = np.zeros(int(offsets[-1]), np.uint8)

@@ -1,6 +1,7 @@
-"""CRC-32C, which producers put before what they send, by a compiled loop of eight bytes at a time.
+"""CRC-32C, which producers put before their content, as a compiled loop over eight bytes at a time.
 
-Source: RFC 3720, appendix B.4 (the polynomial, reflected: 0x82F63B78); PulsarApi's frames say what it is taken over.
+Source: RFC 3720, appendix B.4 (the polynomial, reflected: 0x82F63B78). PulsarApi.proto's frames define the bytes that
+it covers.
 """
 
 from typing import Any, Final
@@ -14,7 +15,7 @@ _BITS: Final = 8
 
 
 def _tables() -> Any:
-    """For each of eight places a table: what a byte there leaves behind once the ones after it have passed."""
+    """Return a table for each of eight positions: the remainder of a byte there after the bytes that follow it."""
     found = np.zeros((_BITS, 256), np.uint32)
     for byte in range(256):
         left = byte
@@ -33,7 +34,7 @@ _BYTE: Final = np.uint32(0xFF)
 
 @fast
 def checksum(content: Any, at: Any, end: Any) -> Any:
-    """The CRC-32C of the bytes from `at` to `end`."""
+    """Return the CRC-32C of the bytes from `at` to `end`."""
     left = _ALL
     while end - at >= _BITS:
         piece = content[at : at + _BITS]

@@ -1,4 +1,4 @@
-"""Messages that come in chunks, put together: in bounded memory, and in time that hangs on each chunk alone."""
+"""Chunked messages, joined in bounded memory. The time for each chunk is independent of the others."""
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -14,7 +14,7 @@ _UNKNOWN: Final = Position(-1, -1)
 
 
 class Ended(NamedTuple):
-    """A message whose last chunk is here: where it begins, and all of it; None where it was too much to be kept."""
+    """Message whose last chunk has arrived: its first position and its body. The body is None if it was too large."""
 
     begins: Position
     body: bytes | None
@@ -22,7 +22,7 @@ class Ended(NamedTuple):
 
 @dataclass(slots=True)
 class _Pending:
-    """A message of which some chunks are here; without parts once it is lost."""
+    """Message with some of its chunks. A lost message has no parts."""
 
     begins: Position
     chunks: int = 0
@@ -32,11 +32,11 @@ class _Pending:
 
 
 class Chunks:
-    """Messages that come in chunks, each put together when its last one is here; chunks of others may lie between.
+    """Chunked messages, each joined when its last chunk arrives. Chunks of other messages may lie between.
 
-    Where more is pending than may be, the oldest message loses what it has, which is told when its last chunk comes. Of
-    one that its producer left unfinished none comes. With `is_farthest`, nobody looks farther back for a first chunk:
-    what ends from `first` on without one is lost, too.
+    Above the memory limit, the oldest pending message loses its chunks. `add` then returns it without a body after its
+    last chunk. A message that its producer left unfinished is never returned. With `is_farthest`, no reader searches
+    further back for first chunks: a message that ends at or after `first` without one is lost, too.
     """
 
     def __init__(self, first: Position, *, is_farthest: bool = False) -> None:
@@ -47,10 +47,13 @@ class Chunks:
         self._kept: dict[bytes, None] = {}
         self._size = 0
         self.has_incomplete = False
-        """Whether a message ended from `first` on whose first chunk did not come."""
+        """True if a message that ended at or after `first` had no first chunk."""
 
     def add(self, uuid: bytes, chunk: tuple[int, int], position: Position, body: bytes) -> Ended | None:
-        """The message once the last of `chunk`'s count is here; None before that. SourceError for far too many."""
+        """Return the message after the last chunk of its count. Return None before that.
+
+        Raises SourceError if too many messages are pending.
+        """
         number, count = chunk
         name = _brief(uuid)
         if number == 0:
@@ -61,7 +64,7 @@ class Chunks:
             self.has_incomplete = self.has_incomplete or is_end
             return Ended(_UNKNOWN, None) if is_end and self._is_farthest else None
         if number < pending.chunks:
-            return None  # sent once more by a producer that saw no receipt
+            return None  # sent again by a producer that received no receipt
         self._keep(pending, body)
         if number == count - 1:
             self._end(name)
@@ -75,7 +78,7 @@ class Chunks:
         self._pending[name], self._kept[name] = _Pending(position), None
 
     def _end(self, name: bytes) -> None:
-        """Remember it a while: its producer may send it once more, or a part of it."""
+        """Remember the message for some time: its producer may send it, or a part of it, again."""
         self._forget(name)
         self._ended[name] = None
         if len(self._ended) > _MOST_ENDED:
@@ -102,5 +105,5 @@ class Chunks:
 
 
 def _brief(name: bytes) -> bytes:
-    """A name that is short however long the one is that a producer gave."""
+    """Return a short name for a producer's name of any length."""
     return blake2b(name, digest_size=16).digest()

@@ -1,4 +1,7 @@
-"""Numbers and members in bytes of Protocol Buffers, for loops that numba compiles. It checks no bounds: these do."""
+"""Numbers and members of Protocol Buffers in bytes, for loops that numba compiles.
+
+numba checks no bounds, so these functions do.
+"""
 
 # ruff: noqa: PLR2004  # the numbers are those of the encoding
 
@@ -15,7 +18,7 @@ Content = NDArray[np.uint8]
 
 @fast
 def four(content: Any, at: Any) -> Any:
-    """The number that four bytes hold, the greatest first."""
+    """Return the big-endian number in four bytes."""
     return (
         np.int64(content[at]) << 24
         | np.int64(content[at + 1]) << 16
@@ -26,7 +29,10 @@ def four(content: Any, at: Any) -> Any:
 
 @fast
 def member(content: Any, at: Any, end: Any) -> Any:
-    """A member: its number, its value (or the size of what it holds), where it begins, where it ends; -1 if broken."""
+    """Return the number of a member, its value (or the size of its content), its begin and its end.
+
+    The end is -1 if the member is broken.
+    """
     tag, at = varint(content, at, end)
     form = tag & 7
     if at < 0:

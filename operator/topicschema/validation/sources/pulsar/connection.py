@@ -1,8 +1,8 @@
-"""A connection to a broker over which one reader's messages come; plain sockets, in bounded time.
+"""Connection to a broker for the messages of one reader, over plain sockets and in bounded time.
 
-A reader is a consumer whose subscription is not durable: the broker keeps it in memory and forgets it with the
-connection. It asks to be refused where the topic does not exist (`force_topic_creation` false), which Pulsar's own
-clients cannot: they make a topic anew that is deleted while they read. Nothing is ever acknowledged.
+A reader is a consumer with a non-durable subscription: the broker stores it in memory and forgets it with the
+connection. It demands an error if the topic does not exist (`force_topic_creation` false). Pulsar's own clients cannot
+demand this: they create a topic again that is deleted while they read. Nothing is ever acknowledged.
 """
 
 import socket
@@ -30,12 +30,12 @@ _REFUSED: Final = frozenset({api.AuthenticationError, api.AuthorizationError, ap
 
 
 class LostError(Exception):
-    """The connection ended, or the broker closed the reader: another one may go on where this one was."""
+    """End of the connection, or of its reader by the broker. Another reader may continue at the same position."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerEndpoint:
-    """How brokers are reached: the service URL, who the run is (method and token), and TLS where the URL wants it."""
+    """Address of brokers and credentials of the run: service URL, method and token, and TLS if the URL requires it."""
 
     service_url: str
     method: str = ""
@@ -43,7 +43,7 @@ class BrokerEndpoint:
     tls: ssl.SSLContext | None = field(default=None, repr=False)
 
     def addresses(self) -> Iterator[tuple[str, int]]:
-        """Hosts and ports of the URL, which may name several. SourceError where it is none."""
+        """Yield the hosts and ports of the URL, which may name several. Raises SourceError if it is invalid."""
         scheme, _, hosts = self.service_url.partition("://")
         if scheme not in _PORTS or not hosts:
             raise SourceError(
@@ -54,7 +54,10 @@ class BrokerEndpoint:
 
 
 class Connection:
-    """One connection; SourceRefusedError or LostError where there is none, SourceError where no broker answers."""
+    """One connection to a broker.
+
+    Raises SourceRefusedError or LostError if it cannot be opened, and SourceError if the server is not a broker.
+    """
 
     def __init__(self, endpoint: BrokerEndpoint, address: tuple[str, int], proxied: str = "") -> None:
         self._endpoint = endpoint
@@ -68,11 +71,11 @@ class Connection:
             raise
 
     def close(self) -> None:
-        """End it; the broker forgets its reader."""
+        """Close the connection. The broker forgets its reader."""
         self._socket.close()
 
     def owner(self, topic: str, *, authoritative: bool) -> "Owner":
-        """Who owns the topic, or who knows."""
+        """Return the owner of the topic, or a broker for the next lookup."""
         wanted = api.CommandLookupTopic(topic=topic, request_id=_REQUEST, authoritative=authoritative)
         self.send(api.BaseCommand(type=api.BaseCommand.LOOKUP, lookupTopic=wanted))
         found = self._answer(api.BaseCommand.LOOKUP_RESPONSE, topic).lookupTopicResponse
@@ -87,7 +90,7 @@ class Connection:
         )
 
     def subscribe(self, topic: str, name: str, first: Position) -> None:
-        """Begin to read at that entry, or the one before it."""
+        """Subscribe the reader at that entry, or at the one before it."""
         wanted = api.CommandSubscribe(
             topic=topic,
             subscription=name,
@@ -103,7 +106,7 @@ class Connection:
         self._answer(api.BaseCommand.SUCCESS, topic)
 
     def permit(self, messages: int) -> None:
-        """Allow the broker to send so many more."""
+        """Allow the broker to send more messages, by this number."""
         self.send(
             api.BaseCommand(
                 type=api.BaseCommand.FLOW, flow=api.CommandFlow(consumer_id=_CONSUMER, messagePermits=messages)
@@ -111,12 +114,12 @@ class Connection:
         )
 
     def ask_last(self) -> None:
-        """Ask for the last message that a reader can have; the answer comes between the messages."""
+        """Request the last message for a reader. The response arrives between the messages."""
         wanted = api.CommandGetLastMessageId(consumer_id=_CONSUMER, request_id=_REQUEST)
         self.send(api.BaseCommand(type=api.BaseCommand.GET_LAST_MESSAGE_ID, getLastMessageId=wanted))
 
     def send(self, command: api.BaseCommand) -> None:
-        """Send a command."""
+        """Send a command. Raises LostError if the connection is broken."""
         try:
             self._socket.settimeout(ANSWER_SECONDS)
             self._socket.sendall(protocol.frame(command))
@@ -124,7 +127,10 @@ class Connection:
             raise LostError(_why(error)) from None
 
     def receive(self, seconds: float) -> bytes:
-        """What came, from frame to frame or not; nothing where nothing comes within the time."""
+        """Return received bytes, not aligned to frames, or b"" if none arrive within the time.
+
+        Raises LostError if the broker closed the connection.
+        """
         if self._rest:
             rest, self._rest = self._rest, b""
             return rest
@@ -140,7 +146,7 @@ class Connection:
         return found
 
     def handle_command(self, command: api.BaseCommand) -> None:
-        """Do what a command asks for that is no message; LostError where the reader is closed by it."""
+        """Execute a command that is not a message. Raises LostError if it closes the reader."""
         if command.type == api.BaseCommand.PING:
             self.send(api.BaseCommand(type=api.BaseCommand.PONG, pong=api.CommandPong()))
         elif command.type == api.BaseCommand.AUTH_CHALLENGE:
@@ -155,7 +161,7 @@ class Connection:
             raise self._failure(command.error, self._place)
 
     def _failure(self, told: api.CommandError | api.CommandLookupTopicResponse, place: str) -> Exception:
-        """What a broker's error means. Its words name topics and roles, never credentials."""
+        """Return the error for a broker's response. Its message names topics and roles, never credentials."""
         words = told.message.decode(errors="replace")[:300]
         if told.error in _REFUSED:
             return refused(
@@ -178,7 +184,7 @@ class Connection:
         self._answer(api.BaseCommand.CONNECTED, self._place)
 
     def _answer(self, wanted: api.BaseCommand.Type, place: str) -> api.BaseCommand:
-        """The answer to a request; there are no messages yet that could come between."""
+        """Return the response to a request, before messages are permitted that could arrive between."""
         held = b""
         while True:
             content = self.receive(ANSWER_SECONDS)
@@ -201,7 +207,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Where a lookup leads: to the owner of the topic, or to another broker that knows it."""
+    """Result of a lookup: the owner of the topic, or another broker that knows it."""
 
     url: str
     authoritative: bool
@@ -210,7 +216,7 @@ class Owner:
 
 
 def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
-    """A connection to the broker that owns the topic."""
+    """Return a connection to the broker that owns the topic."""
     authoritative, url, proxied = False, "", ""
     for _ in range(_REDIRECTS):
         connection = _any(endpoint, url, proxied)
@@ -231,7 +237,10 @@ def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
 
 
 def _any(endpoint: BrokerEndpoint, url: str, proxied: str) -> Connection:
-    """A connection to the broker, through the service URL where that is a proxy's; without a URL, to any broker."""
+    """Return a connection to the broker, through the service URL if that is a proxy.
+
+    If `url` is "", it connects to any broker.
+    """
     addresses = [_address(url)] if url and not proxied else list(endpoint.addresses())
     for number, address in enumerate(addresses, 1):
         try:

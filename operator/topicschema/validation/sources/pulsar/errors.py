@@ -1,22 +1,25 @@
-"""What can go wrong with a topic that is read. None of it is a verdict; the texts never hold credentials."""
+"""Errors of reading a topic. None of them is a verdict, and their messages never contain credentials."""
 
 from topicschema.validation.errors import SourceError
 
 
 class SourceSilentError(SourceError):
-    """The broker answers nothing any more, though there are messages left to be read."""
+    """Error of a broker that no longer answers, although messages remain to be read."""
 
 
 class SourceRefusedError(SourceError):
-    """The broker does not let the run in, or does not allow it to read the topic."""
+    """Error of a broker that rejects the run's credentials, or does not allow it to read the topic."""
 
 
 class SourceDeletedError(SourceError):
-    """The topic was deleted while it was read."""
+    """Error of a topic that was deleted while it was read."""
 
 
 def refused(message: str, place: str, *, shows_credentials: bool) -> SourceRefusedError:
-    """The broker's words, and what mends it: a right for the run's role, or a role in the first place."""
+    """Return the error with the broker's message and the fix.
+
+    The fix is a permission for the run's role, or credentials if the run has none.
+    """
     if shows_credentials:
         return SourceRefusedError(f"{message}; the run's role needs the permission to consume from the topic", place)
     missing = "the run shows no credentials: set validation.authentication (from a shell: --token-file)"

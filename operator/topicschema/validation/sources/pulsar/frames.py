@@ -1,8 +1,8 @@
-"""Frames as the broker sends them, looked through by compiled loops: a row of numbers for each, nothing copied.
+"""Compiled scan of the broker's frames: a row of numbers for each, without copies.
 
-A frame is `size | command size | command`, and after a MESSAGE what the producer sent: an optional entry of the
-broker's own, an optional checksum, `metadata size | metadata | body`. Places are counted in bytes from the beginning of
-what was received. Source: as `protocol`, with MessageMetadata and SingleMessageMetadata of PulsarApi.proto.
+A frame is `size | command size | command`. After a MESSAGE, the producer's content follows: an optional entry of the
+broker, an optional checksum, `metadata size | metadata | body`. Positions are bytes from the start of the received
+content. Source: as `protocol`, with MessageMetadata and SingleMessageMetadata of PulsarApi.proto.
 """
 
 # ruff: noqa: PLR2004  # the numbers are those of the protocol's definition
@@ -30,9 +30,9 @@ _CHECKSUM_MAGIC: Final = 0x0E01
 
 
 class Of(IntEnum):
-    """The columns of a frame's row; what a message has not is 0, or -1 for places, versions and numbers of chunks.
+    """Columns of a frame's row. Missing values are 0, or -1 for positions, versions and chunk numbers.
 
-    A message is broken where it is not what the protocol says, and damaged where it is not what its producer sent.
+    A broken message violates the protocol, and a damaged one does not match its producer's checksum.
     """
 
     KIND = 0
@@ -82,7 +82,7 @@ def _message_id(content: Any, at: Any, end: Any, row: Any) -> Any:
 
 @fast
 def _command(content: Any, at: Any, end: Any, row: Any) -> Any:
-    """The command's number; of a MESSAGE also where it is."""
+    """Write the command's kind to the row, and the position of a MESSAGE."""
     body = body_end = np.int64(-1)
     while 0 <= at < end:
         number, value, begin, at = member(content, at, end)
@@ -100,17 +100,17 @@ def _command(content: Any, at: Any, end: Any, row: Any) -> Any:
 
 @fast
 def _version(content: Any, at: Any, size: Any) -> Any:
-    """The schema version: eight bytes, or the 64 that brokers before 2.4 gave, of which the first eight count."""
+    """Return the schema version from eight bytes, or from the first eight of 64 bytes by brokers before 2.4."""
     if size == 0:
         return np.int64(NO_VERSION)
-    if size != 8 and size != 64:  # noqa: PLR1714  # compiled, and a set would have to be made
+    if size != 8 and size != 64:  # noqa: PLR1714  # compiled code would have to create the set
         return np.int64(UNKNOWN_SCHEMA_VERSION)
     found = four(content, at) << 32 | four(content, at + 4)
     return found if found >= 0 else np.int64(UNKNOWN_SCHEMA_VERSION)
 
 
 @fast
-def _metadata(content: Any, at: Any, end: Any, row: Any) -> Any:  # noqa: C901, PLR0912  # a table is none of numba's
+def _metadata(content: Any, at: Any, end: Any, row: Any) -> Any:  # noqa: C901, PLR0912  # no dispatch table in numba
     while at < end:
         number, value, begin, at = member(content, at, end)
         if at < 0:
@@ -146,7 +146,7 @@ def _metadata(content: Any, at: Any, end: Any, row: Any) -> Any:  # noqa: C901, 
 
 @fast
 def _content(content: Any, at: Any, end: Any, row: Any) -> Any:
-    """What the producer sent, behind the command."""
+    """Write the producer's content, which follows the command, to the row."""
     row[_TIME] = row[_VERSION] = row[_KEY_AT] = row[_CHUNK] = -1
     if end - at >= 6 and (np.int64(content[at]) << 8 | np.int64(content[at + 1])) == _ENTRY_MAGIC:
         at += 6 + four(content, at + 2)
@@ -164,7 +164,7 @@ def _content(content: Any, at: Any, end: Any, row: Any) -> Any:
 
 @fast
 def _scan(content: Any, table: Any) -> Any:
-    """Fill the table; how many rows it has, and where the first frame that is not whole begins."""
+    """Fill the table. Return the number of rows, and the position of the first incomplete frame."""
     at = np.int64(0)
     rows = np.int64(0)
     while rows < len(table) and len(content) - at >= 8:
@@ -185,7 +185,7 @@ def _scan(content: Any, table: Any) -> Any:
 
 
 def _marked(mark: int) -> Callable[[Any, Any], tuple[int, int, int]]:
-    """What is to be compiled and kept: `_scan`, and a number that is another one where anything in it is."""
+    """Return the function to compile and cache: `_scan`, with a number that changes with its source code."""
 
     def run(content: Any, table: Any) -> tuple[int, int, int]:
         rows, end = _scan(content, table)
@@ -198,7 +198,10 @@ _RUN: Final = cached(_marked(mark((compiled, checksums, sys.modules[__name__])))
 
 
 def scan(content: Content) -> tuple[Table, int]:
-    """A row of Of's columns for each of the first whole frames, and where they end. ValueError where these are none."""
+    """Return a row of the columns of `Of` for each of the first complete frames, and their end.
+
+    Raises ValueError if the content has no valid frames.
+    """
     table = np.zeros((min(len(content) // _SMALLEST + 1, _MOST_ROWS), _WIDTH), np.int64)
     rows, end, _ = _RUN(unwritable(content), table)
     if rows < 0:

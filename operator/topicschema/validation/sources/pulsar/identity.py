@@ -1,6 +1,6 @@
-"""Who a run is to the broker: what the mounted files hold.
+"""Credentials of a run for the broker, from the mounted files.
 
-They are read for each span anew: a token that is replaced while a run goes on is the one that counts.
+They are read again for each span, so a token that is replaced during a run takes effect.
 """
 
 import json
@@ -16,7 +16,7 @@ _MAX_BYTES: Final = 1 << 20
 
 
 def credential_of(asked: PulsarSource) -> Credential:
-    """Who asks the admin API; SourceError where a file is missing, or holds no such thing."""
+    """Return the credential for the admin API. Raises SourceError if a file is missing or has no credential."""
     if asked.token_file is not None:
         return Token(token_of(asked.token_file))
     if asked.oauth2 is not None:
@@ -27,7 +27,7 @@ def credential_of(asked: PulsarSource) -> Credential:
 
 
 def token_of(path: str) -> str:
-    """The token that the file holds; SourceError where it holds none."""
+    """Return the token in the file. Raises SourceError if it has none."""
     try:
         return Token.of(content_of(path)).text
     except SecretInvalidError as error:
@@ -35,7 +35,7 @@ def token_of(path: str) -> str:
 
 
 def content_of(path: str) -> bytes:
-    """What the file holds; SourceError where it cannot be read."""
+    """Return the content of the file. Raises SourceError if it cannot be read."""
     try:
         with Path(path).open("rb") as file:
             return file.read(_MAX_BYTES)

@@ -1,8 +1,8 @@
-"""How far a span is read, and which of its entries were skipped on the way.
+"""Progress in a span, and its entries that the broker skipped.
 
-Who has a broker skip messages for all subscriptions (a TTL, a backlog that is cleared) moves the mark of a reader's
-cursor, too. Nothing else puts it behind a message that came, for a reader acknowledges nothing. Entries that hold no
-message are acknowledged by the broker itself: those that a reader begins with move the mark as if they were skipped.
+If messages are skipped for all subscriptions (by a TTL, or a cleared backlog), the mark-delete position of a reader's
+cursor moves, too. Nothing else moves it past a received message, because a reader acknowledges nothing. The broker
+itself acknowledges entries without messages: those at the start of a reader move the position as if they were skipped.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,7 @@ from topicschema.validation.sources.pulsar.ranges import Position, Span, since, 
 
 
 class Progress:
-    """How far a span is read: up to `at`; `seen` are how many entries of each ledger held messages."""
+    """Progress in a span, read up to `at`. `seen` counts the entries with messages of each ledger."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -30,30 +30,31 @@ class Progress:
 
     @property
     def resume_position(self) -> Position:
-        """Position where a reader begins: the last message that came, which holds its mark; at first, the first one."""
+        """Position at which a reader begins: the last received message, which fixes its mark, or the first entry."""
         return self.at if self.seen else _behind(self.at)
 
     def following(self, table: Table) -> tuple[Table, Position]:
-        """The rows of the span that were not there before, and up to where it is read with them."""
+        """Return the new rows of the span, and the position up to which it is read with them."""
         is_inside = _is_up_to(table, self._span.last)
         table = table[is_inside & ~_is_up_to(table, self.at)]
         end = place(table[-1]) if len(table) else self.at
         return table, end if is_inside.all() else self._span.last
 
     def take(self, table: Table) -> None:
-        """The rows, which follow, are read."""
+        """Record that the rows, which are the next ones, are read."""
         self.at = place(table[-1])
         for number, count in zip(*np.unique(table[:, Of.LEDGER], return_counts=True), strict=True):
             self.seen[int(number)] = self.seen.get(int(number), 0) + int(count)
 
     def has_gap(self, table: Table, end: Position) -> bool:
-        """Whether the rows, which follow, are fewer than the entries up to and with `end`."""
+        """Return True if the rows, which are the next ones, are fewer than the entries up to and including `end`."""
         return self._number(end) - self._number(self.at) > len(table)
 
     def is_skipped(self, table: Table, mark: Position, ledgers: AbstractSet[int]) -> bool:
-        """Whether entries up to the mark are not among the rows, which follow, though their ledgers are there.
+        """Return True if entries up to the mark are missing in the rows, which are the next ones.
 
-        Before a message that is there, a second reader that is shown the same is believed: these entries hold none.
+        Entries of removed ledgers do not count. If no message of an existing ledger was received and a second reader
+        has the same mark, these entries have no messages. The result is then False.
         """
         if mark <= self.at:
             return False
@@ -67,7 +68,7 @@ class Progress:
         return not is_believed
 
     def _number(self, position: Position) -> int:
-        """How many of the span's entries come up to and with it."""
+        """Return the number of the span's entries up to and including the position."""
         index = bisect_right(self._begins, position) - 1
         if index < 0:
             return 0
@@ -77,7 +78,7 @@ class Progress:
 
 
 def place(row: Table) -> Position:
-    """The entry that the row is of."""
+    """Return the position of the row's entry."""
     return Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
 
 

@@ -1,4 +1,4 @@
-"""Commands of Pulsar's binary protocol: bytes to messages of `pulsar_api.proto`, and back. Pure.
+"""Commands of Pulsar's binary protocol, parsed to messages of `pulsar_api.proto` and serialized. It has no I/O.
 
 Source: the page "Pulsar binary protocol specification".
 """
@@ -15,13 +15,13 @@ CLIENT_VERSION: Final = "topicschema"
 
 
 def frame(command: BaseCommand, rest: bytes = b"") -> bytes:
-    """Return the command as it is sent; after some commands more bytes follow."""
+    """Return the command as a frame. `rest` are the bytes that follow some commands."""
     content = command.SerializeToString()
     return struct.pack(">II", len(content) + 4 + len(rest), len(content)) + content + rest
 
 
 def parse(content: bytes) -> BaseCommand:
-    """Return a command. ValueError if it is broken."""
+    """Return a command. Raises ValueError if it is broken."""
     try:
         return BaseCommand.FromString(content)
     except DecodeError as error:

@@ -1,6 +1,6 @@
-"""Where messages lie in a partition: ledgers of entries, and how they are cut into spans that are read at once. Pure.
+"""Positions of messages in a partition: ledgers of entries, and spans of them that are read at once. It has no I/O.
 
-An entry is what a producer sent at once: a message, a batch of messages, or a chunk of a large one.
+An entry is one send of a producer: a message, a batch of messages, or a chunk of a large one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 
 class Position(NamedTuple):
-    """An entry. In order: what is stored later has a greater one."""
+    """Position of an entry. Later entries have greater positions."""
 
     ledger: int
     entry: int
 
     def __str__(self) -> str:
-        """`ledger:entry`, as Pulsar's own tools write it."""
+        """Return `ledger:entry`, as Pulsar's own tools write it."""
         return f"{self.ledger}:{self.entry}"
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRange:
-    """Entries of one ledger, one after the other."""
+    """Consecutive entries of one ledger."""
 
     ledger: int
     first: int
@@ -29,21 +29,21 @@ class EntryRange:
 
     @property
     def last(self) -> int:
-        """The number of its last entry."""
+        """Number of the last entry."""
         return self.first + self.entries - 1
 
     def cut(self, entries: int) -> "tuple[EntryRange, EntryRange]":
-        """Its first so many entries, and the rest."""
+        """Return the first `entries` entries, and the rest."""
         rest = EntryRange(self.ledger, self.first + entries, self.entries - entries)
         return EntryRange(self.ledger, self.first, entries), rest
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What one reader reads: one entry range or several, in order. `topic` is the full name of the partition.
+    """Entries for one reader: one range or several, in order. `topic` is the full name of the partition.
 
-    `messages_per_entry` is about what is to be expected. `created` is when the topic was made, in the broker's words: a
-    topic of the same name that was made later is another one.
+    `messages_per_entry` is an estimate. `created` is the broker's creation time of the topic, which distinguishes it
+    from a later topic of the same name.
     """
 
     topic: str
@@ -54,33 +54,33 @@ class Span:
 
     @property
     def first(self) -> Position:
-        """Its first entry."""
+        """Position of the first entry."""
         return Position(self.entry_ranges[0].ledger, self.entry_ranges[0].first)
 
     @property
     def last(self) -> Position:
-        """Its last entry."""
+        """Position of the last entry."""
         return Position(self.entry_ranges[-1].ledger, self.entry_ranges[-1].last)
 
     @property
     def entries(self) -> int:
-        """How many entries it has."""
+        """Number of entries."""
         return sum(each.entries for each in self.entry_ranges)
 
     @property
     def messages(self) -> int:
-        """About how many messages it has."""
+        """Approximate number of messages, at least 1."""
         return max(1, round(self.entries * self.messages_per_entry))
 
     def __str__(self) -> str:
-        """For people: the partition and the entries, first and last."""
+        """Return the partition with the first and the last position, for messages to users."""
         return f"{self.topic}, {self.first} to {self.last}"
 
 
 def entry_ranges(ledgers: Iterable[tuple[int, int]], last: Position) -> tuple[EntryRange, ...]:
-    """The entries up to and with `last`, of ledgers given by number and count, in any order.
+    """Return the entries up to and including `last`, of ledgers by number and count in any order.
 
-    The ledger that is being written counts none yet: what it has is told by `last`.
+    The broker counts no entries of the ledger that it writes to. Their number is that of `last`.
     """
     found = []
     for number, count in sorted(ledgers):
@@ -92,7 +92,7 @@ def entry_ranges(ledgers: Iterable[tuple[int, int]], last: Position) -> tuple[En
 
 
 def since(known: Iterable[EntryRange], first: Position) -> tuple[EntryRange, ...]:
-    """What of them comes at or after `first`."""
+    """Return the part of the ranges at or after `first`."""
     found = []
     for each in known:
         if each.ledger == first.ledger and first.entry > each.first:
@@ -103,7 +103,7 @@ def since(known: Iterable[EntryRange], first: Position) -> tuple[EntryRange, ...
 
 
 def until(known: Iterable[EntryRange], end: Position) -> tuple[EntryRange, ...]:
-    """What of them comes before `end`."""
+    """Return the part of the ranges before `end`."""
     found = []
     for each in known:
         if each.ledger < end.ledger:
@@ -114,7 +114,7 @@ def until(known: Iterable[EntryRange], end: Position) -> tuple[EntryRange, ...]:
 
 
 def before(known: Sequence[EntryRange], position: Position, entries: int) -> Position | None:
-    """The entry that many before `position`, or the first one; None where none comes before it."""
+    """Return the position `entries` entries before `position`, or the first one. Return None if there is none."""
     earlier = [each for each in known if (each.ledger, each.first) < position]
     for each in reversed(earlier):
         last = each.last if each.ledger < position.ledger else min(each.last, position.entry - 1)
@@ -126,7 +126,7 @@ def before(known: Sequence[EntryRange], position: Position, entries: int) -> Pos
 
 
 def cut(known: Sequence[EntryRange], entries: int) -> tuple[tuple[EntryRange, ...], ...]:
-    """Pieces of that many entries, the last one of at most so many; each entry is in one of them."""
+    """Return the ranges divided into pieces of that number of entries. The last piece may be smaller."""
     pieces: list[tuple[EntryRange, ...]] = []
     piece: list[EntryRange] = []
     room = entries

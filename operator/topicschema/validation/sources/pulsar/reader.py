@@ -1,4 +1,4 @@
-"""A span, read: its messages, those whose first chunk is before it, what did not come; how large its batches are."""
+"""Reader of a span: its messages, those with an earlier first chunk, and missing messages."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -23,12 +23,12 @@ from topicschema.validation.sources.pulsar.span_reader import QUIET_SECONDS, Spa
 
 _LOOK_BACK: Final = 16
 _FARTHEST: Final = 16**5
-"""How many entries before a span are looked through at most: or a few chunks could have all read again by everybody."""
+"""Maximum entries before a span that are read. Otherwise, a few chunks could make every reader read the whole topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """Options of readers: the broker, whether messages have keys, and how many seconds the broker may send nothing."""
+    """Options of readers: the broker, whether messages have keys, and the maximum seconds without data (`patience`)."""
 
     asked: PulsarSource
     has_keys: bool
@@ -36,7 +36,7 @@ class ReaderOptions:
 
 
 def read(options: ReaderOptions, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
-    """The span's messages, then what of it did not come; SourceError where it cannot be read."""
+    """Yield the span's messages, then the missing ones. Raises SourceError if it cannot be read."""
     with Admin(options.asked) as admin:
         decoder = BatchDecoder(span.partition, Chunks(span.first), options.has_keys)
         span_reader = SpanReader(admin, span, partition, options.patience)
@@ -47,9 +47,9 @@ def read(options: ReaderOptions, span: Span, partition: Topic) -> Iterator[pa.Re
 
 
 def batch_size(admin: Admin, topic: str, position: Position) -> int:
-    """How many messages that entry has, or the next one that has any; 0 where nothing comes soon.
+    """Return the number of messages in that entry, or in the next one with messages. Return 0 if none arrives soon.
 
-    It is taken apart for that: what a batch claims may be anything, and a sample is measured by this.
+    The entry is decoded, because a batch may claim any number, and the sample depends on it.
     """
     with suppress(LostError), closing(connected(admin.endpoint(), topic)) as connection:
         connection.subscribe(topic, reader_name(), position)
@@ -67,9 +67,10 @@ def batch_size(admin: Admin, topic: str, position: Position) -> int:
 
 
 def _begun_before(options: ReaderOptions, span: Span, admin: Admin, partition: Topic) -> Iterator[pa.RecordBatch]:
-    """The messages that end in the span, and whose first chunk is before it: read from further and further back.
+    """Yield the messages that end in the span and begin before it. Each attempt reads from further back.
 
-    One whose first chunk is gone is no message any more, for nobody; one whose first chunk is too far back is lost.
+    Messages whose first chunk is removed are incomplete for all readers, and omitted. Messages whose first chunk is too
+    far back are lost.
     """
     stats = admin.stats(partition)
     known = () if stats is None else stats.known

@@ -1,4 +1,4 @@
-"""The source: which spans a topic is read in, each of them by a reader of its own, in any process."""
+"""Source of a topic's messages: a plan of spans, each read by a reader of its own in any process."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,8 +19,10 @@ from topicschema.validation.sources.pulsar.ranges import Position, Span, cut, si
 from topicschema.validation.sources.pulsar.reader import ReaderOptions
 
 _SKEW: Final = 600_000
-"""Pulsar looks for a time by halves, as if publish times only grew. They are of producers' clocks: so many milliseconds
-before it are read, too."""
+"""Milliseconds before the start time that are read, too.
+
+Pulsar searches for a time by bisection, as if publish times only increased. But they come from producers' clocks.
+"""
 _PROBES: Final = 8
 _SPLITS: Final = 16
 _FEWEST: Final = 20_000
@@ -30,10 +32,11 @@ _SPLIT_BYTES: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class PulsarMessages:
-    """A topic's retained messages; `topic` is its full name. `since` leaves out what is older (ms since 1970), roughly.
+    """Retained messages of a topic. `topic` is its full name.
 
-    `split_messages` is about how many messages are read at once; without it that is as the topic is. `patience` is how
-    many seconds a broker may say nothing, restarts included, though there is something left to read.
+    Messages published before `since` (ms since 1970) are omitted approximately. `split_messages` is about the number of
+    messages read at once. If it is None, the topic's size decides. `patience` is the maximum time in seconds without
+    data from the broker, restarts included, while messages remain to be read.
     """
 
     asked: PulsarSource
@@ -44,7 +47,7 @@ class PulsarMessages:
     patience: float = 90.0
 
     def plan(self) -> Plan:
-        """As Source says. A topic that does not exist, or has no messages, is a plan without splits."""
+        """Return the plan, as in Source. A topic that does not exist or is empty has a plan without splits."""
         topic = self._parsed()
         with Admin(self.asked) as admin:
             count = admin.partitions(topic)
@@ -53,7 +56,7 @@ class PulsarMessages:
             told = _Told.of(admin, topic, count)
             parts = [self._part(admin, topic, number, told) for number in range(max(1, count))]
             is_none_there = all(part.stats is None for part in parts)
-            # Of a topic with partitions none may have been used so far; it may be gone since the first question, too.
+            # Partitions may all be unused so far. The topic may also be deleted after the first request.
             if is_none_there and (not count or admin.partitions(topic) is None):
                 return self._missing()
             return self._planned(admin, parts)
@@ -62,7 +65,7 @@ class PulsarMessages:
         return Plan(notes=(f"{self.topic} does not exist: it has no messages",), is_missing=True)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
-        """As Source says; a split of `plan`."""
+        """Return the messages of a split of `plan`, as in Source."""
         span: Span = split.what
         return reader.read(
             ReaderOptions(self.asked, self.has_keys, self.patience), span, _partition(self._parsed(), span)
@@ -75,7 +78,7 @@ class PulsarMessages:
             raise SourceError(error.message) from None
 
     def _part(self, admin: Admin, topic: Topic, number: int, told: "_Told") -> "_Part":
-        """The partition as it stands now: its last entry is the end."""
+        """Return the partition in its current state. Its last entry is the end of the plan."""
         suffix = f"-partition-{number}" if told.count else ""
         partition = Topic(topic.tenant, topic.namespace, topic.local_name + suffix)
         name = f"{self.topic}{suffix}"
@@ -108,7 +111,7 @@ class PulsarMessages:
         return Plan(splits, {span.topic: str(span.last) for span in spans}, names)
 
     def _split_entries(self, entries: int, per_entry: float, bytes_per_entry: float) -> int:
-        """How many entries are read at once: few enough that all workers have some, and enough to be worth a reader."""
+        """Return the number of entries of a split: small enough for all workers, and large enough for a reader."""
         messages = entries * per_entry
         wanted = self.split_messages or min(max(messages / _SPLITS, _FEWEST), _MOST)
         return max(1, round(min(wanted / per_entry, max(1.0, _SPLIT_BYTES / max(1.0, bytes_per_entry)))))
@@ -116,7 +119,7 @@ class PulsarMessages:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What the broker tells of all partitions at once; of one that is not among them it is asked by itself."""
+    """Data of all partitions from two requests. Missing partitions need a request each."""
 
     count: int
     all_stats: Mapping[str, TopicStats] = field(default_factory=dict)
@@ -124,7 +127,7 @@ class _Told:
 
     @classmethod
     def of(cls, admin: Admin, topic: Topic, count: int) -> "_Told":
-        """Two answers instead of two for each partition. Where they cannot be had, nothing is lost but time."""
+        """Return the data. If the requests fail, it is empty, and each partition needs requests of its own."""
         all_stats: Mapping[str, TopicStats] = {}
         creations: Mapping[str, str] = {}
         if count > 1:
@@ -136,7 +139,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A partition when the plan is made; no span where it has nothing to read."""
+    """Partition at the time of the plan. `span` is None if it has nothing to read."""
 
     name: str
     span: Span | None = None
@@ -144,7 +147,7 @@ class _Part:
 
 
 def _probed(spans: Sequence[Span]) -> list[tuple[str, Position]]:
-    """Entries evenly spread over all of them."""
+    """Return positions that are evenly distributed over all spans."""
     entries = sum(span.entries for span in spans)
     step = max(1, entries // _PROBES)
     pieces = [(span.topic, piece[0]) for span in spans for piece in cut(span.entry_ranges, step)]
@@ -153,9 +156,9 @@ def _probed(spans: Sequence[Span]) -> list[tuple[str, Position]]:
 
 
 def _messages_per_entry(admin: Admin, spans: Sequence[Span]) -> float:
-    """About how many, from a few entries here and there: nobody tells how large batches are.
+    """Return the approximate number of messages per entry, from a few entries. The broker reports no batch sizes.
 
-    The median: one batch that is huge must not have the others be taken for huge, and a sample leave nearly all out.
+    It is the median, because one huge batch must not distort the estimate, or a sample would omit nearly all messages.
     """
     found = [size for topic, at in _probed(spans) if (size := reader.batch_size(admin, topic, at))]
     return float(median(found)) if found else 1.0
@@ -167,6 +170,6 @@ def _bytes_per_entry(parts: "Sequence[_Part]") -> float:
 
 
 def _partition(topic: Topic, span: Span) -> Topic:
-    """The partition by its parts, for the admin API."""
+    """Return the partition as a Topic, for the admin API."""
     local = span.topic.rpartition("/")[2]
     return Topic(topic.tenant, topic.namespace, local)

@@ -1,9 +1,11 @@
-"""A span, read: each of its messages once, to its last entry, in bounded time.
+"""Reader that returns each message of a span once, up to its last entry and in bounded time.
 
-Entries may hold no message for a reader: marks of transactions and of replication, aborted transactions. The broker
-keeps these to itself. So the end is reached with the last entry, with one behind it, or when the broker says that it
-has nothing more to send up to there. What it holds back, because a transaction is open, is waited for. What it was
-made to skip, though it is there, is read by another reader.
+Some entries have no message for a reader: markers of transactions and replication, aborted transactions. The broker
+does not send these. So the end is the last entry, an entry after it, or the broker's report that no message up to there
+remains.
+
+The reader waits for messages that the broker withholds because of an open transaction. Another reader reads existing
+messages that the broker skipped.
 """
 
 import secrets
@@ -33,19 +35,19 @@ QUIET_SECONDS: Final = 1.0
 _MOMENT_SECONDS: Final = 0.02
 _PAUSE_SECONDS: Final = 0.5
 _FEWEST_BYTES: Final = 3 << 20
-"""What is looked through at once, as long as the broker sends: small batches cost those who judge them more."""
+"""Bytes that are collected before a scan, if the broker still sends. Small batches cost validators more."""
 _PERMITS: Final = 50_000
 _MOST_PERMITS: Final = (1 << 31) - 1
 _NO_ROWS: Final = np.zeros((0, len(Of)), np.int64)
 
 
 def reader_name() -> str:
-    """A name that no other reader has."""
+    """Return a unique name of a reader."""
     return f"{READERS}{secrets.token_hex(8)}"
 
 
 class SpanReader:
-    """Reads a span once, over one connection or, if that breaks, several."""
+    """Reader of a span, over one connection, or over several if connections break."""
 
     def __init__(self, admin: Admin, span: Span, partition: Topic, patience: float) -> None:
         self._admin = admin
@@ -63,7 +65,7 @@ class SpanReader:
         self._is_done = False
 
     def batches(self, decoder: BatchDecoder) -> Iterator[pa.RecordBatch]:
-        """The span's messages."""
+        """Yield the span's messages."""
         held = bytearray()
         try:
             while not self._is_done:
@@ -82,14 +84,15 @@ class SpanReader:
                     continue
                 if len(table):
                     yield from decoder.batches(content, table)
-                    self._heard = time.monotonic()  # as long as batches are judged, nobody listens
+                    self._heard = time.monotonic()  # nothing is received while batches are validated
         finally:
             self._close()
 
     def missing(self) -> Iterator[Expired | NotDelivered]:
-        """What did not come of a span that was read.
+        """Yield the missing part of a span that was read.
 
-        Of ledgers that the broker has removed since the plan it is about how many messages, of others how many entries.
+        It is the approximate number of messages in ledgers that the broker removed after the plan, and the number of
+        entries in others.
         """
         entries = Counter[int]()
         for each in self._span.entry_ranges:
@@ -107,7 +110,10 @@ class SpanReader:
             yield NotDelivered(not_delivered)
 
     def _receive(self, held: bytearray) -> bool:
-        """Receive until there is much, or nothing comes for a moment; whether nothing came at all."""
+        """Receive until there is enough, or until nothing arrives for a moment.
+
+        Return True if nothing arrived at all.
+        """
         connection = self._opened()
         content = connection.receive(QUIET_SECONDS)
         is_quiet = not content
@@ -120,7 +126,7 @@ class SpanReader:
         return is_quiet
 
     def _scanned(self, content: Content) -> tuple[Table, int]:
-        """Return the new rows of the span's frames, and where the frames end; handle the commands among them."""
+        """Return the new rows of the span's frames, and the end of the frames. Handle the commands among them."""
         try:
             table, end = frames.scan(content)
         except ValueError as error:
@@ -136,7 +142,10 @@ class SpanReader:
         return table, end
 
     def _raise_if_doubtful(self, table: Table) -> None:
-        """LostError for entries that are found damaged for the first time: what happened on the way is mended so."""
+        """Raise LostError for entries that are damaged for the first time.
+
+        Another connection fixes transport errors.
+        """
         damaged = table[table[:, Of.IS_DAMAGED] != 0]
         last = self._damaged_to if not len(damaged) else place(damaged[-1])
         if last > self._damaged_to:
@@ -153,7 +162,7 @@ class SpanReader:
         return table
 
     def _raise_if_skipped(self, table: Table, end: Position) -> None:
-        """LostError where the broker was made to skip what is there before `end`: the next reader is shown it."""
+        """Raise LostError if the broker skipped existing messages before `end`. The next reader receives them."""
         if not self._progress.has_gap(table, end):
             return
         try:
@@ -180,7 +189,7 @@ class SpanReader:
             self._opened().handle_command(command)
 
     def _grant_permits(self, taken: int) -> None:
-        """Give back what the broker took off: what a batch claims, which may be anything, as a number of 32 bits."""
+        """Return used permits to the broker, by the count that a batch claims (any number of 32 bits)."""
         self._taken += taken
         while self._taken >= _PERMITS // 2:
             piece = min(self._taken, _MOST_PERMITS)
@@ -192,7 +201,7 @@ class SpanReader:
             connection = connected(self._admin.endpoint(), self._span.topic)
             self._connection, self._last, self._taken = connection, None, 0
             self._is_asked = self._is_sent = False
-            self._name = reader_name()  # a broker may not have forgotten the last one yet, nor where that one was
+            self._name = reader_name()  # the broker may still store the last one, with its position
             connection.subscribe(self._span.topic, self._name, self._progress.resume_position)
             connection.permit(_PERMITS)
         return self._connection
@@ -203,13 +212,16 @@ class SpanReader:
             connection.close()
 
     def _lost(self, error: LostError) -> None:
-        """Wait a little before the next connection; SourceSilentError where there was none for too long."""
+        """Wait a little before the next connection. Raises SourceSilentError if there was none for too long."""
         self._close()
         self._raise_if_silent(str(error))
         time.sleep(_PAUSE_SECONDS)
 
     def _is_over(self) -> bool:
-        """Whether nothing more of the span is to come; SourceSilentError where nobody could say so for too long."""
+        """Return True if no more messages of the span will arrive.
+
+        Raises SourceSilentError if this is unknown for too long.
+        """
         if self._last is not None and self._last <= self._progress.at and not self._is_held_back:
             return True
         if self._last is not None and self._is_sent:
@@ -220,10 +232,10 @@ class SpanReader:
             return False
         try:
             cursor = self._stats().cursors.get(self._name)
-            # What a broker has sent may still be on its way: the answer to a question asked from here on comes behind.
+            # Sent messages may still be on the way. They arrive before the response to a later request.
             is_read = cursor is not None and cursor.reads_next > self._span.last and not cursor.is_reading
             self._is_sent, self._last = is_read, None
-            # Asked before the last message is: of a transaction that ends in between, that tells the messages.
+            # Requested before the last message: if a transaction ends in between, that response reports its messages.
             self._is_held_back = not self._is_sent and self._admin.has_transactions(self._partition)
             self._opened().ask_last()
             self._is_asked = True

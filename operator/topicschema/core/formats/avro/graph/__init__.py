@@ -1,1 +1,1 @@
-"""A schema as a graph: cycles, strongly connected components, traits of a whole schema, recursion without a stack."""
+"""Graph algorithms for schemas: cycles, strongly connected components, traits, and recursion without the call stack."""

@@ -1,4 +1,4 @@
-"""The strongly connected components of a directed graph: here, the circles of types that need each other."""
+"""The strongly connected components of a directed graph, such as types that refer to each other."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -7,13 +7,13 @@ _Node = TypeVar("_Node", bound=Hashable)
 
 
 def components(successors: Mapping[_Node, Sequence[_Node]]) -> Iterator[list[_Node]]:
-    """Each component once, after all components that it leads to; Tarjan's algorithm with a stack of its own.
+    """Yield each component once, after all components that it leads to (Tarjan's algorithm with an explicit stack).
 
-    Every node stands in `successors` as a key.
+    Every node must be a key of `successors`.
     """
     found: dict[_Node, int] = {}
     lowest: dict[_Node, int] = {}
-    open_nodes: dict[_Node, None] = {}  # in the order found; a node leaves with its component
+    open_nodes: dict[_Node, None] = {}  # in discovery order; a node is removed with its component
     work: list[tuple[_Node, Iterator[_Node]]] = []
 
     def enter(node: _Node) -> None:
@@ -39,7 +39,7 @@ def components(successors: Mapping[_Node, Sequence[_Node]]) -> Iterator[list[_No
 
 
 def _leave(open_nodes: dict[_Node, None], until: _Node) -> Iterator[list[_Node]]:
-    """Takes the nodes found since `until`, and it, out of `open_nodes`: one component."""
+    """Remove `until` and all nodes after it from `open_nodes`, and yield them as one component."""
     component = []
     while until in open_nodes:
         component.append(open_nodes.popitem()[0])

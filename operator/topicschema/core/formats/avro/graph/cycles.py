@@ -1,4 +1,4 @@
-"""Finding a circle in a graph, without recursion."""
+"""Cycle detection in a graph, without recursion."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 def find(starts: Iterable[T], following: Callable[[T], list[T]]) -> T | None:
-    """A member of the first circle met from `starts` along `following`, None when there is none."""
+    """Return a member of the first cycle on the paths from `starts` along `following`, or None."""
     done: set[T] = set()
     for start in starts:
         if start in done:

@@ -1,10 +1,10 @@
-"""What must be known of a schema as a whole before it is compared: aliases, and records that come back to themselves.
+"""Traits of a whole schema that a comparison depends on: aliases and recursive records.
 
 An endless record directly contains itself, with no union, array or map in between, so no finite datum has its type.
-Tangled records have a circle of any kind with a field in it that is itself a record; endless ones are among them.
-A straight schema has no circle, and no default that one of the libraries cannot put in: comparing a part of it leaves
-nothing behind that matters to others. A plain one has no alias either: what comes of comparing a part of it depends on
-nothing else then.
+Tangled records have a cycle of any kind with a field in it whose type is itself a record; endless records are among
+them. A straight schema has no cycle, and no default that one of the Avro libraries cannot encode. So comparing a part
+of it has no effect on other comparisons. A plain schema is straight and has no alias, so the result of comparing a part
+of it depends on nothing else.
 """
 
 from typing import Any, Final
@@ -30,7 +30,7 @@ _ALIASED = frozenset({Enum, Fixed})
 
 
 def traits_of(root: Node) -> SchemaTraits:
-    """What is known of the schema; it is found out once of a record."""
+    """Return the traits of the schema. Those of a record are cached."""
     if isinstance(root, Record) and root.traits is not None:
         return root.traits
     survey = Survey()
@@ -43,7 +43,7 @@ def traits_of(root: Node) -> SchemaTraits:
 
 
 def is_straight(root: Node) -> bool:
-    """Whether the schema is straight. What is known to be plain is not walked again as a part of another schema."""
+    """Return True if the schema is straight. Walks over other schemas skip the records of a plain schema afterward."""
     traits = traits_of(root)
     if traits.is_straight is None:
         met: list[Record] = []
@@ -58,7 +58,7 @@ _PLAIN: Final = SchemaTraits(is_aliased=False, is_tangled=False, is_straight=Tru
 
 
 def _are_straight(records: list[Record]) -> bool:
-    """Whether records are straight that lead to no others but plain ones."""
+    """Return True if the records are straight; they lead to no other records but plain ones."""
     inside = set(records)
     if cycles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None:
         return False
@@ -66,20 +66,20 @@ def _are_straight(records: list[Record]) -> bool:
 
 
 class Survey:
-    """Walks a schema and remembers what it has seen, so that parts asked about again cost nothing."""
+    """A walk over schemas that visits each record once, so that repeated requests for a part cost nothing."""
 
     __slots__ = ("_endless", "_seen", "_steps", "aliased")
 
     def __init__(self, steps: Steps | None = None) -> None:
         self._steps = steps
         self.aliased = False
-        """Whether anything walked so far has an alias."""
+        """True if any part walked so far has an alias."""
         self._seen: set[Record] = set()
         self._endless: dict[Record, Record] = {}
-        """Those of the records asked about, and of all they lead to, that are endless or lead to such a record."""
+        """The nearest endless record of each visited record that is endless or leads to an endless one."""
 
     def endless(self, root: Node) -> Record | None:
-        """A record within `root`, at any depth, that directly contains itself; None when there is none."""
+        """Return a record within `root`, at any depth, that directly contains itself, or None."""
         stack: list[Node] = [root]
         while stack:
             node = stack.pop()
@@ -104,23 +104,23 @@ class Survey:
         return self._endless.get(record)
 
     def _trace_back(self, met: list[Record]) -> None:
-        """Note which of the records that `walk` has just met lead to an endless one, each to the nearest."""
+        """Store which of the records that `walk` has just met lead to an endless one, each with the nearest."""
         behind: dict[Record, list[Record]] = {}
         for record in met:
             for held in _held(record):
                 behind.setdefault(held, []).append(record)
         self._endless.update((record, record) for record in _on_direct_circles(met))
         reached = [record for record in behind if record in self._endless]
-        for record in reached:  # grows while it is gone through
+        for record in reached:  # the loop extends it
             for holder in behind.get(record, ()):
                 if holder not in self._endless:
                     self._endless[holder] = self._endless[record]
                     reached.append(holder)
 
     def walk(self, root: Node, met: list[Record]) -> bool:
-        """Add the records not seen before to `met`; whether one was met twice, as every circle has it.
+        """Add the unvisited records to `met`. Return True if a record was met twice, as in every cycle.
 
-        What is known to be plain is passed by: it has nothing that is looked for, and leads back to nothing.
+        Skip plain records: they have no alias and no cycle, and do not lead back to other records.
         """
         again = False
         seen = self._seen
@@ -158,7 +158,7 @@ def _direct(record: Record) -> list[Record]:
 
 
 def _on_direct_circles(records: list[Record]) -> list[Record]:
-    """Those that directly contain themselves by way of these records alone."""
+    """Return the records that directly contain themselves through these records alone."""
     inside = set(records)
     direct = {record: [each for each in _direct(record) if each in inside] for record in records}
     circles_and_others = components(direct)
@@ -166,7 +166,7 @@ def _on_direct_circles(records: list[Record]) -> list[Record]:
 
 
 def _is_tangled(records: list[Record]) -> bool:
-    """Whether a direct field is left when all that leads nowhere, or is led to from nowhere, is taken away."""
+    """Return True if a direct field remains without the records that lead to no cycle or that no cycle leads to."""
     inside = set(records)
     ahead = {record: inside.intersection(_held(record)) for record in records}
     behind: dict[Record, set[Record]] = {record: set() for record in records}
@@ -179,7 +179,7 @@ def _is_tangled(records: list[Record]) -> bool:
 
 
 def _held(record: Record) -> dict[Record, None]:
-    """The records that a record holds, with no other record in between; always in the same order."""
+    """Return the records that a record contains with no other record in between, in a stable order."""
     held: dict[Record, None] = {}
     stack: list[Node] = [field.type for field in record.fields]
     while stack:
@@ -194,7 +194,7 @@ def _held(record: Record) -> dict[Record, None]:
 
 
 def _peel(edges: dict[Record, set[Record]], others: dict[Record, set[Record]]) -> None:
-    """Take away what has no edge, until all that is left has one; `others` are the same edges, backwards."""
+    """Remove records without an edge until all others have one. `others` are the same edges, reversed."""
     loose = [record for record, held in edges.items() if not held]
     while loose:
         record = loose.pop()

@@ -1,7 +1,7 @@
-"""Recursion without the stack: generators that ask for the results of others, driven by one loop.
+"""Recursion without the call stack: generators that yield other generators, driven by one loop.
 
-A schema may be ten thousand levels deep, Python's stack may not. A step is written as a generator; where it would call
-itself it yields the call (another generator) and gets back what that returns.
+A schema may be ten thousand levels deep, but Python's call stack is limited. A step is a generator: instead of calling
+itself, it yields the call (another generator) and receives the return value.
 """
 
 from collections.abc import Generator
@@ -15,7 +15,7 @@ Step = Generator["Step[Any]", Any, T]
 
 
 def run(step: Step[T]) -> T:
-    """What `step` returns, however deep its computations nest."""
+    """Return the result of `step`, however deep its computations nest."""
     waiting: list[Step[Any]] = []
     current: Step[Any] = step
     answer: Any = None
@@ -33,5 +33,5 @@ def run(step: Step[T]) -> T:
 
 
 def settled(answer: Any) -> Step[Any]:
-    """The answer, once the computation that it may be is done."""
+    """Return the answer. If it is a computation, run it and return its result."""
     return (yield answer) if answer.__class__ is GeneratorType else answer

@@ -1,7 +1,7 @@
-"""The attributes in an Avro schema's objects: which are wanted, which are overlooked, which are custom properties.
+"""Attributes of the objects in an Avro schema: required ones, ignored ones and custom properties.
 
-As in Avro, an attribute of the wrong kind is an error only where it is said so here; `doc`, `namespace` and an enum's
-`default` count as absent when they are no texts.
+As in Avro, an attribute of the wrong kind is an error only if this module raises one. `doc`, `namespace` and an enum's
+`default` count as absent if they are not strings.
 """
 
 import re
@@ -20,7 +20,7 @@ RESERVED: Final = frozenset(
 RESERVED_IN_ENUM: Final = RESERVED | {"default"}
 _RESERVED_IN_FIELD: Final = frozenset({"default", "doc", "name", "order", "type", "aliases"})
 _NAME_AND_TYPE: Final = 2
-"""Members of a field that has only what it must have."""
+"""The number of members of a field that has only the required ones."""
 _LONG: Final = range(-(2**63), 2**63)
 _INT: Final = range(-(2**31), 2**31)
 _LARGEST_FIXED: Final = 2**31 - 9  # Java's largest array
@@ -36,7 +36,7 @@ _Json = Mapping[str, Any]
 
 
 def type_name(value: _Json, path: str, space: str, library: Library) -> str:
-    """The full name that a definition gives its type."""
+    """Return the full name that a definition gives its type. Raise InvalidSchemaError if it is missing or invalid."""
     name = value.get("name")
     if not isinstance(name, str):
         _refuse_name(value, f"a type '{value['type']}'", path)
@@ -51,7 +51,7 @@ def type_name(value: _Json, path: str, space: str, library: Library) -> str:
 
 
 def field_name(text: Any, path: str, library: Library) -> str:
-    """The name of a field, of which it is also checked that it has a type."""
+    """Return the name of a field. Raise InvalidSchemaError if the name is invalid or the type is missing."""
     if not isinstance(text, dict):
         refuse("INVALID_ATTRIBUTE", "a field must be an object with 'name' and 'type'", path)
     name = text.get("name")
@@ -65,7 +65,7 @@ def field_name(text: Any, path: str, library: Library) -> str:
 
 
 def field(text: _Json, name: str, node: Node, path: str) -> Field:
-    """The field of that name and type, with its other attributes."""
+    """Return the field of that name and type, with its other attributes."""
     if len(text) == _NAME_AND_TYPE:
         return Field(name=name, type=node, path=path)
     made = Field(
@@ -81,7 +81,10 @@ def field(text: _Json, name: str, node: Node, path: str) -> Field:
 
 
 def _default(value: JsonValue, node: Node, path: str) -> JsonValue:
-    """The default; for a float or double given as a text the number that Java's Double.valueOf reads in it."""
+    """Return the default.
+
+    A string for a float or double becomes the number that Java's Double.valueOf returns.
+    """
     if not isinstance(value, str) or not isinstance(node, Primitive) or node.kind not in {"float", "double"}:
         return value
     match = _JAVA_DOUBLE.match(value.strip(_JAVA_BLANK))
@@ -103,7 +106,7 @@ def _order(value: Any, path: str) -> str:
 
 
 def aliases(value: _Json, path: str) -> tuple[str, ...]:
-    """The aliases as they are written."""
+    """Return the aliases as written, without duplicates."""
     found = value.get("aliases", [])
     if not isinstance(found, list) or not all(isinstance(alias, str) for alias in found):
         refuse("INVALID_ATTRIBUTE", "aliases must be an array of names", f"{path}.aliases")
@@ -111,7 +114,7 @@ def aliases(value: _Json, path: str) -> tuple[str, ...]:
 
 
 def required_list(value: _Json, attribute: str, what: str, path: str) -> list[Any]:
-    """The attribute, which must be an array."""
+    """Return the attribute. Raise InvalidSchemaError if it is missing or not an array."""
     found = value.get(attribute)
     if found is None:
         refuse("MISSING_ATTRIBUTE", f"{what} needs '{attribute}', an array", path)
@@ -121,7 +124,7 @@ def required_list(value: _Json, attribute: str, what: str, path: str) -> list[An
 
 
 def symbols(value: _Json, path: str, library: Library) -> list[str]:
-    """An enum's symbols."""
+    """Return an enum's symbols. Raise InvalidSchemaError if one is invalid or occurs twice."""
     found = required_list(value, "symbols", "an enum", path)
     seen: set[str] = set()
     for index, symbol in enumerate(found):
@@ -137,7 +140,7 @@ def symbols(value: _Json, path: str, library: Library) -> list[str]:
 
 
 def size(value: _Json, path: str) -> int:
-    """The size of a fixed, in bytes."""
+    """Return the size of a fixed in bytes. Raise InvalidSchemaError if it is missing or out of range."""
     found = value.get("size")
     if found is None:
         refuse("MISSING_ATTRIBUTE", "a fixed needs 'size', its number of bytes", path)
@@ -149,22 +152,22 @@ def size(value: _Json, path: str) -> int:
 
 
 def text_or_none(value: _Json, attribute: str) -> str | None:
-    """The attribute where it is a text; Avro overlooks any other kind."""
+    """Return the attribute if it is a string, else None: Avro ignores any other kind."""
     found = value.get(attribute)
     return found if isinstance(found, str) else None
 
 
 def custom_props(value: _Json, reserved: frozenset[str] = RESERVED) -> Mapping[str, JsonValue]:
-    """The members that Avro keeps as properties: all but the reserved names."""
+    """Return the members that Avro stores as properties: all but the reserved names."""
     if value.keys() <= reserved:
         return NO_PROPS
     return {name: prop for name, prop in value.items() if name not in reserved}
 
 
 def copied_props(value: _Json, path: str, library: Library) -> Mapping[str, JsonValue]:
-    """The properties of a record, array or map, which Avro 1.12 copies when it resolves names.
+    """Return the properties of a record, array or map, which Avro 1.12 copies when it resolves names.
 
-    It has no copy of an integer beyond 64 bits, and throws (JacksonUtils.toObject).
+    Raise InvalidSchemaError for an integer beyond 64 bits: Avro 1.12 cannot copy it and throws (JacksonUtils.toObject).
     """
     props = custom_props(value)
     if library is Library.AVRO_1_12:
@@ -189,7 +192,7 @@ def _has_huge(prop: JsonValue) -> bool:
 
 
 def kind(value: _Json, path: str) -> str:
-    """The `type` of a schema object."""
+    """Return the `type` of a schema object. Raise InvalidSchemaError if it is missing or not a string."""
     found = value.get("type")
     if isinstance(found, str):
         return found
@@ -206,5 +209,5 @@ def _refuse_name(value: _Json, what: str, path: str) -> NoReturn:
 
 
 def refuse(rule: str, message: str, path: str, *, escapes: bool = False) -> NoReturn:
-    """Raises the InvalidSchemaError."""
+    """Raise InvalidSchemaError for the path."""
     raise InvalidSchemaError(rule, message, Place(path), escapes=escapes)

@@ -1,9 +1,10 @@
-"""From JSON values to the model, by the rules of Avro's Schema.parse. Text and defaults are others' matter.
+"""Builder from JSON values to the model, by the rules of Avro's Schema.parse.
 
-Building is a set of generators that ask for the nodes they need and are run with a stack of our own, so depth costs no
-recursion. Names resolve in the order of the text: a type may be named after its definition has begun, for Avro 1.12
-also before (`ahead`). That one also lets a name be defined twice where the two are the same to it at that moment: an
-enum, a fixed, or a record within the record of its name. References mean the first.
+It neither reads texts nor checks defaults. The builder consists of generators that yield the nodes they need and run on
+an explicit stack, so depth costs no recursion. Names resolve in the order of the text: a type may be named once its
+definition has begun. Avro 1.12 also accepts names before that (`forward_references`). It also accepts a second
+definition of a name if both are equal at that moment: an enum, a fixed, or a record within the record of its name.
+References mean the first.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -37,10 +38,10 @@ _Building = Generator["Node | _Building", Node, Node]
 
 
 class Builder:
-    """Builds one schema of a JSON value, which may be what `reading` has read.
+    """A builder of one schema from a JSON value, which may come from `reading`.
 
-    Afterwards `named` has its types by full name, `again` those that define a name another time, `fields` the fields of
-    all records, each after those in its type.
+    After `build`, `named` has the types by full name, `again` those that define a name again. `fields` has the fields
+    of all records, each after those in its type.
     """
 
     def __init__(self, value: Any, library: Library, reading: IncrementalReader | None = None) -> None:
@@ -57,7 +58,7 @@ class Builder:
         self.fields = self._made.fields
 
     def build(self) -> Node:
-        """The root; InvalidSchemaError with rule and path."""
+        """Return the root. Raise InvalidSchemaError with rule and path."""
         wanted = self._schema(self.value, "$", "")
         if isinstance(wanted, Node):
             return wanted
@@ -80,7 +81,7 @@ class Builder:
         return built
 
     def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":
-        """The node that `value` describes, at once where it holds no others, else the work of building it."""
+        """Return the node that `value` describes, or the generator that builds it if it contains other nodes."""
         self._made.grow(len(path) + weight(space))
         if isinstance(value, str):
             return (
@@ -101,7 +102,7 @@ class Builder:
         return build(self, value, path, space) if build else self._by_type(kind, path, space)
 
     def _by_type(self, kind: str, path: str, space: str) -> Node:
-        """The named type that an object's `type` names; the object's other members count for nothing."""
+        """Return the named type that an object's `type` names. The object's other members have no effect."""
         if self.library is Library.AVRO_1_12:
             known = self._known(kind, path, space)
         else:
@@ -125,7 +126,7 @@ class Builder:
         return known
 
     def _known(self, name: str, path: str, space: str) -> Named | None:
-        """What Avro 1.12 finds under a name, which it does not check: a type of before, or one that comes later."""
+        """Return the earlier or later type that Avro 1.12 finds by a name, or None. It does not validate the name."""
         full_name = f"{space}.{name}" if space and "." not in name else name
         return self._meant(full_name, name) or self.forward.placeholder(full_name, path)
 
@@ -171,7 +172,7 @@ class Builder:
         return Union(path=path, branches=tuple(branches))
 
     def _taken(self, known: KnownType, path: str, space: str) -> "Node | _Building":
-        """The record of another schema, or where it may not stand here one that is built of the same text."""
+        """Return the record of another schema, or build it from the same text if it cannot be shared here."""
         if self._reading is None or (self._may_share and self._made.take(known.record, space)):
             return known.record
         self._made.length -= len(path) + weight(space)
@@ -182,7 +183,7 @@ class Builder:
         return not self.forward.places and not self.again
 
     def _any_record(self, value: _Json, path: str, space: str) -> _Building:
-        """A record, which others may share where its text is known."""
+        """Build a record. Other schemas may share it if its text is known."""
         building = self._record(value, path, space)
         return self._offered(value, space, building) if value.__class__ is Definition and path != "$" else building
 
@@ -245,14 +246,14 @@ class Builder:
         return node
 
     def _aliases(self, value: _Json, node: Named) -> tuple[str, ...]:
-        """The aliases as full names; they take the type's namespace."""
+        """Return the aliases as full names. An alias without a namespace takes that of the type."""
         space, path = node.namespace, f"{node.path}.aliases"
         aliases = attributes.aliases(value, node.path)
         self._made.grow(weight(space) * len(aliases))
         return tuple(dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases))
 
     def _define(self, node: _N) -> _N:
-        """The node that is to stand for the type."""
+        """Return the node that represents the type. Raise DUPLICATE_NAME if another type has the name."""
         if self.forward.places:
             node = self.forward.resolve(node)
         earlier = self.named.setdefault(node.full_name, node)
@@ -266,14 +267,14 @@ class Builder:
         return node
 
     def _is_same(self, earlier: Named, node: Named) -> bool:
-        """What Avro's equality says of a definition that has only just begun, without properties and fields."""
+        """Return the result of Avro's equality for a definition that has only begun, without properties and fields."""
         if isinstance(earlier, Enum) and isinstance(node, Enum):
             return not earlier.props and earlier.symbols == node.symbols
         if isinstance(earlier, Fixed) and isinstance(node, Fixed):
             return not earlier.props and earlier.size == node.size
         return earlier in self._open and isinstance(node, Record)
 
-    # Functions, not bound methods: a builder that held itself would keep its nodes until the garbage is collected.
+    # Functions, not bound methods: a builder with a reference to itself would occupy memory until garbage collection.
     _BUILDS: ClassVar[Mapping[str, Callable[["Builder", _Json, str, str], "Node | _Building"]]] = {
         "record": _any_record,
         "error": _any_record,
@@ -285,7 +286,7 @@ class Builder:
 
 
 def _label(node: Node) -> str:
-    """What may occur only once in a union: the full name, or the name of the kind."""
+    """Return the name that may occur only once in a union: the full name, or the name of the kind."""
     match node:
         case Named():
             return node.full_name

@@ -1,9 +1,9 @@
-"""Whether field defaults fit their types, by the rule Avro applies when it parses (Schema.isValidDefault).
+"""Validation of field defaults by the rule that Avro applies on parsing (Schema.isValidDefault).
 
-For Avro 1.11 a union's default belongs to its first branch, for 1.12 to any (`fitting`).
+In Avro 1.11 a union's default must fit the first branch, in 1.12 any branch (`union_defaults`).
 
-The broker skips this check when it stores a first version and runs it on every upload after that, so a history that
-starts with a bad default refuses everything. We refuse it from the start.
+The broker skips this check for the first version and applies it to every later upload. So a history that starts with a
+bad default refuses everything; the operator refuses such a default from the start.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -48,10 +48,10 @@ _KINDS: Final = {
 def check(fields: Iterable[Field], library: Library) -> None:
     """Raise InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
 
-    COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
+    Raise COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
 
-    `fields` are all fields of a schema in the order of the text: a default that leans on another field's default may
-    then take that one for checked.
+    `fields` are all fields of a schema in the order of the text. So a default that relies on another field's default
+    may treat that one as checked.
     """
     checker = Checker(library, Steps())
     for field in fields:
@@ -70,7 +70,7 @@ def _bounded(path: str) -> Iterator[None]:
 
 
 def _fits_at_sight(field: Field) -> bool:
-    """Whether the default is the simple kind that nearly all are: of a type without parts, or of a union's first."""
+    """Return True if the type, or a union's first branch, has no parts and the default fits. Nearly all defaults do."""
     node = field.type
     if node.__class__ is Union and node.branches:
         node = node.branches[0]
@@ -78,9 +78,9 @@ def _fits_at_sight(field: Field) -> bool:
 
 
 def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:
-    """As `check`, for Avro 1.12 and a schema that at the places `ahead` names types before they are defined.
+    """Check as `check` does, for Avro 1.12 and a schema that names types at `ahead` before their definition.
 
-    Until then such a type is a record without fields to Avro; the defaults are asked about again when it is known.
+    Until its definition, Avro treats such a type as a record without fields. It checks the defaults again afterward.
     """
     has_met_record, steps = False, Steps()
     for field in fields:
@@ -100,7 +100,10 @@ _AHEAD: Final = "does not fit its type as far as that is known there; define typ
 
 
 def _within(field: Field) -> Callable[[Record], bool]:
-    """Tells of a record whether the field is a part of it, so that it was not complete when the field was read."""
+    """Return a function that returns True for a record that contains the field.
+
+    Such a record was incomplete when the field was read.
+    """
     return lambda record: field.path.startswith(f"{record.path}.fields[")
 
 
@@ -112,7 +115,7 @@ def _is_fit(asked: Fitting, field: Field) -> bool:
 
 
 class Checker:
-    """Checks the defaults of many fields, and remembers what it needs to know of their records."""
+    """A check for the defaults of many fields that caches the fields of their records."""
 
     def __init__(self, library: Library, steps: Steps | None = None) -> None:
         self._library = library
@@ -120,7 +123,7 @@ class Checker:
         self._known: dict[int, tuple[dict[str, Field], frozenset[str]]] = {}
 
     def check(self, field: Field) -> None:
-        """Raise InvalidSchemaError as `check` does; TooComplexError if that needs more than the steps left."""
+        """Raise InvalidSchemaError as the function `check` does, or TooComplexError if too few steps remain."""
         if _fits_at_sight(field):
             return
         work: list[_Work] = [(field.type, field.default, f"{field.path}.default")]
@@ -160,7 +163,7 @@ class Checker:
         return ()
 
     def _fields(self, node: Record) -> tuple[dict[str, Field], frozenset[str]]:
-        """The fields by name, and the names of those without a default."""
+        """Return the fields by name, and the names of those without a default."""
         if id(node) not in self._known:
             if self._steps:
                 self._steps.take(len(node.fields))
@@ -172,7 +175,7 @@ class Checker:
 
 
 def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
-    """What of `value` is left to check against which types, once the kind has been checked."""
+    """Check the kind of `value`. Yield the parts that remain to be checked, with their types and paths."""
     if isinstance(node, Union):
         if not node.branches:
             raise _misfit(field, path, "cannot fit an empty union; remove it")
@@ -191,7 +194,7 @@ def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
 
 
 def _is_open(node: Node, value: Any) -> bool:
-    """Whether there is anything to look at; most of what large defaults have fits, and holds nothing."""
+    """Return True if the value needs a check. Most values in large defaults fit and have no parts."""
     if isinstance(node, Record | Union) or (isinstance(node, Array | Map) and value):
         return True
     return scalar_defaults.wanted(node, value) is not None

@@ -1,6 +1,6 @@
-"""Names that a text uses before it defines them: Avro 1.12 takes them (ParseContext, SchemaResolver), 1.11 does not.
+"""Names that a text uses before their definition: Avro 1.12 accepts them (ParseContext, SchemaResolver), 1.11 does not.
 
-A placeholder stands for such a type until its definition is met. Nothing is checked here: the builder checks it.
+A placeholder represents such a type until its definition. This module validates nothing; the builder does.
 """
 
 from collections.abc import Iterator
@@ -13,25 +13,25 @@ from topicschema.core.formats.avro.parsing.sharing import Made, weight
 
 _N = TypeVar("_N", bound=Named)
 _Place = tuple[Any, str]
-"""A JSON value where a schema stands, and the namespace that holds there."""
+"""A JSON value at the place of a schema, and its namespace."""
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 
 
 class ForwardReferences:
-    """The types of one text that are named before they are defined."""
+    """The types of one text that are named before their definition."""
 
     def __init__(self, text: Any) -> None:
         self.places: set[str] = set()
-        """Where such names stand: JSON paths."""
+        """The JSON paths of such names."""
         self._text = text
         self._kinds: dict[str, str] | None = None
         self._placeholders: dict[str, Named] = {}
 
     def placeholder(self, full_name: str, path: str) -> Named | None:
-        """What stands for the type until it is defined; None where the text defines no such type anywhere."""
+        """Return the placeholder of the type, or None if the text does not define the type."""
         if self._kinds is None:
-            self._kinds = dict(reversed(list(_definitions(self._text))))  # the first of a name wins
+            self._kinds = dict(reversed(list(_definitions(self._text))))  # the first definition of a name wins
         if full_name not in self._kinds:
             return None
         if full_name not in self._placeholders:
@@ -40,7 +40,7 @@ class ForwardReferences:
         return self._placeholders[full_name]
 
     def resolve(self, node: _N) -> _N:
-        """Fill the placeholder of the type that `node` defines and return it; return `node` if there is none."""
+        """Fill the placeholder of the type that `node` defines, and return it. Return `node` if there is none."""
         placeholder = self._placeholders.pop(node.full_name, None)
         if placeholder is None:
             return node
@@ -50,7 +50,7 @@ class ForwardReferences:
 
 
 NO_FORWARD_REFERENCES: Final = ForwardReferences(None)
-"""For a library that takes no such names; it stays empty."""
+"""The instance for a library that accepts no such names; it remains empty."""
 
 
 def _empty(kind: str, full_name: str) -> Named:
@@ -62,7 +62,7 @@ def _empty(kind: str, full_name: str) -> Named:
 
 
 def _definitions(text: Any) -> Iterator[tuple[str, str]]:
-    """The full names that a text defines, with their kinds, in its order; names of no use come as they are."""
+    """Yield the full names that a text defines, with their kinds, in its order. Names are not validated."""
     made = Made()
     work: list[_Place] = [(text, "")]
     while work:
@@ -90,7 +90,7 @@ def _full_name(value: dict[str, Any], space: str) -> str:
 
 
 def _parts(value: dict[str, Any], kind: Any, space: str) -> list[_Place]:
-    """The schemas directly within a schema object."""
+    """Return the schemas directly within a schema object, each with its namespace."""
     if kind in ("array", "map"):
         return [(value.get("items" if kind == "array" else "values"), space)]
     inner = value.get("fields") if kind in ("record", "error") else None

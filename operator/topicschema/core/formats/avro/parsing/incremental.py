@@ -1,7 +1,7 @@
-"""Incremental reading of a large text: records that a live schema defines alike at the same place are not read again.
+"""Incremental reading of a large text: the reader skips records that a live schema defines alike at the same place.
 
-The value is that of `json_text`, but that a record's definition knows its text (`Definition`), or is not read because
-it was read before (`KnownType`). A text that is unusual in any way is left to `json_text`.
+The value is that of `json_text`, except for records. A record's definition has its position in the text (`Definition`).
+If it was read before, a `KnownType` replaces it. The reader leaves an unusual text to `json_text`.
 """
 
 import hashlib
@@ -22,20 +22,23 @@ _first_name: Final = re.compile(rf"{{{_SPACE}{_NAME}").match
 _next_name: Final = re.compile(rf"{_SPACE},{_SPACE}{_NAME}").match
 _object_end: Final = re.compile(rf"{_SPACE}}}").match
 _MARK: Final = '"fields"'
-"""No record is defined without it. Where it is spelled with escapes the record is not shared, and that is all."""
+"""The attribute of every record definition.
+
+A record that spells it with escapes is not shared; nothing else changes.
+"""
 _NEAR: Final = 600
-"""Characters from the beginning of a definition, of a record or a field, within which the mark mostly comes."""
+"""The number of characters from the start of a record or a field within which the mark mostly occurs."""
 _MOST_READ_AGAIN: Final = 1
-"""Times the length of a text that may be read for nothing because its marks come late."""
+"""The maximum length of text read in vain because its marks come late, as a multiple of the text's length."""
 _DEEPEST: Final = 100
-"""Levels that are read here; what is deeper is read as plain JSON, so this bounds the recursion."""
+"""The maximum number of levels for this reader. Deeper levels are read as plain JSON, so this bounds the recursion."""
 _SHALLOW: Final = json_text.MAX_DEPTH - _DEEPEST
-"""Levels that plain JSON may have below those."""
+"""The number of levels that plain JSON may have below those."""
 _UNUSUAL: Final = (IndexError, StopIteration, ValueError, RecursionError)
 
 
 class Definition(dict[str, Any]):
-    """A definition, which may be a record's, and where it stands in the text."""
+    """A definition, possibly of a record, with its position in the text."""
 
     __slots__ = ("begin", "end")
 
@@ -44,7 +47,7 @@ class Definition(dict[str, Any]):
 
 
 class KnownType:
-    """The place of a definition whose text is that of `record`, a part of another schema."""
+    """A placeholder for a definition whose text is that of `record`, a part of another schema."""
 
     __slots__ = ("_text", "begin", "record")
 
@@ -54,12 +57,12 @@ class KnownType:
         self.record = record
 
     def plain(self) -> Any:
-        """The definition as JSON."""
+        """Return the definition as JSON."""
         return json_text.scan(self._text, self.begin)[0]
 
 
 class IncrementalReader:
-    """One text, and the root of a schema that may be like it."""
+    """A reader of one text, guided by the root of a schema that may resemble it."""
 
     def __init__(self, text: str, guide: Record | None) -> None:
         self._text = text
@@ -67,7 +70,7 @@ class IncrementalReader:
         self._read_again = 0
 
     def read(self) -> Any:
-        """The value; InvalidSchemaError as from `json_text.read`."""
+        """Return the value. Raise InvalidSchemaError as `json_text.read` does."""
         text = self._text
         try:
             value, end = self._schema(_end(_space(text)), self._guide, 0)
@@ -76,18 +79,18 @@ class IncrementalReader:
         return value if _end(_space(text, end)) == len(text) else json_text.read(text)
 
     def inside(self, known: KnownType) -> Any:
-        """The definition of a record that is known but may not stand for it; what is within may be known as well."""
+        """Return the definition of a known record that cannot be shared here. Records within it may be known, too."""
         try:
             return self._definition(known.begin, known.record, 0)[0]
-        except _UNUSUAL:  # far inside
+        except _UNUSUAL:  # for example, too deep
             return known.plain()
 
     def digest(self, value: Definition) -> bytes:
-        """What is equal for two definitions exactly when their texts are the same."""
+        """Return bytes that are equal for two definitions exactly when their texts are the same."""
         return _digest(self._text[value.begin : value.end])
 
     def _schema(self, at: int, guide: Node | None, level: int) -> tuple[Any, int]:
-        """A value where a schema is wanted, and where it ends; `guide` is what the other schema has there."""
+        """Return the schema at this position, and its end. `guide` is the other schema's node at this place."""
         char = self._text[at]
         if char == "{" and isinstance(guide, Record):
             end = self._end_of_same(at, guide)
@@ -100,7 +103,10 @@ class IncrementalReader:
         return self._plain(at)
 
     def _end_of_same(self, at: int, record: Record) -> int:
-        """Where the record's text ends if it stands here, else 0. No object's text is the beginning of another's."""
+        """Return the end of the record's text if it is at this position, else 0.
+
+        No object's text is a prefix of another's.
+        """
         if record.outline is None:
             return 0
         origin = record.outline.origin
@@ -108,7 +114,10 @@ class IncrementalReader:
         return end if self._text[end - 1 : end] == "}" and _digest(self._text[at:end]) == origin.digest else 0
 
     def _definition(self, at: int, guide: Node | None, level: int) -> tuple[Any, int]:
-        """A schema's object; Avro knows nothing of properties called like its parts."""
+        """Return a schema object and its end.
+
+        Avro has no custom properties with the names of a schema's parts.
+        """
 
         def member(name: str, at: int) -> tuple[Any, int]:
             if name == "fields" and self._text[at] == "[":
@@ -147,7 +156,7 @@ class IncrementalReader:
         return self._schema(at, None if guide is None else _at_home(guide.type, f"{guide.path}.type"), level)
 
     def _elements(self, at: int, read: Callable[[int, int], tuple[Any, int]]) -> tuple[list[Any], int]:
-        """An array."""
+        """Return an array and its end."""
         text = self._text
         values: list[Any] = []
         more = _bracket(text, at)
@@ -160,7 +169,7 @@ class IncrementalReader:
         return values, _end(_bracket_end(text, at))
 
     def _object(self, at: int, read: Callable[[str, int], tuple[Any, int]]) -> tuple[Any, int]:
-        """An object, by its members where there may be a record in it."""
+        """Return an object and its end. Read it member by member if it may contain a record."""
         text = self._text
         if text.find(_MARK, at, at + _NEAR) < 0:
             value, end = self._plain(at)
@@ -182,7 +191,7 @@ class IncrementalReader:
         return made, at
 
     def _plain(self, at: int) -> tuple[Any, int]:
-        """Any value."""
+        """Return any value and its end. Raise ValueError if it is too deep."""
         value, end = json_text.scan(self._text, at)
         if end - at > _SHALLOW and not json_text.is_within_bounds(self._text[at:end], value, _SHALLOW):
             raise ValueError
@@ -190,12 +199,12 @@ class IncrementalReader:
 
 
 def _at_home(node: Node, path: str) -> Node | None:
-    """The node, unless it is a named type that is defined elsewhere."""
+    """Return the node, or None if it is a named type with its definition elsewhere."""
     return node if node.path == path else None
 
 
 def _end(found: re.Match[str] | None) -> int:
-    """Where the match ends; ValueError without one."""
+    """Return the end of the match. Raise ValueError if there is no match."""
     if found is None:
         raise ValueError
     return found.end()

@@ -1,9 +1,13 @@
-"""From a schema's bytes to the model, taking exactly what Schema.Parser takes in the Avro library of a Pulsar line.
+"""Parser from a schema's bytes to the model.
 
-Refused beyond that, deliberately: bytes that are not UTF-8 (Java would put U+FFFD there), text behind the schema (Avro
-overlooks it in long texts), tens of thousands of nodes some hundred levels deep (their paths would fill the memory),
-defaults that do not fit (see `defaults`), and what the broker takes for JSON by its
-fallback for Jackson's JSON Schema and then chokes on with every later upload (LEGACY_JSON_SCHEMA).
+It accepts exactly what Schema.Parser accepts in the Avro library of a Pulsar line, but deliberately refuses:
+* bytes that are not UTF-8 (Java would replace them with U+FFFD);
+* text after the schema (Avro ignores it in long texts);
+* tens of thousands of nodes some hundred levels deep (their paths would exhaust memory);
+* defaults that do not fit (see `defaults`);
+* JSON schemas that the broker accepts by its fallback to Jackson's JSON Schema, and then fails on at every later upload
+  (LEGACY_JSON_SCHEMA).
+
 The parser never recurses, so no text can exhaust the stack.
 """
 
@@ -20,14 +24,15 @@ from topicschema.core.formats.avro.parsing.incremental import IncrementalReader
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 _LARGE: Final = 4096
-"""Bytes of a text from which on it costs less to know which types are equal than to compare them."""
-_LEGACY_TYPES: Final = ("object", "integer", "number", "any")  # a tuple: `type` may be anything
+"""The size of a text, in bytes, from which comparing digests costs less than comparing types."""
+_LEGACY_TYPES: Final = ("object", "integer", "number", "any")  # a tuple, because `type` may be unhashable
 
 
 def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defaults: bool = True) -> Node:
-    """The root of the schema; InvalidSchemaError with rule and place where a broker of `line` could not use it.
+    """Return the root of the schema.
 
-    `validate_defaults=False` is the parse of the broker's compatibility check alone, which leaves defaults unread.
+    Raise InvalidSchemaError with rule and place if a broker of `line` could not use the schema.
+    `validate_defaults=False` parses as the broker's compatibility check does, which does not validate defaults.
     """
     library = libraries.of(line)
     if len(info.schema) < _LARGE:
@@ -76,7 +81,7 @@ def _text(schema: bytes) -> str:
 
 
 def _is_legacy(value: Any) -> bool:
-    """Whether it looks like the JSON Schema that Jackson's generator writes, not like an Avro schema with a mistake."""
+    """Return True if the value resembles a JSON Schema of Jackson's generator, not an Avro schema with a mistake."""
     return isinstance(value, dict) and ("$schema" in value or value.get("type") in _LEGACY_TYPES)
 
 

@@ -1,4 +1,4 @@
-"""Which JSON values fit a type as defaults, as far as the kind of the value tells (Schema.isValidDefault)."""
+"""JSON values that fit a type as its default, by the kind of the value (Schema.isValidDefault)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -10,7 +10,7 @@ _LONG: Final = range(-(2**63), 2**63)
 
 
 def wanted(node: Node, value: Any) -> str | None:
-    """What the type wants instead of `value`; None when the kind of `value` fits. Not for records and unions."""
+    """Return the kind of value that the type needs, or None if `value` has it. Records and unions are not supported."""
     if isinstance(node, Primitive):
         return _PRIMITIVES[node.kind](value)
     kind = type(value)

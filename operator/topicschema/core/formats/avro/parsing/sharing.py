@@ -1,7 +1,7 @@
-"""Records that large schemas have in common with the version before: one object where they define it alike.
+"""Sharing of records between versions of a large schema: one object for a record that both define alike.
 
-So the versions of a long history cost, in memory and in time, what differs between them. Alike means: the same text at
-the same path (`rereading`), the same namespace around it, the same objects behind the names that it takes from outside.
+So a long history costs, in memory and in time, only the differences between its versions. Alike means: the same text at
+the same path (`incremental`), in the same namespace, with outside names that refer to the same objects.
 """
 
 import re
@@ -15,31 +15,34 @@ from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Field, Named, Node, Origin, Outline, Record, Reference
 
 _WHOLES: Final[WeakValueDictionary[Hashable, Record]] = WeakValueDictionary()
-"""Whole schemas by something of their texts; it keeps none of them alive."""
+"""Whole schemas by a sketch of their texts. The references are weak."""
 _NEWEST: Final[WeakValueDictionary[tuple[bytes, Library, int], Record]] = WeakValueDictionary()
-"""In the same way by what may be their names, the newest as number 0."""
+"""Whole schemas by their probable names, the newest as number 0. The references are weak."""
 _STRIDE: Final = 1009
 _REMEMBERED: Final = 4
-"""So many of a name: the newest may be somebody's try, and gone."""
+"""The number of schemas per name. The newest may be a client's trial and already freed."""
 _FIRST_NAME: Final = re.compile(rb'"name"\s*:\s*"([^"]*)"')
 
 _MOST_LENGTH: Final = 2**25
-"""Characters in all paths and full names; it bounds memory. It is hundreds of times what a schema of 400 kB needs."""
+"""The maximum number of characters in all paths and full names. It bounds memory.
+
+It is hundreds of times the need of a schema of 400 kB.
+"""
 
 Mark = tuple[int, int, int, int]
 
 
 def find_whole(text: bytes, library: Library, *, validates: bool) -> Record | None:
-    """The schema of the same text, read alike."""
+    """Return the schema of the same text, parsed with the same options, or None."""
     root = _WHOLES.get(_sketch(text, library, validates=validates))
     if root is None or root.source != text:
         return None
-    root.source = text  # of equal texts the one that was used last stays
+    root.source = text  # of equal texts, retain the one used last
     return root
 
 
 def offer_whole(text: bytes, root: Node, library: Library, *, validates: bool) -> None:
-    """Let others have the schema of that text, of which all has been checked."""
+    """Share the schema of that text, which must have passed all checks."""
     if not isinstance(root, Record):
         return
     root.source = text
@@ -53,30 +56,30 @@ def offer_whole(text: bytes, root: Node, library: Library, *, validates: bool) -
 
 
 def _sketch(text: bytes, library: Library, *, validates: bool) -> Hashable:
-    """What tells most texts apart at little cost."""
+    """Return a cheap key that differs for most texts."""
     return library, validates, len(text), text[::_STRIDE]
 
 
 def before(text: bytes, library: Library) -> Record | None:
-    """The newest schema alive that may be an earlier version of the one in this text."""
+    """Return the newest schema in memory that may be an earlier version of the one in this text, or None."""
     title = _title(text)
     found = (_NEWEST.get((title, library, age)) for age in range(_REMEMBERED))
     return next((root for root in found if root is not None), None)
 
 
 def _title(text: bytes) -> bytes:
-    """The first name in a text, which mostly is the schema's."""
+    """Return the first name in a text, which mostly is the schema's; empty if there is none."""
     found = _FIRST_NAME.search(text)
     return found[1] if found else b""
 
 
 def weight(namespace: str) -> int:
-    """Return what one name in the namespace adds to the length: it is looked up, and written in forms (`identity`)."""
+    """Return the length that one name in the namespace adds for its lookups and its forms (`fingerprint`)."""
     return len(namespace) * (4 if namespace.isascii() else 16)
 
 
 class Made:
-    """What a builder has made so far: the types by full name, the fields, the names that it met, their length."""
+    """The results of a builder so far: types by full name, fields, references, and the length of paths and names."""
 
     __slots__ = ("fields", "length", "named", "references")
 
@@ -87,11 +90,11 @@ class Made:
         self.length = 0
 
     def mark(self) -> Mark:
-        """A point in time."""
+        """Return the current sizes, which mark a point in time."""
         return len(self.named), len(self.fields), len(self.references), self.length
 
     def grow(self, length: int) -> None:
-        """Add to the length; InvalidSchemaError COMPARISON_TOO_COMPLEX beyond the limit."""
+        """Add to the length. Raise InvalidSchemaError COMPARISON_TOO_COMPLEX beyond the limit."""
         self.length += length
         if self.length > _MOST_LENGTH:
             why = f"the paths and full names of its types have more than {_MOST_LENGTH:,} characters in all"
@@ -99,7 +102,10 @@ class Made:
             raise InvalidSchemaError("COMPARISON_TOO_COMPLEX", f"{why}; {todo}", Place())
 
     def take(self, record: Record, space: str) -> bool:
-        """Take over another schema's record, with all within it; False where it may not stand in that namespace now."""
+        """Add another schema's record, with all types within it.
+
+        Return False if it does not fit this namespace and time.
+        """
         outline = record.outline
         if outline is None or outline.origin.space != space or record.full_name in self.named:
             return False
@@ -115,7 +121,7 @@ class Made:
         return True
 
     def offer(self, record: Record, origin: Origin, since: Mark, unfinished: Iterable[Named]) -> None:
-        """Let others have the record, begun at that time, unless it refers to one that is not finished."""
+        """Share the record, begun at `since`, with other schemas, unless it refers to an unfinished one."""
         types, fields, references, length = since
         within = [*islice(reversed(self.named.values()), len(self.named) - types)][::-1]
         inside = set(within)

@@ -1,8 +1,8 @@
-"""Whether a default fits, as Avro 1.12 asks: of a union any branch will do (Schema.isValidDefault, isValidValue).
+"""Validation of defaults as in Avro 1.12: a union's default may fit any branch (Schema.isValidDefault, isValidValue).
 
-Also in which order 1.12 comes to ask it again, when it resolves names that were used before they were defined
-(SchemaResolver, Schemas.visit): it copies record by record, and throws on a default that looks into a record whose copy
-is not complete.
+Avro 1.12 validates defaults again when it resolves names that were used before their definition (SchemaResolver,
+Schemas.visit). This module follows its order: Avro copies record by record, and throws on a default that reads a record
+whose copy is incomplete.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,18 +15,21 @@ from topicschema.core.formats.avro.parsing import scalar_defaults
 from topicschema.core.steps import Steps
 
 _MOST_VISITS: Final = 1_000_000
-"""Avro goes through the whole schema again for each such name; a text that needs more than this is refused."""
+"""The maximum number of visits. A text that needs more is refused.
+
+Avro walks over the whole schema again for each name that is used before its definition.
+"""
 
 
 class IncompleteError(Exception):
-    """A default looks into a record that is not complete, or without end, and Avro throws."""
+    """A default that reads an incomplete record or itself, so that Avro throws."""
 
 
 class Fitting:
-    """Asks whether values fit types, each pair once.
+    """A check of values against types that checks each pair once.
 
-    `is_open` tells of a record whether it is not complete yet; `ahead` are the places, as JSON paths, that name a type
-    before it is defined and count as a record without fields.
+    `is_open` returns True for a record that is not complete yet. `ahead` are the places, as JSON paths, that name a
+    type before its definition; each counts as a record without fields.
     """
 
     def __init__(
@@ -39,7 +42,7 @@ class Fitting:
         self._known: dict[tuple[int, int], bool | None] = {}
 
     def fits(self, field: Field) -> bool:
-        """Whether the field's default fits its type; IncompleteError where Avro throws."""
+        """Return True if the field's default fits its type. Raise IncompleteError where Avro throws."""
         return run(self._at(f"{field.path}.type", field.type, field.default))
 
     def _at(self, place: str, node: Node, value: Any) -> Step[bool]:
@@ -53,7 +56,7 @@ class Fitting:
             self._known[key] = None
             self._known[key] = yield self._ask(node, value)
         known = self._known[key]
-        if known is None:  # the value comes back to itself by way of a record's own default
+        if known is None:  # the value leads back to itself through a record's own default
             raise IncompleteError
         return known
 
@@ -101,7 +104,7 @@ class Fitting:
 
 
 def misfit_when_resolved(named: Iterable[Named], ahead: frozenset[str], steps: Steps) -> Field | None:
-    """The first field whose default Avro refuses, or throws on, while it resolves names; None when there is none."""
+    """Return the first field whose default makes Avro refuse the schema or throw while it resolves names, or None."""
     visits = _Visits(ahead, steps)
     for node in named:
         run(visits.visit(node))
@@ -109,7 +112,7 @@ def misfit_when_resolved(named: Iterable[Named], ahead: frozenset[str], steps: S
 
 
 class _Visits:
-    """Goes through a schema as Avro's visitor does: unions backwards, and anew from each name of a later type."""
+    """A walk in the order of Avro's visitor: unions backward, and again from each name of a later type."""
 
     def __init__(self, ahead: frozenset[str], steps: Steps) -> None:
         self.misfit: Field | None = None

@@ -1,1 +1,1 @@
-"""Resolution: what a reader of one schema can read of what was written with another, and the findings."""
+"""Resolution: the data of a writer's schema that a reader's schema can read, and the findings."""

@@ -1,8 +1,8 @@
-"""The alias pass: the writer's schema as the reader's aliases rename it (Schema.applyAliases).
+"""Aliases: the writer's schema as the reader's aliases rename it (Schema.applyAliases).
 
-A field alias counts for the writer's record that has, after renaming, the full name of the reader's record. When the
-reader has any alias, Avro builds all of the writer's records anew, and checks their defaults while doing so. It then
-also checks names, without what the broker taught its parser: on 1.12, where a parsed name may have `$`, none may here.
+A field alias applies to the writer's record that has, after renaming, the full name of the reader's record. If the
+reader has any alias, Avro rebuilds all of the writer's records and checks their defaults. It also checks names again,
+without the validator that the broker sets for its parser: on 1.12 a parsed name may contain `$`, a rebuilt one may not.
 """
 
 from dataclasses import dataclass, field
@@ -31,9 +31,10 @@ from topicschema.core.steps import PER_PAIR, Steps
 
 
 def apply(writer: Node, reader: Node, library: Library, steps: Steps) -> tuple[Node, list[Fault]]:
-    """The writer under the names the reader has for it, and what cannot be renamed or makes Avro give up, in its order.
+    """Return the writer with the reader's names, and the faults, in Avro's order.
 
-    `writer` itself is left as it is; it is returned when no alias meets anything in it.
+    Faults are renames that fail, and errors on which Avro throws. `writer` itself is not changed; it is returned if no
+    alias applies to it.
     """
     renames = _Renames()
     renames.collect(reader, steps)
@@ -49,13 +50,13 @@ def apply(writer: Node, reader: Node, library: Library, steps: Steps) -> tuple[N
 
 @dataclass(slots=True)
 class _Renames:
-    """Which names the reader has for which: of types by full name, of fields by record and name."""
+    """The reader's types and fields by their aliases: types by full name, fields by record and name."""
 
     types: dict[str, Named] = field(default_factory=dict)
     fields: dict[str, dict[str, Field]] = field(default_factory=dict)
 
     def collect(self, root: Node, steps: Steps) -> None:
-        """Gather the aliases of a schema in Avro's order, where a later one wins."""
+        """Collect the aliases of a schema in Avro's order, where a later one wins."""
         seen: set[Record] = set()
         ahead: list[Any] = [root]
         while ahead:
@@ -77,14 +78,14 @@ class _Renames:
                 ahead += [(node, each) for each in reversed(node.fields) if _may_have_alias(each)]
 
     def _collect_field(self, record: Record, each: Field | None, ahead: list[Any]) -> None:
-        """One field of the record; None stands for its end."""
+        """Collect the aliases of one field of the record. None represents the record's end."""
         if each is not None:
             for alias in each.aliases:
                 self.fields.setdefault(record.full_name, {})[alias] = each
             ahead.append(each.type)
         elif record.full_name in self.fields:
             for alias in record.aliases:
-                # The same dictionary: what comes under either name later is then found under both, as in Avro.
+                # The same dictionary, as in Avro: a later entry under either name is visible under both.
                 self.fields[alias] = self.fields[record.full_name]
 
 
@@ -93,7 +94,7 @@ def _may_have_alias(each: Field) -> bool:
 
 
 def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Steps) -> bool:
-    """Whether it shows at a glance that nothing in the writer is renamed and nothing is wrong with it."""
+    """Return True if a cheap check shows that nothing in the writer is renamed and nothing is invalid."""
     seen: set[Record] = set()
     ahead: list[Node] = [writer]
     while ahead:
@@ -112,7 +113,7 @@ def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Ste
 
 
 def _are_left_alone(record: Record, renames: _Renames, checker: Checker, steps: Steps) -> bool:
-    """Whether that shows of the record's fields."""
+    """Return True if the check shows this for the record's fields."""
     steps.take(2 * len(record.fields))
     targets = renames.fields.get(record.full_name, {})
     for each in record.fields:
@@ -122,7 +123,7 @@ def _are_left_alone(record: Record, renames: _Renames, checker: Checker, steps: 
 
 
 def _misfit(each: Field, checker: Checker) -> str | None:
-    """What is wrong with the field's default."""
+    """Return the error of the field's default, or None if it fits."""
     try:
         checker.check(each)
     except InvalidSchemaError as error:
@@ -139,7 +140,7 @@ def _parts(node: Node) -> tuple[Node, ...]:
 
 
 class _View:
-    """Copies a writer's schema under the reader's names."""
+    """A copy of a writer's schema with the reader's names."""
 
     def __init__(self, renames: _Renames, reader: Node, checker: Checker, steps: Steps) -> None:
         self._steps = steps
@@ -151,7 +152,7 @@ class _View:
         self._copies: dict[Record, Record] = {}
 
     def rename(self, node: Node) -> Step[Node]:
-        """The copy of `node`; a record's copy is made once."""
+        """Return the copy of `node`. A record is copied once."""
         renamed: Node = node
         if isinstance(node, Record):
             renamed = self._copies.get(node) or (yield self._record(node))
@@ -247,7 +248,11 @@ class _View:
         return made
 
     def _check_defaults(self, made: list[tuple[Field, int]]) -> None:
-        """A default is checked as soon as its field is made; here later, when a record that it goes into is whole."""
+        """Insert the faults of the defaults at their places in Avro's order.
+
+        Avro checks a default as soon as its field exists. Here the check is later, when the records that the default
+        contains are complete.
+        """
         for each, place in reversed(made):
             wrong = None if each.default is ABSENT else _misfit(each, self._checker)
             if wrong is not None:

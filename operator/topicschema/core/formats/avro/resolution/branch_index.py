@@ -1,8 +1,8 @@
-"""What need not be compared because the answer is known: equal parts, pairs met before, union branches told by name.
+"""Shortcuts for comparisons with a known result: equal parts, pairs compared before, union branches chosen by name.
 
-Each of these gives the answer that comparing would have given; so nothing is taken for known in tangled schemas, where
-it matters in which order records are compared, branches are told by name in straight ones only, and nothing is
-remembered of schemas that are not plain (`survey`).
+Each shortcut returns the result that the comparison would return. So tangled schemas, where the order of comparing
+records matters, have no shortcuts. Branches are chosen by name in straight schemas only, and only results for plain
+schemas are stored (`graph.traits`).
 """
 
 import heapq
@@ -17,13 +17,13 @@ from topicschema.core.formats.avro.resolution.promotions import READ_BY
 from topicschema.core.steps import PER_PAIR, Steps
 
 _FEW: Final = 3
-"""So many branches are tried as fast as it is found out that they need not be."""
+"""The number of branches that can be tried as fast as the shortcut can be computed."""
 TOLD: Final = 2
-"""Of so many records that did not take another one it is told why: the first of the union."""
+"""The number of records in a message that did not take another one, with the reasons: the first of the union."""
 
 
 class Shortcuts:
-    """The shortcuts in comparing with one reader's schema."""
+    """The shortcuts in comparisons with one reader's schema."""
 
     __slots__ = ("_lore", "_root", "_steps")
 
@@ -33,20 +33,20 @@ class Shortcuts:
         self._steps = steps
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
-        """Whether it is known that all of the writer's record can be read."""
+        """Return True if the whole of the writer's record is known to be readable."""
         if self._lore.is_tangled or not writer.digest:
             return writer is reader and not self._lore.is_tangled
         return writer.digest == reader.digest or (writer.digest, reader) in self._steps.readable_pairs
 
     def remember(self, writer: Record, reader: Record) -> None:
-        """Take note that all of the writer's record can be read: in a long history the same two meet often."""
+        """Store that the whole of the writer's record is readable: in a long history, the same pair occurs often."""
         if writer.digest and not self._lore.is_aliased and self._is_straight():
             self._steps.readable_pairs.add((writer.digest, reader))
 
     def unsettled(self, writer: Union, reader: Union) -> "list[Node] | None":
-        """The writer's branches of which it is not known that all can be read; None where nothing is looked up.
+        """Return the writer's branches that are not known to be readable, or None if there is no shortcut.
 
-        Where it is known of any, nothing depends on the order in which the others are compared.
+        If a branch is known to be readable, nothing depends on the order in which the others are compared.
         """
         records = self._of(reader)
         if records is None:
@@ -59,20 +59,23 @@ class Shortcuts:
         return left
 
     def branch(self, writer: Record, reader: Union) -> Record | None:
-        """The branch of the writer's full name, where nothing can come of trying those before it, as Avro does."""
+        """Return the branch of the writer's full name, or None.
+
+        Also return None if a trial of the earlier branches, as in Avro, may have an effect.
+        """
         records = self._of(reader)
         return None if records is None else records.by_name.get(writer.full_name)
 
     def candidate_branches(self, writer: Record, reader: Union) -> "Iterator[Record] | None":
-        """The branches that may take a record that none is called like, those of its simple name first.
+        """Return the branches that may take a record whose name no branch has, those of its simple name first.
 
-        The first that takes it is the one that Avro comes to. None where each must be tried, for what trying it leaves.
+        The first that takes it is the one that Avro chooses. Return None if each must be tried because of its effects.
         """
         records = self._of(reader)
         return None if records is None else records.candidate_branches(writer, self._steps)
 
     def _of(self, union: Union) -> "_Records | None":
-        """What is known of the union's records, in straight schemas; it is found out once."""
+        """Return the index of the union's records in straight schemas, or None. The index is cached."""
         if len(union.branches) <= _FEW or not self._is_straight():
             return None
         found = self._steps.union_records
@@ -87,9 +90,9 @@ class Shortcuts:
 
 
 class _Records:
-    """A union's records, by what tells without a comparison that they cannot take another record.
+    """A union's records, indexed to exclude without a comparison those that cannot take another record.
 
-    The steps hold it, so it does not hold them.
+    The steps refer to the index, so the index does not refer to the steps.
     """
 
     def __init__(self, union: Union, steps: Steps) -> None:
@@ -101,7 +104,7 @@ class _Records:
         self._namesakes: dict[str, _BranchIndex] | None = None
 
     def candidate_branches(self, writer: Record, steps: Steps) -> Iterator[Record]:
-        """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
+        """Yield those of the writer's simple name, the last first, then all, then the first two for the message."""
         offered = _offered(writer)
         steps.take(len(offered))
         if self._namesakes is None:
@@ -121,16 +124,16 @@ class _Records:
 
 
 _Requirement = tuple[str, str | None]
-"""A field that must be there: its name, and the kind of a primitive."""
+"""A required field: its name, and the kind if its type is a primitive."""
 
 
 class _BranchIndex:
-    """Records, one of each shape, to be found by the fields that they cannot do without."""
+    """Records, one of each shape, indexed by the fields that they require."""
 
     __slots__ = ("_demanding", "_demands", "_shapes")
 
     def __init__(self, records: Collection[Record], steps: Steps) -> None:
-        steps.take(2 * PER_PAIR + sum(PER_PAIR + 4 * len(record.fields) for record in records))  # it is large
+        steps.take(2 * PER_PAIR + sum(PER_PAIR + 4 * len(record.fields) for record in records))  # the index is large
         shapes: dict[object, Record] = {}
         for record in records:
             shapes.setdefault(_shape(record), record)
@@ -143,7 +146,7 @@ class _BranchIndex:
             self._demanding.setdefault(rarest, []).append(index)
 
     def of(self, offered: AbstractSet[_Requirement], steps: Steps) -> Iterator[Record]:
-        """Those that demand no more than this, in order."""
+        """Yield the records that require no more than `offered`, in order."""
         for index in heapq.merge(*(self._demanding.get(each, ()) for each in (None, *offered))):
             steps.take(1 + len(self._demands[index]))
             if self._demands[index] <= offered:
@@ -159,13 +162,13 @@ def _demands(record: Record) -> set[_Requirement]:
 
 
 def _offered(writer: Record) -> set[_Requirement]:
-    """All demands that the writer's fields may meet."""
+    """Return all requirements that the writer's fields may meet."""
     offered: set[_Requirement] = set()
     for each in writer.fields:
         kinds: Iterable[str] = ()
         if isinstance(each.type, Primitive):
             kinds = READ_BY[each.type.kind]
-        elif isinstance(each.type, Union):  # what of it can be read is not asked before a branch is chosen
+        elif isinstance(each.type, Union):  # Avro compares the union only after choosing the record
             kinds = READ_BY
         offered.add((each.name, None))
         offered.update((each.name, kind) for kind in kinds)
@@ -173,7 +176,10 @@ def _offered(writer: Record) -> set[_Requirement]:
 
 
 def _shape(record: Record) -> object:
-    """What records have alike of which each takes what the other takes; a record of more than primitives is alone."""
+    """Return a key that is equal for records that take the same records.
+
+    A record with fields that are no primitives is its own key.
+    """
     parts = []
     for each in record.fields:
         if not isinstance(each.type, Primitive):

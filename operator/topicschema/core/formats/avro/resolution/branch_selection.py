@@ -1,7 +1,7 @@
-"""Which branch of a reader's union takes what a writer writes, as Resolver.resolve chooses where the two can be read.
+"""Selection of the branch of a reader's union for a writer's type, as Resolver.resolve chooses it for readable schemas.
 
-The order of choice: the same kind, a record, enum or fixed by its full name or an alias; a record else by its fields;
-a promotion last.
+The order of choice: the same kind, with a record, enum or fixed by its full name or an alias; else a record by its
+fields; a promotion last.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,12 +25,12 @@ _PROMOTED: Final = {
 
 
 def is_called(writer: Named, reader: Named) -> bool:
-    """Whether the reader's type has the writer's name, or that name as an alias."""
+    """Return True if the reader's type has the writer's full name as its name or as an alias."""
     return writer.full_name == reader.full_name or writer.full_name in reader.aliases
 
 
 class Choices:
-    """The choices within two schemas; what they need to know of a union or a pair of records is found out once."""
+    """The choices within two schemas. The data of each union and each pair of records is cached."""
 
     def __init__(self, reader: Node, writer: Node, library: Library, steps: Steps) -> None:
         self._reader = reader
@@ -41,7 +41,7 @@ class Choices:
         self._chosen: dict[tuple[Record, Union], Record | None] = {}
 
     def branch(self, reader: Union, writer: Node) -> Node | None:
-        """The branch, None where there is none."""
+        """Return the branch, or None if there is none."""
         branches = self._branches.get(reader)
         if branches is None:
             branches = self._branches[reader] = _Branches(reader)
@@ -58,7 +58,7 @@ class Choices:
         return named
 
     def _by_structure(self, writer: Record, reader: Union, records: Iterable[Record]) -> Record | None:
-        """The record that takes another one for its fields: the last of its simple name, else the first."""
+        """Return the branch that takes a record because of its fields: the last of its simple name, else the first."""
         likely = self._trials.candidate_branches(writer, reader)
         if likely is not None:
             return next((branch for branch in likely if self._trials.fits(branch, writer)), None)
@@ -72,7 +72,7 @@ class Choices:
 
 
 class _Branches:
-    """A union's branches, by what they are looked up by."""
+    """A union's branches, indexed by kind and name."""
 
     def __init__(self, union: Union) -> None:
         self.first: dict[type[Node], Node] = {}
@@ -96,7 +96,7 @@ class _Branches:
 
 
 class _Trials:
-    """Whether records of a reader's schema read those of a writer's; each pair is compared once."""
+    """Trials of a reader's records on a writer's records; each pair is compared once."""
 
     def __init__(self, reader: Node, writer: Node, library: Library, steps: Steps) -> None:
         self._steps = steps
@@ -107,7 +107,10 @@ class _Trials:
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
 
     def candidate_branches(self, writer: Record, reader: Union) -> Iterator[Record] | None:
-        """See `Shortcuts.likely`: what takes a record for Avro is among them, and so is what reads it."""
+        """Return `Shortcuts.candidate_branches`.
+
+        A branch that takes the record in Avro is among them, as is one that reads it.
+        """
         return self._resolution.shortcuts.candidate_branches(writer, reader)
 
     def fits(self, reader: Record, writer: Record) -> bool:

@@ -1,15 +1,17 @@
-"""Where Avro 1.11.4 breaks down while it builds the grammar of two schemas, on records that come back to themselves.
+"""Crashes of Avro 1.11.4 on recursive records, while it builds the grammar of two schemas.
 
-ResolvingGrammarGenerator makes a sequence of symbols of every pair of records, and Symbol.flatten copies into each
-sequence, and into each array's and map's repeater, what it holds directly; unions only refer. Two things go wrong:
+ResolvingGrammarGenerator makes a sequence of symbols from every pair of records. Symbol.flatten copies into each
+sequence, and into each array's and map's repeater, the symbols that it directly contains; unions only refer. Two errors
+occur:
 
-* A sequence that directly holds itself has no end (StackOverflowError, AVRO-2074).
-* A sequence that is being flattened is copied later, when it is complete. But if it directly holds one that is not
-  complete by then, the copies keep a hole, which the search for errors stumbles over (NullPointerException).
+* A sequence that directly contains itself has no end (StackOverflowError, AVRO-2074).
+* A sequence that is being flattened is copied later, when it is complete. But if it directly contains one that is not
+  complete by then, the copies have a hole, on which the search for errors fails (NullPointerException).
 
-Only records with a circle through a field that is itself a record can do that (`Survey.tangled`); all others never come
-here. The search for errors does not enter what the grammar has for a field to be skipped. But Avro flattens that too,
-and with it the records that it shares with what is read, so it may begin with another of them than without the field.
+Only records with a cycle through a field that is itself a record can cause this (`SchemaTraits.is_tangled`); all others
+are not checked. The search for errors does not enter the grammar of a skipped field. But Avro flattens that grammar,
+too, and with it the records that it shares with the types that are read. So flattening may begin with another of these
+records than it would without the field.
 """
 
 from dataclasses import dataclass, field
@@ -28,14 +30,14 @@ _PER_SYMBOL = 5
 
 @dataclass(slots=True)
 class Decisions:
-    """What comparing two schemas has decided, which the grammar is built by."""
+    """The decisions from the comparison of two schemas, by which the grammar is built."""
 
     unions: Equivalence
     pairs: dict[tuple[Record, Record], SchemaPair | None] = field(default_factory=dict)
     branches: dict[tuple[Record, Union], Record] = field(default_factory=dict)
 
     def __del__(self) -> None:
-        """Part pairs that hold each other: only the garbage collector would free them, and late."""
+        """Separate pairs that contain each other: only the garbage collector would free them, and late."""
         for pair in self.pairs.values():
             if pair is not None:
                 pair.parts = []
@@ -43,9 +45,10 @@ class Decisions:
 
 @dataclass(slots=True, eq=False)
 class _Sequence:
-    """A record's symbols; `parts` stand in Avro's order, which is the reverse of the fields'.
+    """A record's symbols; `parts` are in Avro's order, which reverses that of the fields.
 
-    `writer` is what the reader's record is compared with; the whole of the writer where it is read as it is.
+    `writer` is the type that the reader's record is compared with, or the root of the writer if the record is read as
+    it is.
     """
 
     reader: Record
@@ -54,9 +57,9 @@ class _Sequence:
     is_met: bool = False
     is_open: bool = False
     holds: "set[_Sequence]" = field(default_factory=set)
-    """The open sequences that it holds directly and whose symbols it does not have yet."""
+    """The open sequences that it directly contains and whose symbols it does not have yet."""
     awaited_by: "list[_Symbol]" = field(default_factory=list)
-    """The symbols that were flattened meanwhile and wait for a copy of it."""
+    """The symbols that were flattened in the meantime and wait for a copy of it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +72,7 @@ class _Repeater:
 
 @dataclass(slots=True, eq=False)
 class _Alternative:
-    """A union, on either side; or a field that the reader skips, which has one part."""
+    """A union of either schema, or a field that the reader skips, which has one part."""
 
     parts: "list[_Symbol]" = field(default_factory=list)
     is_skipped: bool = False
@@ -79,7 +82,7 @@ _Symbol = _Sequence | _Repeater | _Alternative
 
 
 def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> list[Fault]:
-    """The records on which Avro breaks down, none where the grammar can be built."""
+    """Return a fault for each record on which Avro crashes; empty if the grammar can be built."""
     fingerprint.assign_digests(reader)
     fingerprint.assign_digests(writer)
     grammar = _Grammar(writer, decisions, steps)
@@ -97,7 +100,7 @@ def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> li
 
 
 class _Grammar:
-    """Builds the symbols that can hold records; None stands for all others."""
+    """A builder of the symbols that can contain records; None represents all others."""
 
     def __init__(self, writer: Node, decisions: Decisions, steps: Steps) -> None:
         self._steps = steps
@@ -108,7 +111,7 @@ class _Grammar:
         self._skipped: list[tuple[_Alternative, Node]] = []
 
     def __del__(self) -> None:
-        """Part sequences that hold each other, as `Decisions` does pairs."""
+        """Separate sequences that contain each other, as `Decisions` does with pairs."""
         for each in self.sequences:
             each.parts, each.holds, each.awaited_by = [], set(), []
 
@@ -118,7 +121,7 @@ class _Grammar:
         return [*self._pairs.values(), *self._plain.values()]
 
     def symbol(self, writer: Node, reader: Node) -> Step[_Symbol | None]:
-        """The symbol for reading `writer` with `reader`."""
+        """Return the symbol for reading `writer` with `reader`."""
         made: _Symbol | None = None
         self._steps.take(_PER_SYMBOL)
         if isinstance(writer, Union):
@@ -160,7 +163,7 @@ class _Grammar:
     def _pair(self, writer: Record, reader: Record) -> Step[_Sequence | None]:
         pair = self._decided.pairs.get((writer, reader))
         if pair is not None and pair.lacks_field:
-            return None  # an error's symbol, which holds nothing
+            return None  # an error's symbol, which contains nothing
         made = self._pairs[writer, reader] = _Sequence(reader, writer)
         absent = {each.name: each for each in reader.fields}
         for written in writer.fields:
@@ -176,7 +179,7 @@ class _Grammar:
         return made
 
     def add_skipped(self) -> Step[None]:
-        """Fill in what is skipped, after all that is read: of two equal records, the reader's stands for both."""
+        """Add the parts of skipped fields after those that are read: of two equal records, the reader's counts."""
         for skipped, node in self._skipped:
             part = yield self.plain(node)
             if part is not None:
@@ -188,11 +191,11 @@ class _Grammar:
             sequence.parts.append(part)
 
     def plain(self, node: Node) -> Step[_Symbol | None]:
-        """The symbol for what is read as it is: a default that was put in, a union that both have."""
+        """Return the symbol of a type that is read as it is: of an inserted default, or of a union of both."""
         made: _Symbol | None = None
         self._steps.take(_PER_SYMBOL)
         if isinstance(node, Record):
-            # Avro keeps these by the schemas' equality, not by their identity.
+            # Avro caches these by the schemas' equality, not by their identity.
             made = self._plain.get(node.digest or id(node)) or (yield self._plain_record(node))
         elif isinstance(node, Union):
             made = _Alternative()
@@ -232,7 +235,7 @@ def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]], steps: Steps
 
 
 def _copy(part: _Symbol, into: _Sequence | _Repeater, steps: Steps) -> None:
-    """Copy what `part` holds; what is still open is promised a copy later."""
+    """Copy the contents of `part`. Register an open sequence for a later copy."""
     if isinstance(part, _Sequence):
         steps.take(len(part.holds))
         for each in (part,) if part.is_open else part.holds:
@@ -242,7 +245,7 @@ def _copy(part: _Symbol, into: _Sequence | _Repeater, steps: Steps) -> None:
 
 
 def _searched(root: _Symbol, steps: Steps) -> set[_Symbol]:
-    """All that the search for errors enters."""
+    """Return all symbols that the search for errors enters."""
     met, waiting = {root}, [root]
     while waiting:
         steps.take()

@@ -1,9 +1,10 @@
-"""Whether the default of a field that only the reader has can be put in, by what Avro's grammar generator does.
+"""Encoding of defaults for fields that only the reader has, by the rules of Avro's grammar generator.
 
-It encodes the default and reads it back (ResolvingGrammarGenerator.encode, GenericData.getDefaultValue). That is laxer
-than the check of a schema's own defaults (`defaults`): any number will do for any numeric type, what is no array or
-object counts as an empty one. And it can be endless: a record's default comes back to the record. Of a union 1.11 takes
-the first branch, 1.12 the first that may be of the value's kind, and every record, enum, array and map may be.
+Avro encodes the default and reads it back (ResolvingGrammarGenerator.encode, GenericData.getDefaultValue). That is
+laxer than the validation of a schema's own defaults (`defaults`). Any number fits any numeric type, and a value that is
+no array or object counts as an empty one. It can also be endless, if a record's default leads back to the record. In a
+union, 1.11 takes the first branch. 1.12 takes the first that may be of the value's kind, and every record, enum, array
+and map may be.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +21,7 @@ ENDLESS: Final = "RECURSIVE_DEFAULT"
 UNFIT: Final = "INVALID_DEFAULT"
 
 Failure = tuple[str, str]
-"""A rule id, and what is wrong with the default, to be read after `the default of field x`."""
+"""A rule ID, and the error of the default, worded to follow `the default of field x`."""
 
 _NUMBERS: Final = frozenset({int, float})
 _TEXTS: Final = frozenset({str})
@@ -39,7 +40,7 @@ _OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
 
 
 class Defaults:
-    """Tries defaults, each field's once."""
+    """Trials of defaults, one for each field."""
 
     __slots__ = ("_branch", "_empty", "_known", "_steps")
 
@@ -47,11 +48,11 @@ class Defaults:
         self._steps = steps
         self._known: dict[Field, Failure | None] = {}
         self._empty: dict[Record, Failure | None] = {}
-        """What is known of records to which a default gives no field."""
+        """The results for records to which a default gives no field."""
         self._branch = _first_alike if library is Library.AVRO_1_12 else _first
 
     def of(self, field: Field) -> "Failure | Step[Failure | None] | None":
-        """What is wrong with the field's default, None when it can be put in; or the step that finds out."""
+        """Return the error of the field's default, None if Avro can insert it, or the step that computes this."""
         node, value = field.type, field.default
         if node.__class__ is Union:
             node = self._branch(node, value) or node
@@ -60,7 +61,7 @@ class Defaults:
         return self._empty[node] if not value and node in self._empty else self._own(field)
 
     def _own(self, field: Field) -> Step[Failure | None]:
-        """The field's own default, tried once; coming back to it while it is being tried never ends."""
+        """Return the error of the field's own default, tried once. A default that leads back to itself is endless."""
         if field not in self._known:
             self._known[field] = (ENDLESS, f"comes back to itself at field {shown(field.name)}, without end")
             if field.type.__class__ is Primitive:
@@ -122,10 +123,10 @@ class Defaults:
 
 
 def are_fit(fields: Iterable[Field]) -> bool:
-    """Return True if both libraries can put in the defaults; the work is linear in their texts.
+    """Return True if both libraries can insert the defaults. The work is linear in their texts.
 
-    `fields` are all with a default, of records without circles: what a default leaves out is asked of its own field.
-    Of a union 1.12, too, takes the first branch if the default fits that.
+    `fields` are all fields with a default, of records without cycles. A field that a default omits is checked by its
+    own default. In a union, 1.12 also takes the first branch if the default fits it.
     """
     known: dict[Record, tuple[dict[str, Node], frozenset[str]]] = {}
     ahead: list[Any] = [(field.type, field.default) for field in fields]
@@ -152,18 +153,18 @@ def are_fit(fields: Iterable[Field]) -> bool:
 
 
 def _values(value: Any) -> Iterable[Any]:
-    """The elements of what Avro takes for an array."""
+    """Return the elements of a value that Avro treats as an array."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def never_read_back(endless: Record) -> Failure:
-    """What is wrong with a default whose type leads to a record that directly contains itself."""
+    """Return the error of a default whose type leads to a record that directly contains itself."""
     name = shown(endless.full_name)
     return ENDLESS, f"is read back by its type, where record {name} contains itself directly, without end"
 
 
 def is_plain_null(field: Field) -> bool:
-    """Whether Avro takes the default for null at sight, without encoding it and reading it back."""
+    """Return True if Avro takes the default for null directly, without encoding it and reading it back."""
     kind = field.type
     if kind.__class__ is Union and kind.branches:
         kind = kind.branches[0]
@@ -175,7 +176,10 @@ def _first(union: Union, _: Any) -> Node | None:
 
 
 def _first_alike(union: Union, value: Any) -> Node | None:
-    """The first branch that is no primitive of another kind, nor a fixed for what is no text (1.12, isCompatible)."""
+    """Return the first branch that is neither a primitive of another kind nor, for a value that is no string, a fixed.
+
+    Source: isCompatible, Avro 1.12.
+    """
     for branch in union.branches:
         if branch.__class__ is Primitive:
             if value.__class__ in _ACCEPTED[branch.kind]:
@@ -186,7 +190,7 @@ def _first_alike(union: Union, value: Any) -> Node | None:
 
 
 def _own_primitive(node: Primitive, value: Any) -> Failure | None:
-    # Avro's parser has turned a field's own text into a number for these two ("NaN", "Infinity", "1").
+    # For these two, Avro's parser has converted a field's own string to a number ("NaN", "Infinity", "1").
     if value.__class__ is str and node.kind in _OWN_TEXT_IS_NUMBER:
         return None
     return _primitive(node, value)

@@ -1,6 +1,6 @@
-"""Why a reader cannot read a writer: the faults found, gathered in the reader's order and put into words.
+"""Reasons why a reader cannot read a writer: the faults, collected in the reader's order, and their messages.
 
-Faults are kept as they are found, without words: most of them belong to union branches that were only tried.
+Faults are stored without messages at first: most of them belong to union branches that were only tried.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ from topicschema.core.steps import PER_FINDING, Steps
 
 
 class Rule(StrEnum):
-    """The rules of reading, by the ids that docs/rules.md explains."""
+    """The rules of reading, by the IDs in docs/rules.md."""
 
     TYPE_MISMATCH = "TYPE_MISMATCH"
     NAME_MISMATCH = "NAME_MISMATCH"
@@ -36,7 +36,7 @@ class Rule(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class Fault:
-    """One thing that cannot be read: a rule, the places in both schemas, and what the words need besides."""
+    """One part that cannot be read: a rule, the places in both schemas, and details for the message."""
 
     rule: Rule
     reader: Node | Field
@@ -49,9 +49,8 @@ class Fault:
 class SchemaPair:
     """A writer's and a reader's record, compared once.
 
-    `parts` holds what was found with the reader's fields, None for what belongs to none. `lacks_field` and
-    `wrong_field` are what makes Avro drop the pair where it only tries a union's branch. The pair is open until all
-    fields have been compared.
+    `parts` has the outcomes by the reader's field, with None for those of no field. If `lacks_field` or `wrong_field`
+    is True, Avro rejects the pair when it tries a union's branch. The pair is open until all fields have been compared.
     """
 
     writer: Record
@@ -62,7 +61,7 @@ class SchemaPair:
     is_open: bool = True
 
     def add(self, read: Field, found: "Outcome") -> None:
-        """Note what a field that both have has brought up."""
+        """Add the outcome of a field that both records have."""
         self.parts.append((read, found))
         if found.__class__ is Fault or (found.__class__ is SchemaPair and found.lacks_field):
             self.wrong_field = True
@@ -70,31 +69,31 @@ class SchemaPair:
 
 @dataclass(slots=True, eq=False)
 class Nested:
-    """What was found within a union, an array or a map."""
+    """The outcomes within a union, an array or a map."""
 
     parts: "tuple[Outcome, ...]"
 
 
 Outcome = Fault | SchemaPair | Nested
-"""What comparing two types brought up. None stands for: readable, and nothing below to come back to."""
+"""The outcome of comparing two types. None means readable, with no part to revisit."""
 
 
 def inner(answer: Outcome | None) -> Nested | None:
-    """What a part brought up, as what its whole did."""
+    """Return the outcome of a part as that of its whole."""
     return None if answer is None else Nested((answer,))
 
 
 def inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
-    """The same where finding out takes steps."""
+    """Return the outcome as `inner` does, after running the step."""
     return inner((yield step))
 
 
 def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) -> tuple[Mismatch, ...]:
-    """All faults that `outcome` holds, in the reader's field order, each once, then those of `fatal` not among them."""
+    """Return all faults in `outcome`, in the reader's field order, each once, and then the other faults in `fatal`."""
     told: dict[tuple[Rule, object, object], Mismatch] = {}
     faults = [(outcome, None)] if outcome.__class__ is Fault else _faults(outcome, steps)
     for fault, within in (*faults, *[(fault, None) for fault in fatal]):
-        # An endless record is one cause, whoever writes it.
+        # An endless record is one cause, for all writers.
         key = fault.rule, fault.reader, None if fault.rule is Rule.INFINITE_RECORD else fault.writer
         if key not in told:
             steps.take(PER_FINDING)
@@ -105,7 +104,7 @@ def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) ->
 
 
 def _faults(outcome: Outcome | None, steps: Steps) -> list[tuple[Fault, Field | None]]:
-    """Every fault in `outcome`, in the reader's field order, with the reader's field; each pair is met once."""
+    """Return each fault in `outcome` with the reader's field, in the reader's field order. Visit each pair once."""
     found: list[tuple[Fault, Field | None]] = []
     ahead: list[tuple[Outcome, Field | None]] = [] if outcome is None else [(outcome, None)]
     seen: set[SchemaPair] = set()
@@ -132,7 +131,7 @@ def _in_reader_order(pair: SchemaPair) -> list[tuple[Outcome, Field | None]]:
 
 
 def _kind(node: Node | Field) -> str:
-    """A type as messages call it."""
+    """Return the name of a type for messages."""
     if isinstance(node, Primitive):
         return node.kind
     kind = type(node).__name__.lower()
@@ -189,7 +188,7 @@ def _no_union_branch(fault: Fault) -> str:
 
 
 def _first_trouble(pair: SchemaPair) -> str:
-    """Why a branch that was tried for a record did not do, in a few words."""
+    """Return a short reason why a tried branch does not take the record."""
     for each, part in sorted(pair.parts, key=lambda part: part[0] is None):
         if each is not None and (isinstance(part, Fault) or (isinstance(part, SchemaPair) and part.lacks_field)):
             lacking = isinstance(part, Fault) and part.rule is Rule.FIELD_WITHOUT_DEFAULT

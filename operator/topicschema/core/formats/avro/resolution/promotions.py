@@ -1,4 +1,4 @@
-"""Which primitive types read which (Avro's promotions, as the resolver takes them)."""
+"""Primitive types and the types that read them (Avro's promotions, as the resolver applies them)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,4 +16,4 @@ READ_BY: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "string": frozenset({"string", "bytes"}),
     }
 )
-"""The kinds that read a writer's."""
+"""The reader's kinds that read each kind of a writer."""

@@ -1,10 +1,10 @@
-"""What a reader cannot read of a writer, exactly as Pulsar's broker judges it.
+"""Resolver: the data of a writer that a reader cannot read, exactly as Pulsar's broker decides.
 
-The broker asks Avro's SchemaValidator, which builds the resolving grammar (Resolver.resolve, ResolvingGrammarGenerator)
-and looks for an error in it; that is not what Avro's SchemaCompatibility says, nor quite the specification. The same
-steps are taken here, in the same order, because a union's branch is chosen by what is known at that moment of records
-still being compared. Where Avro would throw, that is a fault like others. Faults are collected here; which of them
-count, and in which words, is `findings`' matter.
+The broker calls Avro's SchemaValidator, which builds the resolving grammar (Resolver.resolve,
+ResolvingGrammarGenerator) and searches it for an error. The results differ from those of Avro's SchemaCompatibility,
+and slightly from the specification. This module takes the same steps in the same order, because the choice of a union's
+branch depends on the current state of records that are still being compared. An exception in Avro is a fault like
+others. This module collects faults; `findings` selects those that count and words them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,16 +38,16 @@ from topicschema.core.formats.avro.resolution.unions import Equivalence
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.steps import PER_PAIR, PER_TRY, Steps, TooComplexError
 
-_Answer = Any  # an Outcome or None; or, where finding it may go deep, the Step that does
+_Answer = Any  # an Outcome or None; or, if the computation may be deep, the Step that returns it
 
 
 def unreadable(
     reader: Node, writer: Node, library: Library = Library.AVRO_1_11, steps: Steps | None = None
 ) -> tuple[Mismatch, ...]:
-    """Everything that a reader with `reader` cannot read of what `writer` writes, in the reader's field order.
+    """Return a mismatch for each part of `writer`'s data that `reader` cannot read, in the reader's field order.
 
-    Empty exactly when the SchemaValidator of that Avro library, canRead strategy, accepts the two. TooComplexError if
-    that needs more than the `steps` left.
+    The result is empty exactly when the SchemaValidator of that Avro library, with the canRead strategy, accepts the
+    two. Raise TooComplexError if the remaining `steps` do not suffice.
     """
     steps = steps or Steps()
     traits = traits_of(reader)
@@ -68,7 +68,7 @@ def unreadable(
 
 
 class Resolution:
-    """One comparison: what is decided on the way, and what makes Avro throw."""
+    """One comparison: its decisions, and the faults on which Avro throws."""
 
     def __init__(self, root: Node, library: Library, steps: Steps) -> None:
         traits = traits_of(root)
@@ -82,23 +82,23 @@ class Resolution:
         self._defaults = Defaults(library, steps)
         self._steps = steps
         self._final: dict[tuple[Record, Union], Outcome | None] = {}
-        """The result of choosing a branch, if it depends on no pair that is still open."""
+        """The outcome of choosing a branch, if it depends on no open pair."""
         self._asked_of_open = 0
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
-        """Return the faults of reading the one with the other."""
+        """Return the outcome of reading `writer` with `reader`, or None if it is readable."""
         answer = self._BY_WRITER[writer.__class__](self, writer, reader)
         return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
 
     def branch(self, writer: Record, reader: Union) -> Record | None:
-        """The branch that takes a record whose name none has, as it was chosen while the two schemas were compared."""
+        """Return the branch, or None, for a record whose name no branch has, as chosen when comparing the schemas."""
         if (writer, reader) not in self.decided.branches:
             with suppress(TooComplexError):
                 run(self._choose(writer, reader))
         return self.decided.branches.get((writer, reader))
 
     def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
-        answer = self._BY_WRITER[writer.__class__](self, writer, reader)  # not before the step is taken
+        answer = self._BY_WRITER[writer.__class__](self, writer, reader)  # evaluated when the step runs
         return cast("Outcome | None", (yield answer) if answer.__class__ is GeneratorType else answer)
 
     def _primitive(self, writer: Primitive, reader: Node) -> _Answer:
@@ -146,7 +146,10 @@ class Resolution:
         return self._each_branch(writer.branches, reader)
 
     def _unsettled(self, writer: Union, reader: Union, left: Sequence[Node]) -> Step[Outcome | None]:
-        """Avro asks the other way round; here a look at all of two unions is put off until it matters."""
+        """Return the outcome of the remaining branches.
+
+        Compare all of the two unions only if it matters; Avro does so first.
+        """
         answer: Outcome | None = yield self._each_branch(left, reader)
         return None if answer is None or self._unions.holds(writer, reader) else answer
 
@@ -179,7 +182,7 @@ class Resolution:
         return inner_later(answer) if answer.__class__ is GeneratorType else inner(answer)
 
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
-        """The branch of the full name, else one of the same structure."""
+        """Choose the branch of the full name, else one of the same structure. Return its outcome."""
         tried: dict[Record, SchemaPair] = {}
         asked_before = self._asked_of_open
         likely = self.shortcuts.candidate_branches(writer, reader)
@@ -198,7 +201,10 @@ class Resolution:
         return found
 
     def _of_all(self, writer: Record, reader: Union, tried: dict[Record, SchemaPair]) -> Step[Record | None]:
-        """All are tried that come before the one of the full name: trying one leaves the pair known."""
+        """Return the chosen branch.
+
+        Try all branches before the one of the full name, as in Avro: a trial adds its pair to the known ones.
+        """
         chosen: Record | None = None
         own_name = writer.simple_name
         for branch in reader.branches:
@@ -246,7 +252,7 @@ class Resolution:
                 self._skip(pair, written)
                 continue
             if written.type is read.type and not self._tangled:
-                continue  # all reads itself
+                continue  # every type reads itself
             answer = self._BY_WRITER[written.type.__class__](self, written.type, read.type)
             if answer.__class__ is GeneratorType:
                 answer = yield answer
@@ -262,9 +268,9 @@ class Resolution:
         return None
 
     def _put_in(self, pair: SchemaPair, absent: Iterable[Field]) -> Step[None]:
-        """Note the fields that only the reader has and that cannot be put in.
+        """Add the faults of fields that only the reader has and for which Avro cannot insert a default.
 
-        Avro throws on a default it cannot encode, unless a field before it had none at all.
+        Avro throws on a default that it cannot encode, unless an earlier field has no default at all.
         """
         lacking = False
         for read in absent:
@@ -276,7 +282,7 @@ class Resolution:
             if trouble.__class__ is GeneratorType:
                 trouble = yield trouble
             if trouble is None and self._tangled and not is_plain_null(read):
-                endless = self._survey.endless(read.type)  # Avro reads it back with a grammar, which must have an end
+                endless = self._survey.endless(read.type)  # Avro reads it back with a grammar, which must be finite
                 trouble = None if endless is None else never_read_back(endless)
             if trouble is not None:
                 fault = Fault(Rule(trouble[0]), read, pair.writer, trouble[1])
@@ -286,12 +292,12 @@ class Resolution:
         pair.lacks_field = lacking
 
     def _skip(self, pair: SchemaPair, written: Field) -> None:
-        """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
+        """Add a fault for an endless field that only the writer has. Avro skips its data, but builds its grammar."""
         endless = None if written.type.__class__ is Primitive else self._survey.endless(written.type)
         if endless is not None:
             pair.parts.append((None, Fault(Rule.INFINITE_RECORD, pair.reader, endless, shown(endless.full_name))))
 
-    # Functions, not bound methods: a comparison that held itself would be left to the garbage collector.
+    # Functions, not bound methods: a comparison with a reference to itself would wait for the garbage collector.
     _BY_WRITER: ClassVar[Mapping[type[Node], Any]] = {
         Primitive: _primitive,
         Record: _record,
@@ -304,9 +310,9 @@ class Resolution:
 
 
 def _takes(answer: Outcome | None, branch: Record, tried: dict[Record, SchemaPair]) -> bool:
-    """Whether a branch takes a record; `answer` is what comparing the two brought up."""
+    """Return True if a branch takes a record; `answer` is the outcome of comparing the two."""
     if not isinstance(answer, SchemaPair) or not (answer.lacks_field or answer.wrong_field):
         return True
-    tried.pop(branch, None)  # what is tried again goes to the end
+    tried.pop(branch, None)  # a branch that is tried again moves to the end
     tried[branch] = answer
     return False

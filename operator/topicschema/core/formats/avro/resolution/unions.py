@@ -1,7 +1,8 @@
-"""When Avro holds a writer's and a reader's union for the same and looks no deeper (Resolver.unionEquiv, 1.11.4).
+"""Equivalence of a writer's and a reader's union: if they are equivalent, Avro compares no deeper.
 
-The same structure: kinds, order and number of branches, simple names, field names in order, sizes, symbols. Namespaces,
-defaults, docs and logical types do not count, and nothing is promoted. Circles are taken for the same.
+Source: Resolver.unionEquiv, 1.11.4. Equivalent unions have the same structure: kinds, order and number of branches,
+simple names, field names in order, sizes, symbols. Namespaces, defaults, docs and logical types do not count, and
+nothing is promoted. Cycles count as the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,7 @@ _DIFFERENT: Final = None
 
 
 class Equivalence:
-    """Compares unions, and remembers what it found of their parts."""
+    """A comparison of unions that caches the results for their parts."""
 
     __slots__ = ("_different", "_same", "_steps")
 
@@ -25,7 +26,7 @@ class Equivalence:
         self._different: set[tuple[Node, Node]] = set()
 
     def holds(self, writer: Union, reader: Union) -> bool:
-        """Whether the two are the same to Avro."""
+        """Return True if the two are equivalent to Avro."""
         if len(writer.branches) != len(reader.branches):
             return False
         self._steps.take(len(writer.branches))
@@ -62,14 +63,14 @@ class Equivalence:
         return True
 
     def _refute(self, link: "_Link | None") -> None:
-        """All that holds a different part is different: it need not be compared again."""
+        """Mark all pairs that contain a different part as different, so that they are not compared again."""
         while link is not None:
             self._different.add(link[:2])
             link = link[2]
 
 
 def _parts(writer: Node, reader: Node) -> Iterable[tuple[Node, Node]] | None:
-    """The parts that must be the same for the two to be; None when the two differ by themselves."""
+    """Return the pairs of parts that must be equivalent for the two to be, or None if the two differ by themselves."""
     if writer.__class__ is not reader.__class__:
         return _DIFFERENT
     if writer.digest and writer.digest == reader.digest:

@@ -1,1 +1,1 @@
-"""Risks: what the broker accepts and consumers then lose or misread."""
+"""Risks: changes that the broker accepts, but by which consumers lose or misread data."""

@@ -1,6 +1,6 @@
-"""Logical types as Avro's Java library takes them: one that does not fit its type counts for nothing.
+"""Logical types as Avro's Java library applies them: one that does not fit its type has no effect.
 
-Source: LogicalTypes of Avro 1.11. A name that Avro does not know may mean something to somebody, and counts.
+Source: LogicalTypes of Avro 1.11. A logical type that Avro does not know may have a meaning for a client, so it counts.
 """
 
 import math
@@ -17,7 +17,7 @@ _DIGITS_IN_A_BIT: Final = math.log10(2)
 
 @dataclass(frozen=True, slots=True)
 class Logical:
-    """A logical type; precision and scale are a decimal's."""
+    """A logical type; only a decimal has precision and scale."""
 
     name: str
     precision: int = 0
@@ -25,7 +25,7 @@ class Logical:
 
 
 def logical(node: Node) -> Logical | None:
-    """The node's logical type, None where it has none that counts."""
+    """Return the node's logical type, or None if it has none that counts."""
     name = node.props.get("logicalType") if node.props else None
     if not isinstance(name, str):
         return None

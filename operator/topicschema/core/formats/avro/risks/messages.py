@@ -1,4 +1,4 @@
-"""The risks of reading Avro, in words: what will happen, and what to do."""
+"""Messages of the risks of reading Avro: the effect, and the remedy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from topicschema.core.formats.format import Mismatch
 
 
 class RiskRule(StrEnum):
-    """The risks, by the ids that docs/rules.md explains."""
+    """The risks, by the IDs in docs/rules.md."""
 
     ENUM_SYMBOL_UNKNOWN = "ENUM_SYMBOL_UNKNOWN"
     ENUM_SYMBOL_REPLACED = "ENUM_SYMBOL_REPLACED"
@@ -42,7 +42,7 @@ _SHOWN: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A trouble, where it is in both schemas, and the reader's field that it stands in."""
+    """A risk, its place in both schemas, and the reader's field that contains it."""
 
     trouble: RiskRule
     reader: Node | Field
@@ -52,7 +52,7 @@ class Risk:
 
 
 def mismatch(risk: Risk) -> Mismatch:
-    """The risk for those who know which of the two is the candidate."""
+    """Return the mismatch. Its message names `{reader}` and `{writer}`; the caller knows which is the candidate."""
     where = "" if risk.within is None else f"field {shown(risk.within.name)}: "
     message = where + _MESSAGES[risk.trouble](risk)
     return Mismatch(risk.trouble.value, message, risk.reader.path, risk.writer.path, risk.trouble in _MUTUAL)

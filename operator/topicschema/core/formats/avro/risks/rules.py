@@ -1,8 +1,8 @@
-"""What the broker's check lets pass, and a reader then loses or misreads: a walk over the pairs that meet.
+"""Risks that the broker's check accepts and by which a reader loses or misreads data: a walk over the matching pairs.
 
-The pairs are those that Avro's resolver would take: fields by name and alias, a union's branch by `choices`. Where
-nothing meets, `resolution` has said so. Equal parts are skipped at a glance, so a walk costs what differs. Which words
-a risk has, `risk_words` knows.
+The pairs are those of Avro's resolver: fields by name and alias, a union's branch by `branch_selection`. If a type has
+no match, `resolution` has reported it. Equal parts are skipped after a cheap comparison, so the cost depends on the
+differences. `messages` has the texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,10 @@ _ROUNDED: Final = {("int", "float"), ("long", "float"), ("long", "double")}
 
 
 def between(reader: Node, writer: Node, library: Library, steps: Steps, *, is_json: bool) -> tuple[Mismatch, ...]:
-    """The risks, in the reader's field order, each once.
+    """Return the risks in the reader's field order, each once.
 
-    `is_json` tells that messages are JSON documents: these hold no names of types, and no default saves a symbol.
+    `is_json` is True if messages are JSON documents. These contain no type names, and the default of an enum does not
+    replace unknown symbols.
     """
     walk = _Walk(Choices(reader, writer, library, steps), steps, Equivalence(steps), is_json=is_json)
     return tuple(dict.fromkeys(map(messages.mismatch, walk.over(reader, writer))))
@@ -35,7 +36,7 @@ def between(reader: Node, writer: Node, library: Library, steps: Steps, *, is_js
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """A type of the reader's and what it reads; `within` is the reader's field that both stand in."""
+    """A type of the reader, the type that it reads, and in `within` the reader's field that contains both."""
 
     reader: Node
     writer: Node
@@ -52,7 +53,7 @@ class _Walk:
 
     def over(self, reader: Node, writer: Node) -> Iterator[Risk]:
         seen: set[tuple[Node, Node]] = set()
-        ahead = [] if fingerprint.equal(reader, writer) else [_Meeting(reader, writer)]  # aliases do not count then
+        ahead = [] if fingerprint.equal(reader, writer) else [_Meeting(reader, writer)]  # aliases have no effect then
         while ahead:
             meeting = ahead.pop()
             pair = meeting.reader, meeting.writer
@@ -104,7 +105,7 @@ class _Walk:
         if isinstance(reader, Primitive) and isinstance(writer, Primitive):
             yield from self._promotion(writer.kind, reader.kind)
         elif reader.__class__ is not writer.__class__:
-            return  # nothing is read here, and `resolution` says so
+            return  # the reader cannot read it, which `resolution` reports
         elif isinstance(reader, Named) and isinstance(writer, Named) and not is_called(writer, reader):
             yield from self._name(meeting, reader, writer)
         if isinstance(reader, Enum) and isinstance(writer, Enum) and not set(writer.symbols) <= set(reader.symbols):
@@ -120,21 +121,21 @@ class _Walk:
 
     def _name(self, meeting: _Meeting, reader: Named, writer: Named) -> Iterator[RiskRule]:
         if self.is_json or reader.simple_name == writer.simple_name:
-            if not is_called(reader, writer):  # an alias tells of the new name, whichever of the two has it
+            if not is_called(reader, writer):  # an alias in either schema declares the new name
                 yield RiskRule.CLASS_RENAMED
         elif isinstance(reader, Record):
             yield RiskRule.UNION_BRANCH_BY_STRUCTURE if meeting.is_branch else RiskRule.RECORD_RENAMED
 
 
 def _width(node: Node) -> int:
-    """Return the number of fields, branches or symbols of a type."""
+    """Return the number of fields, branches or symbols of a type, 1 for other types."""
     if isinstance(node, Record):
         return len(node.fields)
     return len(node.branches) if isinstance(node, Union) else len(node.symbols) if isinstance(node, Enum) else 1
 
 
 def _are_equal(reader: Node, writer: Node) -> bool:
-    """Whether the two are equal at a glance, and so no risk: most of what two versions have is."""
+    """Return True if a cheap comparison shows that the two are equal, and so have no risk. Most parts are."""
     if reader is writer:
         return True
     if reader.__class__ is not writer.__class__:
@@ -147,7 +148,7 @@ def _are_equal(reader: Node, writer: Node) -> bool:
 
 
 def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
-    """The reader's fields that the writer has, with the writer's, in the reader's order."""
+    """Return the reader's fields that the writer has, each with the writer's, in the reader's order."""
     names = {each.name: each for each in reader.fields}
     if is_called(writer, reader):
         names |= {alias: each for each in reader.fields for alias in each.aliases}

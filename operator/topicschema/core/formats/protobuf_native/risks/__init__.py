@@ -1,9 +1,11 @@
-"""What a reader loses or misreads of a writer's messages, and the broker does not ask: it compares the root's name.
+"""Risks: what a reader loses or misreads of a writer's messages. The broker compares only the root's name.
 
-Sources: protobuf.dev's "Updating A Message Type" for proto2, proto3 and editions, its "ProtoJSON Format", and what
-protobuf's libraries do: tests/property holds the rules against google.protobuf. Compared is what the root message leads
-to, each pair of a reader's and a writer's message once, those nearest to the root first. Not compared: how lists are
-packed, because every reader takes both forms; and what is added, because readers skip it (of JSON: when told to).
+Sources: protobuf.dev's "Updating A Message Type" for proto2, proto3 and editions, its "ProtoJSON Format", and the
+behavior of protobuf's libraries. tests/property checks the rules against google.protobuf.
+
+The comparison covers all types that the root message refers to, each pair of a reader's and a writer's message once,
+nearest to the root first. The packing of lists is not compared, because every reader accepts both forms. Additions are
+not compared either, because readers skip them (in JSON only if configured).
 """
 
 from collections import deque
@@ -20,11 +22,11 @@ __all__ = ["risks"]
 
 _PER_FIELD: Final = 5
 MAX_STAND_INS: Final = 5_000
-"""So many pairs of types with two names are compared: a bound against circles, each pair of which has been told."""
+"""The maximum number of compared pairs of types with two names: a bound against cycles, which are reported before."""
 
 
 def risks(reader: Descriptors, writer: Descriptors, steps: Steps) -> tuple[Mismatch, ...]:
-    """All of it, in the order of the reader's fields' numbers; nothing where the broker refuses the root message."""
+    """Return all risks in the order of the reader's field numbers; none if the broker refuses the root message."""
     if reader.root.full_name != writer.root.full_name:
         return ()
     found = []
@@ -35,7 +37,7 @@ def risks(reader: Descriptors, writer: Descriptors, steps: Steps) -> tuple[Misma
 
 
 class _Walk:
-    """The pairs of messages, and of enums, that are still to be compared, and those that were met."""
+    """The pairs of messages and of enums that are still to be compared, and those that were queued before."""
 
     def __init__(self, reader: Descriptors, writer: Descriptors, steps: Steps) -> None:
         self._steps = steps
@@ -105,5 +107,5 @@ class _Walk:
 
 
 def _values(side: Side) -> int:
-    """How many numbers are looked at where an enum is read as another type, or another type as an enum."""
+    """Return the number of values to compare if an enum is read as another type, or another type as an enum."""
     return len(side.enum.values) if side.enum is not None else 0

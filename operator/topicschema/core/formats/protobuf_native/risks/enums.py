@@ -1,4 +1,4 @@
-"""Two enums: what becomes of the writer's numbers, which are on the wire, and of its names, which are in JSON."""
+"""Comparison of two enums: the writer's numbers, which are on the wire, and its names, which are in JSON."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from topicschema.core.formats.protobuf_native.symbols import shown
 
 
 def compare(pair: EnumPair) -> Iterator[Mismatch]:
-    """What can be said whichever is the newer."""
+    """Yield the findings that do not depend on which enum is the newer."""
     where = pair.reader.full_name, pair.writer.full_name
     if pair.is_closed and not pair.was_closed:
         message = (

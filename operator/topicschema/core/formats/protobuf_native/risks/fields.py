@@ -1,4 +1,4 @@
-"""Two fields with one number: their names, how many values they take, whether they are told from unset, defaults."""
+"""Comparison of two fields with one number: names, cardinality, presence and defaults."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from topicschema.core.formats.protobuf_native.symbols import shown
 
 
 def reused(reader: Side, writer: Side) -> Mismatch:
-    """The finding where the number stands for two things."""
+    """Return the finding for a number that has two meanings."""
     message = (
         f"field {reader.field.number} is {writer.name} ({writer.type}) in {{writer}} and {reader.name} "
         f"({reader.type}) in {{reader}}, which reads the one as the other; a new field takes a number never used before"
@@ -19,7 +19,7 @@ def reused(reader: Side, writer: Side) -> Mismatch:
 
 
 def compare(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]:
-    """What becomes of the writer's field in the reader's."""
+    """Yield what happens to the writer's field in the reader's."""
     yield from _names(pair, reader, writer)
     yield from _counts(reader, writer)
     found = [each for one, other in parts(reader, writer) for each in types.compare(one, other)]
@@ -30,7 +30,7 @@ def compare(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]
 
 
 def parts(reader: Side, writer: Side) -> Iterator[tuple[Side, Side]]:
-    """What has a type: the field itself; of two maps the key and the value."""
+    """Yield the parts that have a type: the field itself, or the keys and the values of two maps."""
     if reader.key and reader.value and writer.key and writer.value:
         yield reader.key, writer.key
         yield reader.value, writer.value
@@ -105,7 +105,7 @@ def _kinds(reader: Side, writer: Side) -> tuple[Kind, Kind]:
 
 
 def _default_text(side: Side) -> str:
-    """The default as protoc writes it; of an enum the number, so that a value may have another name."""
+    """Return the default as protoc writes it. For an enum it is the number, so that a value may be renamed."""
     field = side.field
     if side.enum is not None:
         values = side.enum.values

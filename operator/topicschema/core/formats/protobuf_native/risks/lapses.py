@@ -1,7 +1,7 @@
-"""What the newer of two versions no longer promises: numbers and names that a later version may take for other things.
+"""Guarantees that the newer of two versions drops: numbers and names that a later version may reuse for other things.
 
-Nothing is lost yet. Which version is the newer is not known here, so each is asked of both, and says in which direction
-it holds.
+Nothing is lost yet. It is not known here which version is the newer, so each check runs on both, and its findings have
+the direction in which they apply.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from topicschema.core.strategies import Direction
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A message's fields or an enum's values, and what it keeps others from taking; `mark` is its name in messages."""
+    """A message's fields or an enum's values, and its reservations. `mark` is its name in messages."""
 
     mark: str
     full_name: str
@@ -29,7 +29,7 @@ class _Version:
 
 
 def of_messages(pair: MessagePair) -> Iterator[Mismatch]:
-    """Of two messages with one name."""
+    """Yield the findings for two messages with one name."""
     reader = _of_message("{reader}", pair.reader, pair.numbers_read)
     writer = _of_message("{writer}", pair.writer, pair.numbers_written)
     for older, newer, direction in ((writer, reader, Direction.BACKWARD), (reader, writer, Direction.FORWARD)):
@@ -39,7 +39,7 @@ def of_messages(pair: MessagePair) -> Iterator[Mismatch]:
 
 
 def of_enums(pair: EnumPair) -> Iterator[Mismatch]:
-    """Of two enums with one name."""
+    """Yield the findings for two enums with one name."""
     reader = _of_enum("{reader}", pair.reader, pair.names_read)
     writer = _of_enum("{writer}", pair.writer, pair.names_written)
     for older, newer, direction in ((writer, reader, Direction.BACKWARD), (reader, writer, Direction.FORWARD)):
@@ -92,7 +92,7 @@ def _values(older: _Version, newer: _Version, direction: Direction, *, is_told: 
 
 def _alias(older: _Version, newer: _Version, name: str, direction: Direction) -> Iterator[Mismatch]:
     first = older.first_names[older.names[name]]
-    if first != name:  # else it was renamed, which is told elsewhere
+    if first != name:  # else it was renamed, which is reported elsewhere
         message = f"{shown(name)}, another name of {shown(first)} in {older.mark}, is gone from {newer.mark}; keep it"
         yield lapse("ENUM_ALIAS_REMOVED", message, newer.full_name, direction)
 

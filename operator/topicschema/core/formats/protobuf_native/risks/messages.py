@@ -1,4 +1,4 @@
-"""Two messages as wholes: names that moved to other numbers, oneofs, and what a reader of JSON finds by a name."""
+"""Comparison of two messages as wholes: names that moved to other numbers, oneofs, and the resolution of JSON names."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +9,7 @@ from topicschema.core.formats.protobuf_native.symbols import shown
 
 
 def compare(pair: MessagePair) -> Iterator[Mismatch]:
-    """What cannot be said of fields with one number."""
+    """Yield the findings that are not about two fields with one number."""
     if pair.writer.is_message_set and not pair.reader.is_message_set:
         message = "{writer} has message_set_wire_format, and {reader} does not find its extensions; keep the option"
         yield finding("MESSAGE_SET_CHANGED", message, pair.reader.full_name, pair.writer.full_name)
@@ -43,7 +43,7 @@ def _required(pair: MessagePair) -> Iterator[Mismatch]:
 
 
 def _taken_in_json(pair: MessagePair) -> Iterator[Mismatch]:
-    """JSON names of what the reader no longer has, or not yet, that it has given to something else."""
+    """Yield JSON names of fields that the reader lacks and that it has given to another field."""
     for number, field in pair.written.items():
         name = json_name(field)
         takers = pair.found_in_json.get(name, ())

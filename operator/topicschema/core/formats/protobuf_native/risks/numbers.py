@@ -1,4 +1,4 @@
-"""Sets of numbers that are given as ranges: what a message or an enum reserves, or leaves to extensions."""
+"""Sets of numbers that are defined by ranges: a message's or an enum's reserved numbers and extension numbers."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ class Numbers:
         return ", ".join([*shown, "others"] if len(self._ranges) > _SHOWN else shown)
 
     def without(self, others: "Numbers", single: Iterable[int] = ()) -> "Numbers":
-        """These, but for those of others."""
+        """Return these numbers without those of the others."""
         singles = [(number, number) for number in single]
         holes = Numbers(Range(*each) for each in (*others._ranges, *singles))  # noqa: SLF001 - of the same class
         return Numbers(Range(*each) for each in self._around(holes._ranges))

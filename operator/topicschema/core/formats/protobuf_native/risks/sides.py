@@ -1,4 +1,4 @@
-"""What is compared: a field or a message as the reader has it, and as the writer has it."""
+"""The two sides of a comparison: a field or a message of the reader and one of the writer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ _ROOM: Final = "$.fileDescriptorSet."
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A field, or the key or the value of a map's field; `where` is the field's full name, `name` is for messages.
+    """A field, or the key or the value of a map's field. `where` is the field's full name, `name` is for messages.
 
-    `entry` is what a map's field holds, `key` and `value` what that has. `enum` is an enum's; `is_closed` says that
-    some client of the side drops the numbers that the enum does not have.
+    `entry` is the message of a map's field, `key` and `value` are its parts. `enum` is an enum's. `is_closed` is True
+    if some client of the side drops the numbers that the enum does not have.
     """
 
     field: Field
@@ -35,31 +35,31 @@ class Side:
 
     @property
     def is_repeated(self) -> bool:
-        """Whether it is a list or a map."""
+        """True if it is a list or a map."""
         return self.field.label is Label.REPEATED
 
     @property
     def type(self) -> str:
-        """The type as a person writes it."""
+        """The type as it is written in a .proto file."""
         name = self.field.type_name
         return shown(name) if name else self.field.kind.value.lower()
 
 
 class View:
-    """One side's descriptors, and what they say of a field's surroundings."""
+    """One side's descriptors, and the context of a field in them."""
 
     def __init__(self, descriptors: Descriptors) -> None:
         self.descriptors = descriptors
 
     def fields(self, message: Message) -> Mapping[int, Field]:
-        """The message's fields by their numbers, then what extends it."""
+        """Return the message's fields by number, then its extensions."""
         extensions = self.descriptors.extensions.get(message.full_name)
         if not extensions:
             return message.fields
         return {**message.fields, **{n: extensions[n] for n in sorted(extensions) if n not in message.fields}}
 
     def side(self, message: Message, field: Field) -> Side:
-        """The message's field with what it refers to."""
+        """Return the message's field with the types that it refers to."""
         where, name = f"{message.full_name}.{field.name}", shown(field.name)
         held = self.descriptors.messages[field.type_name] if field.kind in HOLDERS else None
         if held is None or not held.is_map_entry or field.label is not Label.REPEATED or set(held.fields) != set(_PAIR):
@@ -74,9 +74,9 @@ class View:
         return Side(field, where, name, enum=enum, is_closed=self.is_closed(enum))
 
     def is_closed(self, enum: Enum) -> bool:
-        """Whether some client of that side drops the numbers that the enum does not have.
+        """Return True if some client of that side drops the numbers that the enum does not have.
 
-        Java and C++ ask the file in which the field stands, other languages the one in which the enum does.
+        Java and C++ use the file of the field, other languages the file of the enum.
         """
         return enum.is_closed or enum.full_name in self._in_proto2
 
@@ -102,17 +102,17 @@ class MessagePair:
 
     @cached_property
     def numbers_read(self) -> Mapping[str, int]:
-        """The reader's numbers by the names."""
+        """The reader's numbers by name."""
         return {field.name: number for number, field in self.read.items()}
 
     @cached_property
     def numbers_written(self) -> Mapping[str, int]:
-        """The writer's numbers by the names."""
+        """The writer's numbers by name."""
         return {field.name: number for number, field in self.written.items()}
 
     @cached_property
     def found_in_json(self) -> Mapping[str, frozenset[int]]:
-        """The numbers of the fields that the reader finds by a name in JSON: it knows the JSON name and the other."""
+        """The numbers of the fields that the reader resolves by a name in JSON: the JSON name or the other."""
         found: dict[str, set[int]] = {}
         for number, field in self.read.items():
             found.setdefault(json_name(field), set()).add(number)
@@ -120,7 +120,7 @@ class MessagePair:
         return {name: frozenset(numbers) for name, numbers in found.items()}
 
     def is_reused(self, reader: Side, writer: Side) -> bool:
-        """Whether one number, with two names, stands for two things: their types differ, or one of them moved."""
+        """Return True if one number with two names has two meanings: the types differ, or one of the names moved."""
         one, other = reader.field, writer.field
         if one.name == other.name:
             return False
@@ -130,14 +130,14 @@ class MessagePair:
 
 
 class EnumPair:
-    """An enum of the reader and one of the writer; `is_closed` and `was_closed` are as in `Side`."""
+    """An enum of the reader and one of the writer. `is_closed` and `was_closed` are as in `Side`."""
 
     def __init__(self, reader: Enum, writer: Enum, is_closed: bool, was_closed: bool) -> None:  # noqa: FBT001
         self.reader, self.writer, self.is_closed, self.was_closed = reader, writer, is_closed, was_closed
 
     @property
     def is_changed(self) -> bool:
-        """Whether they differ in anything; the order of the values counts, equality of mappings does not see it."""
+        """True if they differ in anything. The order of the values counts; equality of mappings ignores it."""
         is_in_order = list(self.reader.values) == list(self.writer.values)
         return self.reader != self.writer or not is_in_order or self.is_closed != self.was_closed
 
@@ -160,17 +160,17 @@ def _first_names(enum: Enum) -> Mapping[int, str]:
 
 
 def finding(rule: str, message: str, reader: str, writer: str, *, is_mutual: bool = False) -> Mismatch:
-    """A finding at two full names."""
+    """Return a finding at two full names."""
     return Mismatch(rule, message, _ROOM + shown(reader), _ROOM + shown(writer), is_mutual)
 
 
 def lapse(rule: str, message: str, name: str, direction: Direction) -> Mismatch:
-    """A finding at a full name that both have, where one follows the other: BACKWARD where the reader is the newer."""
+    """Return a finding at a full name that both have. It is for one direction: BACKWARD if the reader is the newer."""
     return Mismatch(rule, message, _ROOM + shown(name), _ROOM + shown(name), is_mutual=True, only_in=direction)
 
 
 def json_name(field: Field) -> str:
-    """The field's name in JSON: what its descriptor says, else what protoc makes of its name."""
+    """Return the field's name in JSON: that in its descriptor, or the one that protoc derives from its name."""
     if field.json_name or field.name.startswith("["):
         return field.json_name or field.name
     first, *words = field.name.split("_")

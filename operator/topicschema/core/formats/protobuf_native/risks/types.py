@@ -1,7 +1,8 @@
-"""Two types: what a reader with the one makes of what was written with the other, on the wire and in JSON.
+"""Comparison of two types: how a reader with one type reads what was written with the other, on the wire and in JSON.
 
-Source: protobuf.dev's "Encoding". Integers of one family lie on the wire alike, sign-extended to 64 bits, and a reader
-cuts off what its type does not hold; so all values arrive exactly where the reader's type holds all of the writer's.
+Source: protobuf.dev's "Encoding". Integers of one family have the same wire format, sign-extended to 64 bits, and a
+reader truncates what its type cannot represent. So all values arrive exactly if the reader's type includes all of the
+writer's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, Side, 
 
 
 class Family(Enum):
-    """Types that lie on the wire alike."""
+    """Types that have the same wire format."""
 
     VARINT = auto()
     ZIGZAG = auto()
@@ -59,11 +60,11 @@ OWN_JSON: Final = frozenset(
         *("StringValue", "UInt32Value", "UInt64Value"),
     )
 )
-"""Types with a form of their own in JSON."""
+"""Types with their own form in JSON."""
 
 
 def compare(reader: Side, writer: Side) -> Iterator[Mismatch]:
-    """The worst that becomes of the writer's values, if anything does."""
+    """Yield the worst finding about the writer's values, if any."""
     if reader.field.kind in HOLDERS and writer.field.kind in HOLDERS:
         yield from _messages(reader, writer)
     elif reader.field.kind is writer.field.kind:
@@ -84,12 +85,12 @@ def _messages(reader: Side, writer: Side) -> Iterator[Mismatch]:
             f"{forms[reader.field.is_delimited]} by {{reader}}, which does not find it; keep its encoding"
         )
         yield finding("FIELD_ENCODING_CHANGED", message, reader.where, writer.where, is_mutual=True)
-    elif (reader.entry is None) == (writer.entry is None):  # a map's entry has a name that nobody gave it
+    elif (reader.entry is None) == (writer.entry is None):  # the name of a map's entry is generated
         yield from _namesakes(reader, writer)
 
 
 def _namesakes(reader: Side, writer: Side) -> Iterator[Mismatch]:
-    """Messages, enums, or scalars of one kind."""
+    """Yield the findings for messages, enums, or scalars of one kind."""
     names = {reader.field.type_name, writer.field.type_name}
     if len(names) > 1 and not names.isdisjoint(OWN_JSON):
         yield _finding("FIELD_TYPE_CHANGED_IN_JSON", "which reads another JSON", reader, writer)
@@ -138,7 +139,7 @@ def _holds(reader: range | frozenset[int], writer: range | frozenset[int]) -> bo
     if isinstance(writer, range) and isinstance(reader, range):
         return writer[0] in reader and writer[-1] in reader
     if isinstance(writer, range) and writer != _RANGES[Kind.BOOL]:
-        return False  # no enum has so many values
+        return False  # an enum has fewer values
     return all(value in reader for value in writer)
 
 
