@@ -14,7 +14,7 @@ from yarl import URL
 
 from topicschema.broker import error_mapping
 from topicschema.broker.credentials import ClientCertificate, Credential
-from topicschema.broker.error_mapping import Asked, Trouble
+from topicschema.broker.error_mapping import Asked, BrokerFailure
 from topicschema.broker.errors import AnswerTooLargeError, BrokerNotAllowedError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts, GuardedResolver
 from topicschema.broker.tls import context_of
@@ -99,7 +99,7 @@ class Connections:
         if self._session is not None:
             await self._session.close()
 
-    async def send(self, exchange: Exchange, *, to_issuer: bool = False) -> Answer | Trouble:
+    async def send(self, exchange: Exchange, *, to_issuer: bool = False) -> Answer | BrokerFailure:
         """Return the answer of any status, or the meaning of its absence.
 
         Raise BrokerNotAllowedError, and send nothing, if the host is not allowed.
@@ -120,7 +120,7 @@ class Connections:
         except error_mapping.FOREIGN as error:
             return error_mapping.from_silence(error, exchange.asked)
         except AnswerTooLargeError as error:
-            return Trouble(error)
+            return BrokerFailure(error)
 
     def _tls(self, *, to_issuer: bool) -> ssl.SSLContext:
         """Return the TLS context, made on demand: reading the system's certificates takes tens of milliseconds."""

@@ -54,24 +54,24 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class BrokerFailure:
     """The meaning of an error status, or of no answer.
 
-    If `is_repeated` is True, the request may be sent again at once. If `is_unreachable` is True, the broker answers no
-    client. `wanted` is the broker's Retry-After in seconds, or None.
+    If `may_retry` is True, the request may be sent again at once. If `is_unreachable` is True, the broker answers no
+    client. `retry_after` is the broker's Retry-After in seconds, or None.
     """
 
     error: TopicSchemaError
-    is_repeated: bool = False
+    may_retry: bool = False
     is_unreachable: bool = False
-    wanted: float | None = None
+    retry_after: float | None = None
 
 
 FOREIGN: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 """The errors that aiohttp raises without an answer: refused, closed or reset connection, timeout, bad certificate."""
 
 _MAX_AFTER: Final = 60.0
-_PATIENT: Final = frozenset({408, 429, 502, 503, 504})
+_RETRY_AFTER_STATUSES: Final = frozenset({408, 429, 502, 503, 504})
 _WHOSE: Final = "is this a broker's admin URL?"
 _ANY: Final = frozenset(Call)
 WRITES: Final = frozenset({Call.UPLOAD, Call.WRITE, Call.DELETE})
@@ -92,7 +92,7 @@ class _Row:
     make: _Make
     pattern: str = ""
     has_reason: bool | None = None
-    is_repeated: bool = False
+    may_retry: bool = False
 
     def fits(self, call: Call, status: int, words: Words) -> bool:
         """Return True if the row applies to the answer."""
@@ -111,15 +111,15 @@ def _refused(text: str, status: int, _: float | None) -> TopicSchemaError:
     return RefusedByBrokerError(text, status)
 
 
-def _away(text: str, _: int, after: float | None) -> TopicSchemaError:
+def _unavailable(text: str, _: int, after: float | None) -> TopicSchemaError:
     return BrokerUnavailableError(text, 5.0 if after is None else after)
 
 
-def _soon(text: str, _: int, after: float | None) -> TopicSchemaError:
+def _unavailable_briefly(text: str, _: int, after: float | None) -> TopicSchemaError:
     return BrokerUnavailableError(text, 1.0 if after is None else after)
 
 
-def _stranger(text: str, _: int, after: float | None) -> TopicSchemaError:
+def _not_a_broker(text: str, _: int, after: float | None) -> TopicSchemaError:
     return BrokerUnavailableError(f"{text} ({_WHOSE})", 30.0 if after is None else after)
 
 
@@ -142,57 +142,57 @@ _TABLE: Final = (
     _Row(_one(404), _ANY, _plain(NamespaceNotFoundError), r"Namespace (does not exist|not found)"),
     _Row(_one(404), _ANY, _plain(TopicNotFoundError), r"[Tt]opic .*(not found|not exist|not yet)", has_reason=True),
     _Row(_one(404), _ANY, _plain(SchemaNotFoundError), r"^Schema (not found|is deleted)", has_reason=True),
-    _Row(_one(404), _ANY, _stranger),
-    _Row(_one(409), _ANY, _soon, r"[Cc]oncurrent modification", is_repeated=True),
+    _Row(_one(404), _ANY, _not_a_broker),
+    _Row(_one(409), _ANY, _unavailable_briefly, r"[Cc]oncurrent modification", may_retry=True),
     _Row(_one(409), _ONLY_UPLOAD, _refused),
-    _Row(_one(409), _ANY, _soon, is_repeated=True),
+    _Row(_one(409), _ANY, _unavailable_briefly, may_retry=True),
     _Row(_one(412), _ANY, _refused, r"is not valid|[Ii]nvalid"),
-    _Row(_one(412), _ANY, _away, is_repeated=True),
-    _Row(_one(408), _ANY, _away, is_repeated=True),
-    _Row(_one(429), _ANY, _away, is_repeated=True),
+    _Row(_one(412), _ANY, _unavailable, may_retry=True),
+    _Row(_one(408), _ANY, _unavailable, may_retry=True),
+    _Row(_one(429), _ANY, _unavailable, may_retry=True),
     _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # the broker has disabled them for all of its topics
     _Row(range(400, 500), WRITES, _refused),
-    _Row(range(400, 500), _ANY, _stranger),
+    _Row(range(400, 500), _ANY, _not_a_broker),
     _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),
-    _Row(_one(500), _ANY, _away, is_repeated=True),
-    _Row(range(500, 600), _ANY, _away, is_repeated=True),
-    _Row(range(1000), _ANY, _stranger),
+    _Row(_one(500), _ANY, _unavailable, may_retry=True),
+    _Row(range(500, 600), _ANY, _unavailable, may_retry=True),
+    _Row(range(1000), _ANY, _not_a_broker),
 )
 
 
-def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) -> Trouble:
+def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) -> BrokerFailure:
     """Return the meaning of an answer that is not 2xx."""
     words = words_of(body)
     row = next(each for each in _TABLE if each.fits(asked.call, status, words))
     text = f"{asked.request}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
-    wanted = _retry_after(headers) if status in _PATIENT else None
-    return Trouble(row.make(text, status, wanted), row.is_repeated, wanted=wanted)
+    retry_after = _retry_after(headers) if status in _RETRY_AFTER_STATUSES else None
+    return BrokerFailure(row.make(text, status, retry_after), row.may_retry, retry_after=retry_after)
 
 
-def from_silence(error: BaseException, asked: Asked) -> Trouble:
+def from_silence(error: BaseException, asked: Asked) -> BrokerFailure:
     """Return the meaning of no answer."""
     where = asked.broker
     if isinstance(error, TimeoutError):
         # A large listing may take long, so its timeout does not mean that the broker is unreachable.
         is_silent = asked.call is not Call.LISTING
-        return Trouble(BrokerSilentError(f"{where}: no answer in time"), is_unreachable=is_silent)
+        return BrokerFailure(BrokerSilentError(f"{where}: no answer in time"), is_unreachable=is_silent)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
-        return Trouble(BrokerTLSVerificationFailedError(f"{where}: {found[:200]}"))
+        return BrokerFailure(BrokerTLSVerificationFailedError(f"{where}: {found[:200]}"))
     tls = _tls(error)
     if tls is not None:
-        return Trouble(_of_tls(tls, where))
+        return BrokerFailure(_of_tls(tls, where))
     what = _NAMES.get(type(error), type(error).__name__)
     # TLS 1.3 refuses a client's certificate, or its absence, after the handshake: asyncio gets an EOF, but no reason.
     hint = "; does it want a client certificate?" if what == _ENDED and where.startswith("https:") else ""
     unavailable = BrokerUnavailableError(f"{where}: {what}{hint}")
     # The broker may have closed the connection for this policy's certificate, and accept another policy's.
-    return Trouble(unavailable, is_repeated=True, is_unreachable=isinstance(error, aiohttp.ClientConnectorError))
+    return BrokerFailure(unavailable, may_retry=True, is_unreachable=isinstance(error, aiohttp.ClientConnectorError))
 
 
-def from_stranger(asked: Asked, what: str) -> Trouble:
+def from_stranger(asked: Asked, what: str) -> BrokerFailure:
     """Return the meaning of a 2xx answer that is not a broker's, for instance a login page."""
-    return Trouble(BrokerUnavailableError(f"{asked.broker}: {what}; {_WHOSE}", after=30.0))
+    return BrokerFailure(BrokerUnavailableError(f"{asked.broker}: {what}; {_WHOSE}", after=30.0))
 
 
 _ENDED: Final = "the connection ended before the answer"
@@ -225,15 +225,15 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of the header Retry-After (a number or a date), at most 60, or None without a valid one."""
     text = headers.get("Retry-After", "")
     try:
-        wanted = float(text)
+        seconds = float(text)
     except ValueError:
         until = _date(text)
         if until is None:
             return None
         # By the server's clock, if it sends a Date: ours may differ.
-        wanted = (until - (_date(headers.get("Date", "")) or datetime.now(UTC))).total_seconds()
+        seconds = (until - (_date(headers.get("Date", "")) or datetime.now(UTC))).total_seconds()
     # NaN compares with no number, and no clock ever reaches it.
-    return None if math.isnan(wanted) else min(max(wanted, 0.0), _MAX_AFTER)
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), _MAX_AFTER)
 
 
 def _date(text: str) -> datetime | None:

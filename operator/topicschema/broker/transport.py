@@ -14,7 +14,7 @@ from topicschema.broker.circuit_breaker import CircuitBreaker
 from topicschema.broker.clock import Clock
 from topicschema.broker.connections import Connections, Exchange, check_downgrade
 from topicschema.broker.credentials import Credential
-from topicschema.broker.error_mapping import Asked, Call, Trouble
+from topicschema.broker.error_mapping import Asked, BrokerFailure, Call
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.identity import Identity
@@ -22,7 +22,7 @@ from topicschema.broker.rate_limiter import PER_SECOND, RateLimiter
 from topicschema.core.errors import TopicSchemaError, WaitingError
 
 _PAUSE: Final = 0.3
-_PATIENCE: Final = 2.0  # the caller waits for a longer Retry-After
+_MAX_RETRY_AFTER: Final = 2.0  # the caller waits for a longer Retry-After
 _MAX_REDIRECTS: Final = 3
 _MAX_ANSWER_BYTES: Final = 16 << 20
 _MAX_TOKEN_BYTES: Final = 1 << 20
@@ -88,7 +88,7 @@ class Request:
     is_text: bool = False
 
     @property
-    def is_repeatable(self) -> bool:
+    def is_idempotent(self) -> bool:
         """True if a retry is safe: for all requests but a deletion, which adds a tombstone each time."""
         return self.call is not Call.DELETE
 
@@ -143,7 +143,7 @@ class Transport:
         if self._limits.breaker.is_open:
             await self._probe()
         answers = self._limits.breaker.answers
-        found = await self._tried(request)
+        found = await self._send_with_retry(request)
         if isinstance(found, Told):
             return found.value
         if found.is_unreachable:
@@ -160,40 +160,40 @@ class Transport:
             request = Request("probe", Call.READ, "GET", _PROBE)
             await self._limits.rate.take()
             found = await self._connections.send(_exchange(request, url, {}))
-            if isinstance(found, Trouble) and found.is_unreachable:
+            if isinstance(found, BrokerFailure) and found.is_unreachable:
                 self._limits.breaker.open(found.error)
             else:
                 self._limits.breaker.succeed()
         self._limits.breaker.check()
 
-    async def _tried(self, request: Request) -> Told | Trouble:
+    async def _send_with_retry(self, request: Request) -> Told | BrokerFailure:
         """Return the answer or its error. Retry once if that is safe and may help."""
-        found = await self._as_ourselves(request)
-        if isinstance(found, Told) or not (found.is_repeated and request.is_repeatable):
+        found = await self._send_authenticated(request)
+        if isinstance(found, Told) or not (found.may_retry and request.is_idempotent):
             return found
-        if (found.wanted or 0.0) > _PATIENCE:
+        if (found.retry_after or 0.0) > _MAX_RETRY_AFTER:
             return found
         await self._clock.sleep(self._clock.spread(0.5, 1.5) * _PAUSE)
-        return await self._as_ourselves(request)
+        return await self._send_authenticated(request)
 
-    async def _as_ourselves(self, request: Request) -> Told | Trouble:
+    async def _send_authenticated(self, request: Request) -> Told | BrokerFailure:
         """Return the answer or its error. After a 401, retry with the Secret's current content."""
         try:
             headers = await self._identity.headers()
         except WaitingError as error:
-            return Trouble(error)
-        found = await self._to_owner(request, headers)
-        is_unknown = isinstance(found, Trouble) and isinstance(found.error, BrokerUnauthorizedError)
+            return BrokerFailure(error)
+        found = await self._follow_redirects(request, headers)
+        is_unknown = isinstance(found, BrokerFailure) and isinstance(found.error, BrokerUnauthorizedError)
         if not is_unknown:
             return found
         try:
             if await self._identity.renew(headers):
-                found = await self._to_owner(request, await self._identity.headers())
+                found = await self._follow_redirects(request, await self._identity.headers())
         except WaitingError as error:
-            return Trouble(error)
+            return BrokerFailure(error)
         return found
 
-    async def _to_owner(self, request: Request, headers: Mapping[str, str]) -> Told | Trouble:
+    async def _follow_redirects(self, request: Request, headers: Mapping[str, str]) -> Told | BrokerFailure:
         """Return the answer or error of the broker that owns the resource. Other brokers redirect to it."""
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
@@ -202,7 +202,7 @@ class Transport:
                 self._fence()
             exchange = _exchange(request, url, headers)
             answer = await self._connections.send(exchange)
-            if isinstance(answer, Trouble):
+            if isinstance(answer, BrokerFailure):
                 return answer
             self._limits.breaker.succeed()
             if answer.is_good:
@@ -210,10 +210,10 @@ class Transport:
             target = answer.next_url(url)
             if target is None:
                 body = self._identity.hide(answer.body)
-                trouble = error_mapping.from_answer(exchange.asked, answer.status, answer.headers, body)
-                if trouble.wanted:
-                    self._limits.rate.pause(trouble.wanted)
-                return trouble
+                failure = error_mapping.from_answer(exchange.asked, answer.status, answer.headers, body)
+                if failure.retry_after:
+                    self._limits.rate.pause(failure.retry_after)
+                return failure
             check_downgrade(url, target)
             url = target
         return error_mapping.from_stranger(exchange.asked, "redirected in circles")
@@ -225,7 +225,7 @@ class Transport:
         asked = Asked(Call.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
         exchange = Exchange(method, target, body, headers, _TOKEN_SECONDS, _MAX_TOKEN_BYTES, asked)
         answer = await self._connections.send(exchange, to_issuer=True)
-        if isinstance(answer, Trouble):
+        if isinstance(answer, BrokerFailure):
             raise answer.error
         return answer.status, answer.body
 
@@ -255,7 +255,7 @@ def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchang
     return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.asked_at(url))
 
 
-def _told(body: bytes, request: Request, asked: Asked) -> Told | Trouble:
+def _told(body: bytes, request: Request, asked: Asked) -> Told | BrokerFailure:
     if not body:
         return Told(None)
     try:

@@ -118,7 +118,7 @@ def owner_of(metadata: Metadata) -> Owner:
 
 
 async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> FoundPolicy:
-    """Return the policy that governs the resource. Raise the errors of design section 8 if none does."""
+    """Return the policy that governs the resource. Raise ClaimNotAllowed, TopicAlreadyClaimed or PolicyNotFound."""
     topic = Topic.parse(resource.spec.topic)
     return await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
 
@@ -126,7 +126,7 @@ async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> Foun
 async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy) -> Loaded:
     """Return the resource with its history and schema, without the broker.
 
-    Raise the errors of design section 8 except those of a broker.
+    Raise StalledError or WaitingError, except those of a broker.
     """
     stored = await ctx.storage.get_history(found.key(Topic.parse(resource.spec.topic)))
     ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
