@@ -189,7 +189,7 @@ FLOWS = (
         ("RefusedByBroker", [0]),
         is_overridden_alone,
         refused,
-        writes=3,
+        writes=2,
     ),
     Flow("rollback", two, put(ONE), ("RolledBack", [0, 1]), writes=0),
     Flow("deletion", two, BrokeredTopic.delete, ("", []), is_hidden),
