@@ -123,8 +123,8 @@ class Brokers:
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
 
-    async def of(self, policy: NamespaceSchemaPolicy, *, anew: bool = False) -> Broker | None:
-        """Return the broker that the policy names, or None. With `anew`, read its Secrets again.
+    async def of(self, policy: NamespaceSchemaPolicy, *, refresh: bool = False) -> Broker | None:
+        """Return the broker that the policy names, or None. With `refresh`, read its Secrets again.
 
         Raise BrokerNotAllowedError, SecretNotFoundError or SecretInvalidError.
         """
@@ -133,7 +133,7 @@ class Brokers:
             self.forget(uid)
             return None
         made = self._made.get(uid)
-        if made is not None and made.pulsar == pulsar and not anew:
+        if made is not None and made.pulsar == pulsar and not refresh:
             return made.broker
         self._allowed.check_text(pulsar.admin_url)  # no Secret is read for an address that is never called
         secrets = _Secrets(self._client, policy.metadata.namespace)

@@ -94,7 +94,7 @@ async def test_the_secret_is_read_once_and_again_only_when_asked_to(api: FakeApi
     broker = await brokers.of(policy())
     assert await brokers.of(policy()) is broker
     assert api.requests == ["GET /api/v1/namespaces/shop/secrets/admin"]
-    assert await brokers.of(policy(), anew=True) is broker  # it says the same
+    assert await brokers.of(policy(), refresh=True) is broker  # it says the same
     assert len(api.requests) == 2
 
 
@@ -103,7 +103,7 @@ async def test_a_secret_that_changed_makes_another_broker(api: FakeApiServer, br
     broker = await brokers.of(policy())
     keep(api, "second")
     assert await brokers.of(policy()) is broker
-    assert await brokers.of(policy(), anew=True) is not broker
+    assert await brokers.of(policy(), refresh=True) is not broker
 
 
 async def test_a_policy_that_names_another_broker_gets_another(api: FakeApiServer, brokers: Brokers) -> None:
@@ -254,7 +254,7 @@ async def test_a_policy_whose_token_is_refused_goes_on_with_the_secret_of_now(
         keep(api, "fresh")
         wire.forgets()
         wire.says(404, {"reason": "Schema not found"})
-        fresh = await brokers.of(policy(url=wire.url), anew=True)
+        fresh = await brokers.of(policy(url=wire.url), refresh=True)
         assert fresh is not None
         assert await fresh.latest(Topic("shop", "orders", "created")) is None
         assert wire.requests[0].headers["Authorization"] == "Bearer fresh"

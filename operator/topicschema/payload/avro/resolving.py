@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Final
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.resolution import resolver as resolution_resolver
-from topicschema.core.formats.avro.resolution.resolver import Resolution
+from topicschema.core.formats.avro.resolution.resolver import Resolution, unreadable
 from topicschema.core.formats.avro.resolution.unions import Equivalence
 from topicschema.core.steps import Steps, TooComplexError
 from topicschema.payload import numbers, text
@@ -55,7 +54,7 @@ class Resolver:
         self._plans: dict[tuple[Record, Record], _Plan] = {}
         self._readable: dict[tuple[Node, Node], bool] = {}
         with suppress(TooComplexError):  # no such version is admitted after the other
-            renaming.demand_no_break(resolution_resolver.unreadable(reader, writer, library))
+            renaming.demand_no_break(unreadable(reader, writer, library))
         self._resolution = Resolution(reader, library, Steps())
         self._is_compared = False
 

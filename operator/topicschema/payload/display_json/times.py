@@ -12,7 +12,6 @@ from topicschema.payload.primitives import Instant, LocalDateTime
 _DAY: Final = 86_400
 _NANOS: Final = 1_000_000_000
 _MILLIS: Final = 1_000
-_NANOS_OF_DAY: Final = _DAY * _NANOS
 _ERA: Final = 146_097  # days of 400 years
 _EPOCH: Final = 719_468  # days from 0000-03-01 to 1970-01-01
 _WIDE_YEAR: Final = 9_999

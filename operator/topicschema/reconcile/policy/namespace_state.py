@@ -66,7 +66,7 @@ async def apply_settings(
 async def _read(
     ctx: ReconcileContext, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
 ) -> NamespaceState:
-    broker = await ctx.brokers.of(resource, anew=True)
+    broker = await ctx.brokers.of(resource, refresh=True)
     if broker is None:
         return NamespaceState()
     seen = await broker.namespace_settings(claim.key)

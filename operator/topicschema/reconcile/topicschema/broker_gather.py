@@ -45,7 +45,7 @@ async def retry_with_fresh_credentials(
     except (BrokerUnauthorizedError, VersionGoneError) as error:
         # The Secret may have a new token or certificate.
         with with_note(error.gone if isinstance(error, VersionGoneError) else None):
-            fresh = await ctx.brokers.of(found.resource, anew=True)
+            fresh = await ctx.brokers.of(found.resource, refresh=True)
             if fresh is not None and fresh is not broker:
                 return await ask(fresh)
         raise

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from topicschema.core.formats.avro import avro_version as libraries
+from topicschema.core.formats.avro import avro_version
 from topicschema.core.formats.avro import fingerprint as avro_fingerprint
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
@@ -44,7 +44,7 @@ class _Avro:
         Raise InvalidSchemaError if the broker would refuse the schema, or would store it and fail on later uploads.
         """
         root = parser.parse(info, line, validate_defaults=validate_defaults)
-        return AvroSchema(info, root, libraries.of(line))
+        return AvroSchema(info, root, avro_version.of(line))
 
     def compares(self, schema: AvroSchema) -> bool:
         """Return True for every schema."""

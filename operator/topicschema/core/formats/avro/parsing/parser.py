@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro import avro_version as libraries
-from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro import avro_version, fingerprint
 from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.formats.avro.parsing import defaults, sharing
 from topicschema.core.formats.avro.parsing.builder import Builder
@@ -34,7 +33,7 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
     Raise InvalidSchemaError with rule and place if a broker of `line` could not use the schema.
     `validate_defaults=False` parses as the broker's compatibility check does, which does not validate defaults.
     """
-    library = libraries.of(line)
+    library = avro_version.of(line)
     if len(info.schema) < _LARGE:
         return _parsed(info, Builder(json_text.read(_text(info.schema)), library), validate_defaults=validate_defaults)
     root: Node | None = sharing.find_whole(info.schema, library, validates=validate_defaults)
