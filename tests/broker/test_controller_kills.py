@@ -16,7 +16,7 @@ from signal import SIGKILL
 
 import pytest
 
-from broker.kills.flows import FLOWS, Flow
+from broker.kills.flows import FLOWS, Flow, refused
 from broker.kills.holding import Hold, Place
 from broker.kills.worlds import World, at_rest, each, worlds
 from support.pulsar.brokered_namespace import RESYNC
@@ -46,14 +46,18 @@ Turn = tuple[Flow, Place]
 
 
 async def listed(cluster: Cluster, pulsar: Pulsar) -> list[Turn]:
-    """The places of each flow, in a run that nobody disturbs; how often each writes is what the flow says."""
+    """The places of each flow, in a run that nobody disturbs. Each writes as often as the flow says.
+
+    If the broker refuses an upload, any later reconcile may try it again.
+    """
     async with worlds(cluster, pulsar, FLOWS) as made:
         await acted(made)
         await each(made, World.prove)
         found = [(world.flow, place) for world in made for place in world.places()]
-        assert {world.flow.name: len(world.proxy.writes) for world in made} == {
-            flow.name: flow.writes for flow in FLOWS
-        }
+        for world in made:
+            count, expected = len(world.proxy.writes), world.flow.writes
+            is_refused = world.flow.fault is refused
+            assert count == expected or (is_refused and count > expected), world.flow.name
         await at_rest(made)
         return found
 

@@ -46,8 +46,9 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
     found: dict[str, str] = {}
     while waiting:
         named = waiting.pop()
-        if _name(named) not in found:
-            found[_name(named)], more = definition(named)
+        name = _name(named)
+        if name not in found:
+            found[name], more = definition(named)
             waiting.extend(more)
     lines = [f"{kind} structure", first, *(found[name] for name in sorted(found))]
     return schemas.digest("\n".join(lines).encode("ascii"))

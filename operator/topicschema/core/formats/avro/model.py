@@ -117,6 +117,7 @@ class SchemaTraits:
     """
 
     is_aliased: bool
+    is_cyclic: bool
     is_tangled: bool
     is_straight: bool | None = None
 

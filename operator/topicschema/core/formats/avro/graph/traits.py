@@ -35,8 +35,8 @@ def traits_of(root: Node) -> SchemaTraits:
         return root.traits
     survey = Survey()
     met: list[Record] = []
-    tangled = survey.walk(root, met) and _is_tangled(met)
-    traits = SchemaTraits(survey.aliased, tangled)
+    cyclic = survey.walk(root, met) and _is_cyclic(met)
+    traits = SchemaTraits(survey.aliased, cyclic, cyclic and _is_tangled(met))
     if isinstance(root, Record):
         root.traits = traits
     return traits
@@ -48,21 +48,20 @@ def is_straight(root: Node) -> bool:
     if traits.is_straight is None:
         met: list[Record] = []
         Survey().walk(root, met)
-        traits.is_straight = not traits.is_tangled and _are_straight(met)
+        defaulted = (field for record in met for field in record.fields if field.default is not ABSENT)
+        traits.is_straight = not traits.is_cyclic and are_fit(defaulted)
         for record in met if traits.is_plain else ():
             record.traits = record.traits or _PLAIN
     return traits.is_straight
 
 
-_PLAIN: Final = SchemaTraits(is_aliased=False, is_tangled=False, is_straight=True)
+_PLAIN: Final = SchemaTraits(is_aliased=False, is_cyclic=False, is_tangled=False, is_straight=True)
 
 
-def _are_straight(records: list[Record]) -> bool:
-    """Return True if the records are straight; they lead to no other records but plain ones."""
+def _is_cyclic(records: list[Record]) -> bool:
+    """Return True if the records have a cycle; they lead to no other records but plain ones."""
     inside = set(records)
-    if cycles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None:
-        return False
-    return are_fit(field for record in records for field in record.fields if field.default is not ABSENT)
+    return cycles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None
 
 
 class Survey:

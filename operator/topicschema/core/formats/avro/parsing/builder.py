@@ -77,7 +77,7 @@ class Builder:
         built: Node = answer
         if self._reading is None and isinstance(built, Record) and not self._comes_back and not self.forward.places:
             made: tuple[Any, ...] = (*self.named.values(), *self.again, *self.fields)
-            built.traits = SchemaTraits(any(each.aliases for each in made), is_tangled=False)
+            built.traits = SchemaTraits(any(each.aliases for each in made), is_cyclic=False, is_tangled=False)
         return built
 
     def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":

@@ -128,27 +128,39 @@ def are_fit(fields: Iterable[Field]) -> bool:
     `fields` are all fields with a default, of records without cycles. A field that a default omits is checked by its
     own default. In a union, 1.12 also takes the first branch if the default fits it.
     """
+    empty: set[Record] = set()
     known: dict[Record, tuple[dict[str, Node], frozenset[str]]] = {}
     ahead: list[Any] = [(field.type, field.default) for field in fields]
     while ahead:
         node, value = ahead.pop()
         if node.__class__ is Union and node.branches:
             node = node.branches[0]
-        is_misfit = isinstance(node, Union) or (isinstance(node, Map) and value and isinstance(value, list))
-        if is_misfit or _leaf(node, value) is not None:
-            return False
+        inner: Iterable[Any]
+        if node.__class__ is Record and (not value or value.__class__ is not dict):
+            if node not in empty and any(field.default is ABSENT for field in node.fields):
+                return False
+            empty.add(node)
+            continue
         if node.__class__ is Record:
             if node not in known:
                 required = frozenset(field.name for field in node.fields if field.default is ABSENT)
                 known[node] = {field.name: field.type for field in node.fields}, required
             types, required = known[node]
-            given = value if isinstance(value, dict) else {}
-            if not given.keys() >= required:
+            if not value.keys() >= required:
                 return False
-            ahead += [(types[name], inner) for name, inner in given.items() if name in types]
-        elif isinstance(node, Array | Map):
-            kind = node.items if isinstance(node, Array) else node.values
-            ahead += [(kind, inner) for inner in _values(value)]
+            inner = ((types[name], each) for name, each in value.items() if name in types)
+        elif node.__class__ is Array or (node.__class__ is Map and not (value and value.__class__ is list)):
+            kind = node.items if node.__class__ is Array else node.values
+            inner = ((kind, each) for each in _values(value))
+        elif node.__class__ is Union or node.__class__ is Map or _leaf(node, value) is not None:
+            return False
+        else:
+            continue
+        for kind, each in inner:
+            if kind.__class__ is not Primitive:
+                ahead.append((kind, each))
+            elif each.__class__ not in _ACCEPTED[kind.kind]:
+                return False
     return True
 
 
