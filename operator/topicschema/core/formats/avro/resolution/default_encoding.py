@@ -128,40 +128,52 @@ def are_fit(fields: Iterable[Field]) -> bool:
     `fields` are all fields with a default, of records without cycles. A field that a default omits is checked by its
     own default. In a union, 1.12 also takes the first branch if the default fits it.
     """
-    empty: set[Record] = set()
-    known: dict[Record, tuple[dict[str, Node], frozenset[str]]] = {}
+    fitting = _FittingDefaults()
     ahead: list[Any] = [(field.type, field.default) for field in fields]
     while ahead:
-        node, value = ahead.pop()
-        if node.__class__ is Union and node.branches:
-            node = node.branches[0]
-        inner: Iterable[Any]
-        if node.__class__ is Record and (not value or value.__class__ is not dict):
-            if node not in empty and any(field.default is ABSENT for field in node.fields):
-                return False
-            empty.add(node)
-            continue
-        if node.__class__ is Record:
-            if node not in known:
-                required = frozenset(field.name for field in node.fields if field.default is ABSENT)
-                known[node] = {field.name: field.type for field in node.fields}, required
-            types, required = known[node]
-            if not value.keys() >= required:
-                return False
-            inner = ((types[name], each) for name, each in value.items() if name in types)
-        elif node.__class__ is Array or (node.__class__ is Map and not (value and value.__class__ is list)):
-            kind = node.items if node.__class__ is Array else node.values
-            inner = ((kind, each) for each in _values(value))
-        elif node.__class__ is Union or node.__class__ is Map or _leaf(node, value) is not None:
+        parts = fitting.parts(*ahead.pop())
+        if parts is None:
             return False
-        else:
-            continue
-        for kind, each in inner:
-            if kind.__class__ is not Primitive:
-                ahead.append((kind, each))
-            elif each.__class__ not in _ACCEPTED[kind.kind]:
+        for node, value in parts:
+            if node.__class__ is not Primitive:
+                ahead.append((node, value))
+            elif value.__class__ not in _ACCEPTED[node.kind]:
                 return False
     return True
+
+
+class _FittingDefaults:
+    """The records of `are_fit`: the names that a default must give, and the types of those that it gives."""
+
+    __slots__ = ("_required", "_types")
+
+    def __init__(self) -> None:
+        self._required: dict[Record, frozenset[str]] = {}
+        self._types: dict[Record, dict[str, Node]] = {}
+
+    def parts(self, node: Node, value: Any) -> Iterable[Any] | None:
+        """Return the values inside a default, each after its type, or None if the default does not fit `node`."""
+        if node.__class__ is Union and node.branches:
+            node = node.branches[0]
+        if node.__class__ is Record:
+            return self._fields(node, value if value.__class__ is dict else {})
+        if node.__class__ is Array:
+            return ((node.items, each) for each in _values(value))
+        if node.__class__ is Map:
+            return None if value and value.__class__ is list else ((node.values, each) for each in _values(value))
+        return None if node.__class__ is Union or _leaf(node, value) is not None else ()
+
+    def _fields(self, record: Record, given: dict[str, Any]) -> Iterable[Any] | None:
+        if record not in self._required:
+            self._required[record] = frozenset(field.name for field in record.fields if field.default is ABSENT)
+        if not given:
+            return None if self._required[record] else ()
+        if not given.keys() >= self._required[record]:
+            return None
+        if record not in self._types:
+            self._types[record] = {field.name: field.type for field in record.fields}
+        types = self._types[record]
+        return ((types[name], value) for name, value in given.items() if name in types)
 
 
 def _values(value: Any) -> Iterable[Any]:
