@@ -205,7 +205,7 @@ async def test_a_broker_that_says_yes_and_stores_nothing_is_not_believed(topic: 
     topic.shop.proxy.fault = broker_faults.stores_nothing(0)
     topic.put(text("id", "note?", "most?"))
     status = await topic.ready("RefusedByBroker")
-    assert "takes the schema for its version 0" in conditions(status)["Ready"]["message"]
+    assert "identifies the schema with its version 0" in conditions(status)["Ready"]["message"]
     assert [version["schemaVersion"] for version in status["versions"]] == [0]
     topic.shop.proxy.fault = broker_faults.untouched
     topic.put(THREE)

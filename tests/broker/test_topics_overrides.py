@@ -65,7 +65,7 @@ async def test_a_topic_is_judged_by_the_strategy_that_others_gave_it_before(
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(ONE)
     status = await topic.ready()
-    assert "keeps a strategy of its own at the broker, ALWAYS_COMPATIBLE" in conditions(status)["Ready"]["message"]
+    assert "has its own strategy at the broker, ALWAYS_COMPATIBLE" in conditions(status)["Ready"]["message"]
     topic.put(CLASHING)
     status = await topic.ready()
     assert status["effectiveStrategy"] == {"value": "ALWAYS_COMPATIBLE", "source": "Topic"}
@@ -103,7 +103,7 @@ async def test_what_another_client_set_since_stays_when_the_field_is_removed_and
     await until(is_there, bool)
     topic.put(ONE)
     status = await topic.ready()
-    assert "keeps a strategy of its own at the broker, FORWARD" in conditions(status)["Ready"]["message"]
+    assert "has its own strategy at the broker, FORWARD" in conditions(status)["Ready"]["message"]
     assert status["effectiveStrategy"] == {"value": "FORWARD", "source": "Topic"}
     assert (own(topic), await topic.looked_again()) == ("FORWARD", [])
     topic.put(ONE, schemaCompatibilityStrategy="UNDEFINED")
@@ -184,5 +184,5 @@ async def test_what_others_set_later_is_named_when_the_broker_refuses_by_it(topi
     await until(is_in_force, bool)
     topic.put(CLASHING)
     status = await topic.ready("RefusedByBroker")
-    assert "FULL, which was set there" in conditions(status)["Ready"]["message"]
+    assert "FULL, which the operator did not set" in conditions(status)["Ready"]["message"]
     assert await topic.agree() == [0]

@@ -132,7 +132,7 @@ async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     assert says(status)["Ready"] == "True"
     compatible = conditions(status)["Compatible"]
     assert (compatible["status"], compatible["reason"]) == ("True", "ConsumerRisk")
-    assert "version 1 passes, but consumers may suffer: ENUM_SYMBOL_" in compatible["message"]
+    assert "version 1 passes, but consumers may fail: ENUM_SYMBOL_" in compatible["message"]
     (event,) = await until(lambda: risks_told(shop), bool)
     assert (event["type"], event["note"]) == ("Warning", compatible["message"])
     assert await shop.looked_again() == []

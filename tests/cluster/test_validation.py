@@ -213,7 +213,7 @@ async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_made_once
     shop.watched.put(ONE)
     status = await shop.validation("Error")
     assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "Unknown")
-    assert "its Job cannot be made" in conditions(status)["Validated"]["message"]
+    assert "its Job cannot be created" in conditions(status)["Validated"]["message"]
     assert await shop.watched.looked_again() == ["create jobs"]  # refused once more, and nothing else
     if by == "a quota":
         shop.watched.delete("quota/none")

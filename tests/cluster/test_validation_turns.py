@@ -67,7 +67,7 @@ async def test_a_run_that_failed_is_tried_again_after_a_minute_and_then_after_tw
         assert job["metadata"]["annotations"][ATTEMPT_ANNOTATION] == str(attempt)
         _ended(shop, job, timedelta())
         status = await shop.watched.ready("ValidationError")
-        assert "it is tried again later" in conditions(status)["Ready"]["message"]
+        assert "the operator tries again later" in conditions(status)["Ready"]["message"]
         assert await shop.watched.looked_again() == []
         _ended(shop, job, timedelta(seconds=pause))
     (job,) = await shop.running()

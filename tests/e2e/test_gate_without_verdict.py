@@ -93,14 +93,14 @@ def test_a_topic_without_messages_passes_and_is_left_as_it_is(kind: str, request
     status = shop.ready("Registered")
 
     assert (status["validation"]["phase"], status["validation"]["messages"]) == ("Passed", 0)
-    assert conditions(status)["Validated"]["message"] == "there are no messages to be read with this schema"
+    assert conditions(status)["Validated"]["message"] == "there are no messages to read with this schema"
     assert len(before) == shop.topic.partitions
     assert shop.names_at_the_broker == before
     assert shop.rest.versions() == [0]
 
 
 def test_a_broker_that_cannot_be_reached_is_no_verdict_and_the_status_says_so(unreached: RetainedShop) -> None:
-    said = unreached.says("Validated", "it is tried again, for it ended with status 3: ", 300)
+    said = unreached.says("Validated", "the previous try failed: it ended with status 3: ", 300)
 
     assert f"{urlsplit(unreached.broker.service_url).hostname}:{_NOBODYS}: Connection refused" in said["message"]
     assert (said["status"], said["reason"]) == ("Unknown", "Validating")

@@ -53,7 +53,7 @@ class _Secrets:
     def __init__(self, client: SecretReader, namespace: str) -> None:
         self._client = client
         self._namespace = namespace
-        self._read: dict[str, None] = {}
+        self._names: dict[str, None] = {}
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
@@ -61,7 +61,7 @@ class _Secrets:
         try:
             yield
         except SecretInvalidError as error:
-            raise SecretInvalidError(f"{error.message} (Secret {', '.join(self._read)})") from None
+            raise SecretInvalidError(f"{error.message} (Secret {', '.join(self._names)})") from None
 
     async def member(self, ref: SecretKeyRef) -> bytes:
         """Return the decoded content of one key. Raise SecretInvalidError if it is empty."""
@@ -69,7 +69,7 @@ class _Secrets:
 
     async def members(self, name: str, *keys: str) -> tuple[bytes, ...]:
         """Return the decoded contents of several keys, from one revision of the Secret."""
-        self._read[name] = None
+        self._names[name] = None
         try:
             wire = await self._client.get(SECRET, self._namespace, name)
         except NotFoundError:
@@ -84,12 +84,12 @@ def _member(wire: dict[str, Any], key: str) -> bytes:
     except (binascii.Error, TypeError, ValueError):
         content = b""
     if not content.strip():
-        raise SecretInvalidError(f"there is nothing under {key}")
+        raise SecretInvalidError(f"the key {key} is missing or empty")
     return content
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _CachedBroker:
     """A broker, with the spec and the Secrets that it was created from."""
 
     pulsar: PulsarSpec
@@ -119,7 +119,7 @@ class Brokers:
         self._per_second = per_second
         # The brokers have the strong references.
         self._limits: WeakValueDictionary[str, Limits] = WeakValueDictionary()
-        self._made: dict[str, _Made] = {}
+        self._cached: dict[str, _CachedBroker] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
 
@@ -132,19 +132,19 @@ class Brokers:
         if pulsar is None:
             self.forget(uid)
             return None
-        made = self._made.get(uid)
-        if made is not None and made.pulsar == pulsar and not refresh:
-            return made.broker
+        cached = self._cached.get(uid)
+        if cached is not None and cached.pulsar == pulsar and not refresh:
+            return cached.broker
         self._allowed.check_text(pulsar.admin_url)  # no Secret is read for an address that is never called
         secrets = _Secrets(self._client, policy.metadata.namespace)
         with secrets.named():
-            read = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
-            made = self._made.get(uid)  # another reconcile may have created it in the meantime
-            if made is None or made.pulsar != pulsar or made.secrets != read:
-                fresh = _Made(pulsar, read, self._broker(pulsar, secrets, *read))
+            current = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
+            cached = self._cached.get(uid)  # another reconcile may have created it in the meantime
+            if cached is None or cached.pulsar != pulsar or cached.secrets != current:
+                cached = _CachedBroker(pulsar, current, self._broker(pulsar, secrets, *current))
                 self.forget(uid)
-                made = self._made[uid] = fresh
-        return made.broker
+                self._cached[uid] = cached
+        return cached.broker
 
     async def own_settings(self, policy: NamespaceSchemaPolicy, broker: Broker) -> BrokerSettings | None:
         """Return the broker's defaults, cached for some minutes, or None if they cannot be read.
@@ -154,41 +154,41 @@ class Brokers:
         """
         if policy.spec.pulsar is None:
             return None
-        where, now = policy.spec.pulsar.address, self._clock.now()
-        for asked in ((where, ""), (where, policy.metadata.uid)):
-            known = self._own.get(asked)
-            if known is not None and now - known[0] < _OWN_SETTINGS_SECONDS:
-                return known[1]
-        told = None
+        address, now = policy.spec.pulsar.address, self._clock.now()
+        for cache_key in ((address, ""), (address, policy.metadata.uid)):
+            cached = self._own.get(cache_key)
+            if cached is not None and now - cached[0] < _OWN_SETTINGS_SECONDS:
+                return cached[1]
+        settings = None
         with contextlib.suppress(TopicSchemaError):
-            told = await broker.broker_settings()
-        self._own[where, "" if told else policy.metadata.uid] = (now, told)
-        return told
+            settings = await broker.broker_settings()
+        self._own[address, "" if settings else policy.metadata.uid] = (now, settings)
+        return settings
 
     def forget(self, uid: str) -> None:
         """Remove the broker of a policy that is deleted or names another one. Close it when no call can use it."""
-        made = self._made.pop(uid, None)
-        if made is not None:
-            self._forget_own(made.pulsar.address, uid)
-            task = asyncio.create_task(_close(made.broker, _CLOSING_SECONDS))
-            self._closing[task] = made.broker
+        cached = self._cached.pop(uid, None)
+        if cached is not None:
+            self._forget_own(cached.pulsar.address, uid)
+            task = asyncio.create_task(_close(cached.broker, _CLOSING_SECONDS))
+            self._closing[task] = cached.broker
             task.add_done_callback(lambda task: self._closing.pop(task, None))
 
     async def aclose(self) -> None:
         """Close all connections at once."""
-        for uid in tuple(self._made):
+        for uid in tuple(self._cached):
             self.forget(uid)
-        leaving = tuple(self._closing.items())
-        for task, broker in leaving:
+        closing = tuple(self._closing.items())
+        for task, broker in closing:
             task.cancel()
             await broker.close()
-        await asyncio.gather(*(task for task, _ in leaving), return_exceptions=True)
+        await asyncio.gather(*(task for task, _ in closing), return_exceptions=True)
 
-    def _forget_own(self, where: str, uid: str) -> None:
+    def _forget_own(self, address: str, uid: str) -> None:
         """Remove the cached defaults of the policy, and those for all policies if no policy uses the broker now."""
-        self._own.pop((where, uid), None)
-        if all(each.pulsar.address != where for each in self._made.values()):
-            self._own.pop((where, ""), None)
+        self._own.pop((address, uid), None)
+        if all(each.pulsar.address != address for each in self._cached.values()):
+            self._own.pop((address, ""), None)
 
     def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
         async def reread() -> Credential:

@@ -1,5 +1,6 @@
 """The context of reconciles, without a work queue: a test says when a pass begins."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
+from topicschema.reconcile.runtime.work_queue import WorkQueue
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 
@@ -36,3 +38,10 @@ async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterato
                 enqueue=lambda _key, _after: None,
                 namespace=SYSTEM,
             )
+
+
+async def run_due(queue: WorkQueue) -> None:
+    """Reconcile all keys that are due, and those that are due at once because of that."""
+    while queue.waiting:
+        async with asyncio.TaskGroup() as group:
+            queue.start_due(group)

@@ -63,10 +63,10 @@ async def _refuse_second(ctx: ReconcileContext, me: Owner, key: PulsarNamespaceK
 
     A topic can have one policy. With two, for two Pulsar clusters, neither would apply.
     """
-    found = await ctx.policies.find_holder(me.namespace, key.pulsar_namespace)
-    if found is not None:
+    holder = await ctx.policies.find_holder(me.namespace, key.pulsar_namespace)
+    if holder is not None:
         message = (
-            f"policy {found.metadata.name} already governs {key.pulsar_namespace} here, for another Pulsar cluster"
+            f"policy {holder.metadata.name} already governs {key.pulsar_namespace} here, for another Pulsar cluster"
         )
         raise StalledError("TopicAlreadyClaimed", message)
 

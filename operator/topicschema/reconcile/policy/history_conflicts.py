@@ -39,7 +39,7 @@ _Topics = Mapping[str, _Topic]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ConflictReport:
     """The fields of the status for the histories. `check` is None while a check is due."""
 
     count: int
@@ -65,24 +65,24 @@ class HistoryConflicts:
         before: NamespaceSchemaPolicy,
         now: NamespaceSchemaPolicy,
         summaries: Mapping[Key, TopicSummary],
-    ) -> Found:
+    ) -> ConflictReport:
         """Return the conflicts. `before` is the policy as read, `now` the same with its broker's current settings."""
         topics, policy, time = _topics(summaries), policy_of(now), self._ctx.clock()
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
         last = self._checked_at.get(key)
         is_late = self._ctx.judge.has_checkers if last is None else time - last >= self._resync
-        found = None if is_late or _is_due(before, now) else await self._known(claims, before, policy, topics)
-        if found is None:
+        report = None if is_late or _is_due(before, now) else await self._known(claims, before, policy, topics)
+        if report is None:
             names = await self._ctx.storage.history_names(claims)
             conflicts, count = await self._conflicts(claims, policy, topics, names)
-            found = _found(len(conflicts), conflicts, HistoryCheck(total=len(names), checked=count))
+            report = _report(len(conflicts), conflicts, HistoryCheck(total=len(names), checked=count))
             last = None
         self._checked_at[key] = time if last is None else last
-        return found
+        return report
 
     async def _known(
         self, claims: PulsarNamespaceKey, before: NamespaceSchemaPolicy, policy: Policy, topics: _Topics
-    ) -> Found | None:
+    ) -> ConflictReport | None:
         """Return the remaining conflicts of the status, or None if some are over and it does not list all."""
         status = before.status
         known = {each.name: each for each in status.history_conflicts}
@@ -92,7 +92,7 @@ class HistoryConflicts:
         if over and status.history_conflict_count > len(known):
             return None
         conflicts = {name: each for name, each in (known | still).items() if name not in over}
-        return _found(status.history_conflict_count - len(over), conflicts, status.history_check)
+        return _report(status.history_conflict_count - len(over), conflicts, status.history_check)
 
     async def _conflicts(
         self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics, names: Sequence[str]
@@ -106,25 +106,27 @@ class HistoryConflicts:
             history = stored.history
             name, strategy, _ = topics.get(history_name) or _Topic(history.key.topic.local_name, None, None)
             try:
-                found = await recheck.newest(history, strategy, policy)
+                findings = await recheck.newest(history, strategy, policy)
             except (StalledError, CheckerTimeoutError) as error:
                 conflicts[name] = _conflict(name, max(0, history.next_version - 1), error.reason, "$")
                 continue
-            if found is None:
+            if findings is None:
                 return conflicts, count
-            if found:
-                conflicts[name] = _conflict(name, history.entries[-1].schema_version, found[0].rule, found[0].path)
+            if findings:
+                conflicts[name] = _conflict(
+                    name, history.entries[-1].schema_version, findings[0].rule, findings[0].path
+                )
         return conflicts, len(names)
 
 
-def unchecked(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> Found:
+def unchecked(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> ConflictReport:
     """Return the conflicts of the status, for use before all topics are reconciled.
 
     If a check is due, the result has no check, so that it also runs after a restart.
     """
     status = before.status
     check = None if _is_due(before, now) else status.history_check
-    return Found(status.history_conflict_count, status.history_conflicts, check)
+    return ConflictReport(status.history_conflict_count, status.history_conflicts, check)
 
 
 def _is_due(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> bool:
@@ -141,12 +143,12 @@ def _may_be_over(conflict: HistoryConflict | None, topic: _Topic) -> bool:
 
 def _topics(summaries: Mapping[Key, TopicSummary]) -> _Topics:
     """Return the resource of each history. Of several, it is the one that holds the topic."""
-    seen = sorted(summaries.items(), key=lambda item: (not item[1].lost_claim, item[0]))
-    return {s.history: _Topic(key.name, s.strategy, s.latest) for key, s in seen if s.history is not None}
+    ordered = sorted(summaries.items(), key=lambda item: (not item[1].lost_claim, item[0]))
+    return {s.history: _Topic(key.name, s.strategy, s.latest) for key, s in ordered if s.history is not None}
 
 
-def _found(count: int, conflicts: Mapping[str, HistoryConflict], check: HistoryCheck | None) -> Found:
-    return Found(count, tuple(conflicts[name] for name in sorted(conflicts))[:_LISTED], check)
+def _report(count: int, conflicts: Mapping[str, HistoryConflict], check: HistoryCheck | None) -> ConflictReport:
+    return ConflictReport(count, tuple(conflicts[name] for name in sorted(conflicts))[:_LISTED], check)
 
 
 def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryConflict:

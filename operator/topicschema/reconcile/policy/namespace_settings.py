@@ -26,14 +26,14 @@ _RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})[0-9A-Za-z.-]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class SettingsRecord:
     """The record in the claim: the managed settings, and their values before the operator first wrote them."""
 
-    found: NamespaceSettings
+    original: NamespaceSettings
     managed: tuple[Setting, ...]
 
 
-def wanted_by(spec: NamespaceSchemaPolicySpec) -> NamespaceSettings:
+def desired_settings(spec: NamespaceSchemaPolicySpec) -> NamespaceSettings:
     """Return the settings of the policy. An omitted one is None."""
     return NamespaceSettings(
         strategy=spec.schema_compatibility_strategy,
@@ -42,15 +42,17 @@ def wanted_by(spec: NamespaceSchemaPolicySpec) -> NamespaceSettings:
     )
 
 
-def differing(wanted: NamespaceSettings, seen: NamespaceSettings) -> NamespaceSettings:
+def differing(desired: NamespaceSettings, current: NamespaceSettings) -> NamespaceSettings:
     """Return the desired settings that differ from the observed ones. All others are None."""
-    after = written_over(seen, wanted)
-    return _taken(NamespaceSettings(), wanted, [each for each in Setting if _value(after, each) != _value(seen, each)])
+    after = written_over(current, desired)
+    return _taken(
+        NamespaceSettings(), desired, [each for each in Setting if _value(after, each) != _value(current, each)]
+    )
 
 
-def written_over(seen: NamespaceSettings, wanted: NamespaceSettings) -> NamespaceSettings:
+def written_over(current: NamespaceSettings, desired: NamespaceSettings) -> NamespaceSettings:
     """Return the settings after `wanted` is written. UNDEFINED becomes None."""
-    after = _taken(seen, wanted, named(wanted))
+    after = _taken(current, desired, named(desired))
     return replace(after, strategy=None) if after.strategy is Strategy.UNDEFINED else after
 
 
@@ -59,26 +61,26 @@ def named(settings: NamespaceSettings) -> tuple[Setting, ...]:
     return tuple(each for each in Setting if _value(settings, each) is not None)
 
 
-def recorded_before(known: Recorded, seen: NamespaceSettings, change: NamespaceSettings) -> Recorded:
+def record_before(known: SettingsRecord, current: NamespaceSettings, change: NamespaceSettings) -> SettingsRecord:
     """Return the record to store before `change` is written. Values that are recorded already stay."""
     fresh = [each for each in named(change) if each not in known.managed]
     managed = tuple(each for each in Setting if each in known.managed or each in fresh)
-    return Recorded(_taken(known.found, seen, fresh), managed)
+    return SettingsRecord(_taken(known.original, current, fresh), managed)
 
 
-def left_behind(wanted: NamespaceSettings, seen: NamespaceSettings, known: Recorded) -> tuple[str, ...]:
+def unmanaged_notes(desired: NamespaceSettings, current: NamespaceSettings, known: SettingsRecord) -> tuple[str, ...]:
     """Return a note for each setting that is not managed any more and differs from its original value."""
     return tuple(
-        f"{each} is not managed any more: the broker keeps {_shown(seen, each)}, and had "
-        f"{_shown(known.found, each)} before the operator wrote it"
+        f"{each} is not managed any more: the broker keeps {_shown(current, each)}; before the operator wrote it, it "
+        f"was {_shown(known.original, each)}"
         for each in known.managed
-        if _value(wanted, each) is None and _value(seen, each) != _value(known.found, each)
+        if _value(desired, each) is None and _value(current, each) != _value(known.original, each)
     )
 
 
-def is_lock(change: NamespaceSettings, seen: NamespaceSettings, own: BrokerSettings | None) -> bool:
+def is_lock(change: NamespaceSettings, current: NamespaceSettings, own: BrokerSettings | None) -> bool:
     """Return True if the change stops clients that may add schemas now."""
-    is_locked_by_broker = seen.allows_auto_update is None and own is not None and own.allows_auto_update is False
+    is_locked_by_broker = current.allows_auto_update is None and own is not None and own.allows_auto_update is False
     return change.allows_auto_update is False and not is_locked_by_broker
 
 
@@ -92,10 +94,10 @@ def undeclared(topics: Iterable[str], declared: Collection[str]) -> tuple[str, .
     return tuple(sorted(set(topics).difference(declared)))
 
 
-def overruled(wanted: NamespaceSettings, own: BrokerSettings | None) -> tuple[str, ...]:
+def override_notes(desired: NamespaceSettings, own: BrokerSettings | None) -> tuple[str, ...]:
     """Return notes about settings that a Pulsar namespace cannot override."""
-    if wanted.enforces_validation is False and own is not None and own.enforces_validation:
-        return (f"the broker itself sets {Setting.ENFORCEMENT}, which no Pulsar namespace can switch off",)
+    if desired.enforces_validation is False and own is not None and own.enforces_validation:
+        return (f"the broker's own configuration sets {Setting.ENFORCEMENT}, which no Pulsar namespace can switch off",)
     return ()
 
 
@@ -114,12 +116,12 @@ def other_line(line: PulsarLine, own: BrokerSettings | None) -> str:
     return f"the broker is {release[0]}, brokerProfile.line says {line}: topics are judged by the rules of {line}"
 
 
-def told_of(change: NamespaceSettings, seen: NamespaceSettings) -> str:
+def describe_difference(change: NamespaceSettings, current: NamespaceSettings) -> str:
     """Return a text with the observed and the desired value of each setting in `change`."""
-    return "; ".join(f"{each} is {_shown(seen, each)} and not {_shown(change, each)}" for each in named(change))
+    return "; ".join(f"{each} is {_shown(current, each)} and not {_shown(change, each)}" for each in named(change))
 
 
-def observed(seen: NamespaceSettings, own: BrokerSettings | None, address: str = "") -> ObservedSettings:
+def observed(current: NamespaceSettings, own: BrokerSettings | None, address: str = "") -> ObservedSettings:
     """Return the status field for the settings that were observed at that address."""
     broker = None
     if own is not None:
@@ -129,10 +131,10 @@ def observed(seen: NamespaceSettings, own: BrokerSettings | None, address: str =
             schema_validation_enforced=own.enforces_validation,
         )
     return ObservedSettings(
-        schema_compatibility_strategy=seen.strategy,
-        schema_auto_update_compatibility_strategy=seen.auto_update_strategy,
-        is_allow_auto_update_schema=seen.allows_auto_update,
-        schema_validation_enforced=seen.enforces_validation,
+        schema_compatibility_strategy=current.strategy,
+        schema_auto_update_compatibility_strategy=current.auto_update_strategy,
+        is_allow_auto_update_schema=current.allows_auto_update,
+        schema_validation_enforced=current.enforces_validation,
         broker=broker,
         address=address or None,
     )

@@ -38,13 +38,13 @@ class NamespaceState:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Namespace:
     """One Pulsar namespace while its settings are read and written."""
 
     resource: NamespaceSchemaPolicy
     claim: StoredClaim
     broker: Broker
-    seen: NamespaceSettings
+    current: NamespaceSettings
     own: BrokerSettings | None
 
 
@@ -69,60 +69,65 @@ async def _read(
     broker = await ctx.brokers.of(resource, refresh=True)
     if broker is None:
         return NamespaceState()
-    seen = await broker.namespace_settings(claim.key)
+    current = await broker.namespace_settings(claim.key)
     own = await ctx.brokers.own_settings(resource, broker)
     if own is None:
         own = rules.known_of_broker(resource.observed)
-    place = _Place(resource, claim, broker, seen, own)
-    change = rules.differing(rules.wanted_by(resource.spec), seen)
+    namespace = _Namespace(resource, claim, broker, current, own)
+    change = rules.differing(rules.desired_settings(resource.spec), current)
     other_line = rules.other_line(resource.spec.broker_profile.line, own)
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
-        there, difference = rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen)
-        return NamespaceState(there, difference, other_line=other_line)
+        observed, difference = (
+            rules.observed(current, own, address_of(resource)),
+            rules.describe_difference(change, current),
+        )
+        return NamespaceState(observed, difference, other_line=other_line)
     try:
-        return replace(await _applied(ctx, place, change, declared), other_line=other_line)
+        return replace(await _apply(ctx, namespace, change, declared), other_line=other_line)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
         # The difference is known, even if the operator may not fix it.
-        return NamespaceState(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen), error=error)
+        return NamespaceState(
+            rules.observed(current, own, address_of(resource)), rules.describe_difference(change, current), error=error
+        )
 
 
-async def _applied(
-    ctx: ReconcileContext, place: _Place, change: NamespaceSettings, declared: Collection[str] | None
+async def _apply(
+    ctx: ReconcileContext, namespace: _Namespace, change: NamespaceSettings, declared: Collection[str] | None
 ) -> NamespaceState:
     """Write `change`, without a lock that must wait. Return the new state."""
-    resource, seen, own = place.resource, place.seen, place.own
-    undeclared = await _undeclared(place, change, declared)
+    resource, current, own = namespace.resource, namespace.current, namespace.own
+    undeclared = await _undeclared(namespace, change, declared)
     if undeclared or undeclared is None:
         change = rules.without_lock(change)
-    known = await _write(ctx, place, change)
-    after, wanted = rules.written_over(seen, change), rules.wanted_by(resource.spec)
-    notes = (*rules.overruled(wanted, own), *rules.left_behind(wanted, after, known))
-    there, wrote = rules.observed(after, own, address_of(resource)), bool(rules.named(change))
-    return NamespaceState(there, notes=notes, undeclared=undeclared, wrote=wrote)
+    known = await _write(ctx, namespace, change)
+    after, desired = rules.written_over(current, change), rules.desired_settings(resource.spec)
+    notes = (*rules.override_notes(desired, own), *rules.unmanaged_notes(desired, after, known))
+    observed, wrote = rules.observed(after, own, address_of(resource)), bool(rules.named(change))
+    return NamespaceState(observed, notes=notes, undeclared=undeclared, wrote=wrote)
 
 
 async def _undeclared(
-    place: _Place, change: NamespaceSettings, declared: Collection[str] | None
+    namespace: _Namespace, change: NamespaceSettings, declared: Collection[str] | None
 ) -> tuple[str, ...] | None:
-    if place.resource.spec.lock_undeclared or not rules.is_lock(change, place.seen, place.own):
+    if namespace.resource.spec.lock_undeclared or not rules.is_lock(change, namespace.current, namespace.own):
         return ()
     if declared is None:
         return None
-    return rules.undeclared(await place.broker.topics(place.claim.key), declared)
+    return rules.undeclared(await namespace.broker.topics(namespace.claim.key), declared)
 
 
-async def _write(ctx: ReconcileContext, place: _Place, change: NamespaceSettings) -> rules.Recorded:
+async def _write(ctx: ReconcileContext, namespace: _Namespace, change: NamespaceSettings) -> rules.SettingsRecord:
     """Write `change` after recording the original values. Return the record."""
-    claim = place.claim
-    known = rules.Recorded(claim.original or NamespaceSettings(), claim.managed)
+    claim = namespace.claim
+    known = rules.SettingsRecord(claim.original or NamespaceSettings(), claim.managed)
     if not rules.named(change):
         return known
-    due = rules.recorded_before(known, place.seen, change)
+    due = rules.record_before(known, namespace.current, change)
     if due != known:
-        await ctx.claims.put_settings(claim, due.found, due.managed)
-    await place.broker.set_namespace(claim.key, change)
+        await ctx.claims.put_settings(claim, due.original, due.managed)
+    await namespace.broker.set_namespace(claim.key, change)
     for setting in rules.named(change):
         telemetry.BROKER_SETTINGS_WRITES.labels(setting).inc()
     return due

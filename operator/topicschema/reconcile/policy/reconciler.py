@@ -33,8 +33,8 @@ from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key, Result
 
 _LISTED = 20
-_UNTIL_TOPICS_ARE_SEEN = 1.0
-_LONGEST_UNTIL = 30.0
+_FIRST_RECOUNT_DELAY = 1.0
+_LONGEST_RECOUNT_DELAY = 30.0
 
 _Summaries = Mapping[Key, TopicSummary]
 
@@ -45,7 +45,7 @@ class NamespaceSchemaPolicies:
     def __init__(self, ctx: ReconcileContext, resync: float) -> None:
         self._ctx = ctx
         self._uids: dict[Key, str] = {}
-        self._unseen: dict[Key, float] = {}
+        self._recount_delays: dict[Key, float] = {}
         self._histories = HistoryConflicts(ctx, resync)
 
     async def broker_of(self, key: Key) -> str:
@@ -60,36 +60,38 @@ class NamespaceSchemaPolicies:
         try:
             wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
         except NotFoundError:
-            self._lost(key)
+            self._remove(key)
             return Result.DELETED
         metadata = decode(Metadata, wire.get("metadata"), "metadata")
         if metadata.deletion_timestamp is not None:
-            self._remember_claim(key, wire)
-            self._lost(key)  # it governs nothing any more, even while finalizers retain it
+            self._index_claim(key, wire)
+            self._remove(key)  # it governs nothing any more, even while finalizers retain it
             return Result.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
         try:
-            awaited = await self._settle(key, wire, moment)
+            pending = await self._apply(key, wire, moment)
         except ERRORS_WITHOUT_STATUS:
             raise
-        except Exception as error:
-            said = moment.conditions(not_ready(error))
+        except Exception as pending:
+            conditions = moment.conditions(not_ready(pending))
             check = before.history_check if before.observed_generation == metadata.generation else None
-            status = replace(before, observed_generation=metadata.generation, conditions=said, history_check=check)
+            status = replace(
+                before, observed_generation=metadata.generation, conditions=conditions, history_check=check
+            )
             await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
             raise
-        if awaited is not None:
-            raise awaited
+        if pending is not None:
+            raise pending
         return Result.DONE
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
+    async def _apply(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
         """Reconcile the policy and write its status. Return the error that prevents its settings, or None."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         if self._ctx.index.update_policy(key, claims):
             self._enqueue_topics(key)
-        self._know(key, resource.metadata.uid)
+        self._update_uid(key, resource.metadata.uid)
         claim = await acquire_claim(self._ctx, resource, claims)
         ours = self._topics(key, claims)
         declared = None if ours is None else _local_names(ours, claims)
@@ -104,29 +106,31 @@ class NamespaceSchemaPolicies:
             undeclared_topics=undeclared[:_LISTED],
         )
         await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
-        await self._tell(key, wire, resource, state)
-        return policy_status.awaited(state)
+        await self._notify(key, wire, resource, state)
+        return policy_status.pending_error(state)
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Summaries | None:
         """Return the summaries of the policy's topics, or None until every topic of the namespace was reconciled."""
         summaries = self._ctx.index.all_summaries(key.namespace)
         if summaries is None:
             # After a start, a broker may take minutes for the first reconciles of all topics.
-            after = self._unseen[key] = min(2 * self._unseen.get(key, _UNTIL_TOPICS_ARE_SEEN / 2), _LONGEST_UNTIL)
+            after = self._recount_delays[key] = min(
+                2 * self._recount_delays.get(key, _FIRST_RECOUNT_DELAY / 2), _LONGEST_RECOUNT_DELAY
+            )
             self._ctx.enqueue(key, after)
             return None
-        self._unseen.pop(key, None)
+        self._recount_delays.pop(key, None)
         return {topic: s for topic, s in summaries.items() if s.pulsar_namespace == claims.pulsar_namespace}
 
-    async def _tell(
+    async def _notify(
         self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, state: NamespaceState
     ) -> None:
         """Enqueue the topics if the broker's settings changed, and emit an Event for each new note."""
         if state.wrote or state.observed != resource.status.observed:
             self._enqueue_topics(key)
-        said = " ".join(condition.message for condition in resource.status.conditions)
+        messages = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_status.notes(state):
-            if note.text not in said:
+            if note.text not in messages:
                 about = status_writer.object_reference(NAMESPACE_SCHEMA_POLICY, wire)
                 await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
@@ -140,31 +144,31 @@ class NamespaceSchemaPolicies:
         """
         now = replace(resource, status=replace(resource.status, observed=state.observed))
         if ours is None:
-            found, topics = unchecked(resource, now), resource.status.topics
+            conflicts, topics = unchecked(resource, now), resource.status.topics
         else:
-            found = await self._histories.check(key, resource, now, ours)
+            conflicts = await self._histories.check(key, resource, now, ours)
             topics = TopicCounts(
                 total=len(ours),
                 ready=sum(summary.is_ready for summary in ours.values()),
                 incompatible=sum(summary.is_incompatible for summary in ours.values()),
             )
-        is_done = found.check is not None
+        is_done = conflicts.check is not None
         return NamespaceSchemaPolicyStatus(
             observed_generation=resource.metadata.generation if is_done else resource.status.observed_generation,
             topics=topics,
-            history_conflict_count=found.count,
-            history_conflicts=found.conflicts,
-            history_check=found.check,
+            history_conflict_count=conflicts.count,
+            history_conflicts=conflicts.conflicts,
+            history_check=conflicts.check,
         )
 
-    def _remember_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
+    def _index_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
         """Add the policy's Pulsar namespace to the index, by which `_lost` enqueues the policies that wait for it."""
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
             self._ctx.index.update_policy(key, claims)
 
-    def _know(self, key: Key, uid: str) -> None:
+    def _update_uid(self, key: Key, uid: str) -> None:
         """Store the UID of the policy. If it changed, the policy was created again: drop all data of the former one."""
         before = self._uids.get(key, uid)
         self._uids[key] = uid
@@ -175,8 +179,8 @@ class NamespaceSchemaPolicies:
         self._histories.forget(key)
         self._ctx.brokers.forget(uid)
 
-    def _lost(self, key: Key) -> None:
-        self._unseen.pop(key, None)
+    def _remove(self, key: Key) -> None:
+        self._recount_delays.pop(key, None)
         self._forget(key, self._uids.pop(key, ""))
         self._ctx.own_writes.forget(key)
         self._enqueue_topics(key)

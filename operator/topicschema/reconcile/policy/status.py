@@ -15,7 +15,7 @@ from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.runtime.conditions import ConditionInput, describe_error, not_ready, ready
 
 UNDECLARED: Final = "UnmanagedTopics"
-_KNOWN_NOT_TO_BE: Final = ("BrokerInconsistent", "NamespaceNotFound", "RefusedByBroker", "TenantNotFound")
+_NOT_APPLIED: Final = ("BrokerInconsistent", "NamespaceNotFound", "RefusedByBroker", "TenantNotFound")
 _LISTED: Final = 5
 
 
@@ -30,47 +30,51 @@ class Note(NamedTuple):
 def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
     """Return the conditions of a policy that holds its claim."""
     governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_line)))
-    error = awaited(state)
+    error = pending_error(state)
     if resource.spec.pulsar is None:
         return ready("Active", "; ".join((governs, *_without_broker(resource))))
     if error is None:
-        return _settled(resource, state, governs)
+        return _applied(resource, state, governs)
     if state.difference:
         message = f"{state.difference}: {error.message}"
         return (*not_ready(error), ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
-    if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
+    if error.reason in (*_NOT_APPLIED, UNDECLARED):
         return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
     if says_ready(resource) and not isinstance(error, StalledError):
         return (*ready("Active", governs), _in_sync(ConditionStatus.UNKNOWN, error))
     return (*not_ready(error), _in_sync(ConditionStatus.UNKNOWN, error))
 
 
-def awaited(state: NamespaceState) -> TopicSchemaError | None:
+def pending_error(state: NamespaceState) -> TopicSchemaError | None:
     """Return the error that prevents the policy's settings, or None."""
     if state.error is not None or state.undeclared == ():
         return state.error
     if state.undeclared is None:
-        return WaitingError(UNDECLARED, "the lock waits until every TopicSchema here was looked at", after=2.0)
+        return WaitingError(
+            UNDECLARED,
+            "isAllowAutoUpdateSchema: false waits for the first reconcile of every TopicSchema of this namespace",
+            after=2.0,
+        )
     count, first = len(state.undeclared), ", ".join(state.undeclared[:_LISTED])
     names = first if count <= _LISTED else f"{first} and {count - _LISTED} more"
     return WaitingError(
         UNDECLARED,
-        f"the lock waits: {names} without a TopicSchema, to which clients could add no schema any more; write what "
-        "is missing, or set lockUndeclared: true",
+        f"isAllowAutoUpdateSchema: false waits, because clients could add no schema to topics without a TopicSchema: "
+        f"{names}; create their TopicSchemas, or set lockUndeclared: true",
         after=60.0,
     )
 
 
 def notes(state: NamespaceState) -> tuple[Note, ...]:
     """Return the notes that get an Event when they first appear."""
-    error = awaited(state)
+    error = pending_error(state)
     if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
         return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
     line = (Note("Warning", "PulsarVersionMismatch", state.other_line),) if state.other_line else ()
     return (*line, *(Note("Normal", "SettingRetained", text) for text in state.notes))
 
 
-def _settled(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:
+def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
         status = ConditionStatus.FALSE if state.difference else ConditionStatus.TRUE
         message = state.difference or "the broker has what the policy sets"
@@ -88,4 +92,4 @@ def _without_broker(resource: NamespaceSchemaPolicy) -> tuple[str, ...]:
     spec = resource.spec
     if spec.is_allow_auto_update_schema is None and spec.schema_validation_enforced is None:
         return ()
-    return ("isAllowAutoUpdateSchema and schemaValidationEnforced need pulsar, the broker to set them at",)
+    return ("isAllowAutoUpdateSchema and schemaValidationEnforced have no effect without spec.pulsar",)

@@ -24,15 +24,18 @@ class BrokerSlots(Generic[K]):
     @asynccontextmanager
     async def take(self, broker: str, key: K) -> AsyncIterator[None]:
         """Acquire a slot of `broker` for `key`, and release it at the end of the context."""
+        turn = asyncio.get_running_loop().create_future()
         if self._taken[broker] < self.limit:
             self._taken[broker] += 1
+            turn.set_result(None)
         else:
-            turn = self._waiting[broker][key] = asyncio.get_running_loop().create_future()
-            await turn
+            self._waiting[broker][key] = turn
         try:
+            await turn
             yield
         finally:
-            self._release(broker)
+            if not turn.cancelled():  # a key that is cancelled just after it got its slot has it
+                self._release(broker)
 
     def _release(self, broker: str) -> None:
         """Give the slot to the next key, or free it."""

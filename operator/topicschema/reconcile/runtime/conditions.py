@@ -38,18 +38,18 @@ class ObservedAt:
     generation: int
     now: str
 
-    def conditions(self, said: Iterable[ConditionInput]) -> tuple[Condition, ...]:
+    def conditions(self, inputs: Iterable[ConditionInput]) -> tuple[Condition, ...]:
         """Return the conditions of the report in its order. Previous conditions that are not in it are dropped."""
         before = {condition.type: condition for condition in self.before}
-        return tuple(self._condition(one, before.get(one.type)) for one in said)
+        return tuple(self._condition(each, before.get(each.type)) for each in inputs)
 
-    def _condition(self, said: ConditionInput, before: Condition | None) -> Condition:
-        has_moved = before is None or before.status is not said.status or not before.last_transition_time
+    def _condition(self, current: ConditionInput, before: Condition | None) -> Condition:
+        has_moved = before is None or before.status is not current.status or not before.last_transition_time
         return Condition(
-            type=said.type,
-            status=said.status,
-            reason=said.reason,
-            message=truncate(said.message, MESSAGE_BYTES),
+            type=current.type,
+            status=current.status,
+            reason=current.reason,
+            message=truncate(current.message, MESSAGE_BYTES),
             observed_generation=self.generation,
             last_transition_time=self.now if before is None or has_moved else before.last_transition_time,
         )
@@ -88,7 +88,10 @@ def describe_error(error: Exception) -> tuple[str, str]:
         return error.reason, error.sentence
     if isinstance(error, TopicSchemaError):
         return error.reason, error.message
-    return BUG_REASON, f"an unexpected error ({type(error).__name__}); it is tried again, and the log has the place"
+    return (
+        BUG_REASON,
+        f"unexpected error ({type(error).__name__}): the operator tries again, and its log has the traceback",
+    )
 
 
 def truncate(text: str, limit: int) -> str:
@@ -99,10 +102,10 @@ def truncate(text: str, limit: int) -> str:
     clean = text.encode(errors="replace").decode()
     if len(clean) * _MOST_BYTES <= limit or sum(map(_stored_bytes, clean)) <= limit:
         return clean
-    room = limit - len("...")
+    available = limit - len("...")
     for end, char in enumerate(clean):
-        room -= _stored_bytes(char)
-        if room < 0:
+        available -= _stored_bytes(char)
+        if available < 0:
             return clean[:end] + "..."
     return clean
 

@@ -117,7 +117,7 @@ class EventRouter:
         if topic is None:
             return
         if plural == JOB.plural and not is_deleted and not metadata.get("deletionTimestamp"):
-            self._index.mark_job_seen(topic)
+            self._index.mark_job(topic)
         self._enqueue(topic, HIGH_PRIORITY)
 
     def _topic_of_pod(self, metadata: _Metadata) -> Key | None:

@@ -58,7 +58,7 @@ class ObjectIndex:
             self._of_topic[shared].add(key)
         return True
 
-    def mark_job_seen(self, key: Key) -> None:
+    def mark_job(self, key: Key) -> None:
         """Record that a validation Job of the topic exists or existed, even if the status does not have it."""
         self._with_jobs.add(key)
 

@@ -12,7 +12,7 @@ class OwnWrites:
     def __init__(self) -> None:
         self._known: dict[Key, str] = {}
         # One set of revisions for each pending write: two topics may write one record at the same time.
-        self._held: dict[Key, list[set[str]]] = {}
+        self._pending: dict[Key, list[set[str]]] = {}
 
     def record(self, key: Key, revision: str) -> None:
         """Record the revision at which the object was read or written. Its event needs no reconcile."""
@@ -24,9 +24,9 @@ class OwnWrites:
 
     def is_external(self, key: Key, revision: str) -> bool:
         """Return True if a revision is not recorded. During a write, return False: `suppress` decides at its end."""
-        if key in self._held:
-            for held in self._held[key]:
-                held.add(revision)
+        if key in self._pending:
+            for revisions in self._pending[key]:
+                revisions.add(revision)
             return False
         return self._known.get(key) != revision
 
@@ -36,15 +36,15 @@ class OwnWrites:
 
         At the end, call `enqueue` if an event had another revision than the written one.
         """
-        held: set[str] = set()
-        self._held.setdefault(key, []).append(held)
+        revisions: set[str] = set()
+        self._pending.setdefault(key, []).append(revisions)
         try:
             yield
         finally:
-            self._held[key] = [other for other in self._held[key] if other is not held]
-            if not self._held[key]:
-                del self._held[key]
-            if held - {self._known.get(key)}:
+            self._pending[key] = [other for other in self._pending[key] if other is not revisions]
+            if not self._pending[key]:
+                del self._pending[key]
+            if revisions - {self._known.get(key)}:
                 enqueue()
 
     def existing(self, plural: str) -> set[Key]:

@@ -21,8 +21,8 @@ async def write_status(client: ApiClient, kind: Kind, wire: Mapping[str, Any], s
 
     Raise ConflictError if the object changed since it was read.
     """
-    wanted = encode(status)
-    if wire.get("status") == wanted:
+    desired = encode(status)
+    if wire.get("status") == desired:
         return None
     metadata = wire["metadata"]
     namespace, name = metadata.get("namespace", ""), metadata["name"]
@@ -31,10 +31,10 @@ async def write_status(client: ApiClient, kind: Kind, wire: Mapping[str, Any], s
         "apiVersion": kind.api_version,
         "kind": kind.name,
         "metadata": {"name": name, "namespace": namespace, "resourceVersion": metadata["resourceVersion"]},
-        "status": wanted,
+        "status": desired,
     }
     written = await client.apply(kind, namespace, name, body, field_manager=FIELD_MANAGER, subresource="status")
-    if written.get("status") != wanted:
+    if written.get("status") != desired:
         # Fields of another field manager survive our apply, but the operator is the status's only writer.
-        written = await client.replace(kind, namespace, name, {**written, "status": wanted}, subresource="status")
+        written = await client.replace(kind, namespace, name, {**written, "status": desired}, subresource="status")
     return str(written["metadata"]["resourceVersion"])

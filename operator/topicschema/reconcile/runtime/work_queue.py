@@ -130,19 +130,13 @@ class WorkQueue:
         self._slots.limit = workers
         async with asyncio.TaskGroup() as group:
             while True:
-                key = self._schedule.get(self._clock())
-                if key is None:
-                    await self._wait()
-                else:
-                    group.create_task(self._reconcile(key))
+                self.start_due(group)
+                await self._wait()
 
-    async def run_due(self) -> int:
-        """Reconcile all keys that are due now, one after the other. Return the number of calls of `work`."""
-        count = 0
+    def start_due(self, group: asyncio.TaskGroup) -> None:
+        """Start a task of the group for each key that is due."""
         while (key := self._schedule.get(self._clock())) is not None:
-            await self._reconcile(key)
-            count += 1
-        return count
+            group.create_task(self._reconcile(key))
 
     async def _wait(self) -> None:
         self._changed.clear()

@@ -65,7 +65,7 @@ async def _validate(
         if validation.run is None:
             raise  # the status must still name the run, or nothing would end it
         is_start = isinstance(action, plan.StartValidation)
-        what = "its Job cannot be made" if is_start else "a Job of another question cannot be ended"
+        what = "its Job cannot be created" if is_start else "a Job of another request cannot be deleted"
         return replace(loaded, job_error=(what, error))
     return loaded
 

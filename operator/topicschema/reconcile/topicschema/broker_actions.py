@@ -25,7 +25,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_settings import other_line
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.broker_fetch import fetch, fetch_after_upload
-from topicschema.reconcile.topicschema.broker_gather import REFUSED_BY_BROKER, refusal_of_record, topic_settings
+from topicschema.reconcile.topicschema.broker_gather import REFUSED_BY_BROKER, refused_record, topic_settings
 from topicschema.reconcile.topicschema.gather import Loaded
 
 _LOG = logging.getLogger(__name__)
@@ -60,16 +60,20 @@ async def _upload(ctx: ReconcileContext, loaded: Loaded) -> Loaded | None:
         number = await broker.upload(query.topic, loaded.schema.info)
     except RefusedByBrokerError as error:
         return await _refused(ctx, loaded, error.message)
-    found = await fetch_after_upload(ctx, broker, query, number)
-    if isinstance(found.alignment, HistoryBehind):
-        return replace(loaded, state=state.after(found))
-    if not isinstance(found.alignment, InSync):
+    fetched = await fetch_after_upload(ctx, broker, query, number)
+    if isinstance(fetched.alignment, HistoryBehind):
+        return replace(loaded, state=state.after(fetched))
+    if not isinstance(fetched.alignment, InSync):
         return None  # another client wrote, too: the next reconcile reports it
     if number >= query.history.next_version:
-        message = f"the broker says that it took the schema as version {number}, and does not show it"
+        message = f"the broker accepted the schema as version {number}, but does not serve it"
         raise BrokerInconsistentError(message)
-    message = f"the broker takes the schema for its version {number}, which it was judged not to equal"
-    return _otherwise_judged(loaded, message, f"{message}; use the text of version {number}, or change the schema")
+    message = (
+        f"the broker identifies the schema with its version {number}, but the operator's verdict is that they differ"
+    )
+    return _with_unexpected_refusal(
+        loaded, message, f"{message}; use the text of version {number}, or change the schema"
+    )
 
 
 async def _announce(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
@@ -85,26 +89,26 @@ async def _announce(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
 async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | None:
     """Return the state with the refusal of a compatible schema, or None if the broker's versions have changed."""
     broker, state = at_broker(loaded)
-    found = await fetch(ctx, broker, loaded.query)
-    if not isinstance(found.alignment, InSync):
+    fetched = await fetch(ctx, broker, loaded.query)
+    if not isinstance(fetched.alignment, InSync):
         return None
     if state.overrides is None:
         own = await _own_strategy(broker, loaded)
         if own is not None:
-            set_outside = f"at the broker the topic has a strategy of its own, {own}, which was set there"
             message = (
-                f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
+                f"the broker refuses the schema: {why}. The topic has its own strategy at the broker, {own}, which the "
+                "operator did not set; set schemaCompatibilityStrategy to it, or unset it at the broker"
             )
             return _with_error(loaded, StalledAtBrokerError(REFUSED_BY_BROKER, message))
     await _wait_for_policy(ctx, loaded, why)
     line = await _other_line(ctx, loaded)
     if line:
-        return _with_refusal(loaded, f"{line}. It refuses a schema that passes by them: {why}")
-    message = "the broker refuses a schema that was judged to pass"
-    return _otherwise_judged(loaded, message, f"{message}: {why}")
+        return _with_refusal(loaded, f"{line}. It refuses a schema that passes those rules: {why}")
+    message = "the broker refuses a schema that passes the operator's check"
+    return _with_unexpected_refusal(loaded, message, f"{message}: {why}")
 
 
-def _otherwise_judged(loaded: Loaded, what: str, message: str) -> Loaded:
+def _with_unexpected_refusal(loaded: Loaded, what: str, message: str) -> Loaded:
     """Count and log a verdict of the broker that differs from the operator's. Return the state with `message`.
 
     The log has no text of the broker.
@@ -126,7 +130,7 @@ def _otherwise_judged(loaded: Loaded, what: str, message: str) -> Loaded:
 
 async def _other_line(ctx: ReconcileContext, loaded: Loaded) -> str:
     """Return the note if the broker is of another release line than the schema was judged by, else ""."""
-    own = await ctx.brokers.own_settings(loaded.found.resource, at_broker(loaded)[0])
+    own = await ctx.brokers.own_settings(loaded.governing.resource, at_broker(loaded)[0])
     return other_line(loaded.line, own)
 
 
@@ -146,31 +150,29 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
 
     The policy's reconcile writes its strategy, or observes the broker's, and then enqueues its topics.
     """
-    found, policy = loaded.found, loaded.policy
+    governing, policy = loaded.governing, loaded.policy
     if effective_strategy(policy, loaded.candidate.strategy).source is StrategySource.TOPIC:
         return
-    spec, metadata = found.resource.spec, found.resource.metadata
+    spec, metadata = governing.resource.spec, governing.resource.metadata
     try:
         settings = await at_broker(loaded)[0].namespace_settings(
             PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
         )
     except BrokerForbiddenError:
-        if says_ready(found.resource):
+        if says_ready(governing.resource):
             return  # without permission to read the settings, the refusal is final
-        message = (
-            f"policy {metadata.name} could not write its settings, and the broker refuses the schema meanwhile: {why}"
-        )
+        message = f"the broker refuses the schema, and policy {metadata.name} could not write its settings yet: {why}"
         raise WaitingError(REFUSED_BY_BROKER, message) from None
-    there = settings.strategy or BY_AUTO_UPDATE_NAME.get(settings.auto_update_strategy or "")
-    here = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
-    if there is here:
+    current = settings.strategy or BY_AUTO_UPDATE_NAME.get(settings.auto_update_strategy or "")
+    desired = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
+    if current is desired:
         return
-    if says_ready(found.resource):  # else the policy is reconciled anyway
+    if says_ready(governing.resource):  # else the policy is reconciled anyway
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         ctx.enqueue(key, 0.0)
     message = (
-        f"at the broker {spec.pulsar_namespace} has {_named(there)}, and not {_named(here)}, by which the schema was "
-        f"judged to pass; policy {metadata.name} sees to that. The broker says: {why}"
+        f"at the broker {spec.pulsar_namespace} has {_named(current)}, and not {_named(desired)}, by which the schema "
+        f"passes; the reconcile of policy {metadata.name} corrects that. The broker's message: {why}"
     )
     raise WaitingError(REFUSED_BY_BROKER, message)
 
@@ -188,18 +190,16 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
             number = await broker.upload(query.topic, info)
         except RefusedByBrokerError as error:
             await _wait_for_policy(ctx, loaded, error.message)
-            what = f"the broker refuses version {entry.schema_version} of the record, which it does not have yet"
-            refused = refusal_of_record(state.overrides, what, error.message)
+            what = f"the broker refuses version {entry.schema_version} of the history, which it lacks"
+            refused = refused_record(state.overrides, what, error.message)
             return _with_error(loaded, refused)
         if number != entry.schema_version:
             break  # another client wrote; `fetch` returns its versions
-    found = await fetch(ctx, broker, query)
-    if isinstance(found.alignment, HistoryAhead) and len(found.alignment.missing) >= len(missing):
-        message = (
-            f"the broker says that it took version {missing[0].schema_version} of the record, and does not show it"
-        )
+    fetched = await fetch(ctx, broker, query)
+    if isinstance(fetched.alignment, HistoryAhead) and len(fetched.alignment.missing) >= len(missing):
+        message = f"the broker accepted version {missing[0].schema_version} of the history, but does not serve it"
         raise BrokerInconsistentError(message)
-    return replace(loaded, state=state.after(found))
+    return replace(loaded, state=state.after(fetched))
 
 
 def _with_refusal(loaded: Loaded, message: str) -> Loaded:

@@ -23,9 +23,9 @@ from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
 # Up to this number, versions are fetched one by one rather than all in one answer.
-_SINGLY = 1
+_FEW = 1
 # The limit of new schemas in memory. The others are fetched again when they are stored.
-_KEPT_BYTES = 8 << 20
+_CACHED_BYTES = 8 << 20
 _TRIES = 2
 
 
@@ -57,13 +57,13 @@ class BrokerQuery:
         known = None if self.schema is None else self.history.equal_to(self.schema.fingerprint)
         return known if known in self.history.counted else None
 
-    def gone_from(self, seen: Alignment) -> VersionEntry | None:
+    def missing_from(self, current: Alignment) -> VersionEntry | None:
         """Return the version of `counted` if the broker lacks it by the alignment `seen`, else None."""
         known = self.counted
-        if known is None or not isinstance(seen, HistoryBehind):
+        if known is None or not isinstance(current, HistoryBehind):
             return None
-        there = seen.history.equal_to(known.fingerprint)
-        return None if there is not None and there.schema_version == known.schema_version else known
+        equal = current.history.equal_to(known.fingerprint)
+        return None if equal is not None and equal.schema_version == known.schema_version else known
 
 
 async def fetch(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> BrokerState:
@@ -73,34 +73,34 @@ async def fetch(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> Br
     the candidate's stored version was observed to be missing.
     """
     for _ in range(_TRIES):
-        found = await _Fetcher(ctx, broker, query).fetch()
-        if found is not None:
-            return found
-    raise BrokerInconsistentError(f"the broker tells of topic {query.topic} one thing now and another then")
+        state = await _Fetcher(ctx, broker, query).fetch()
+        if state is not None:
+            return state
+    raise BrokerInconsistentError(f"the broker's responses about topic {query.topic} contradict each other")
 
 
 async def schema_of(
-    storage: SchemaStorage, broker: Broker, query: BrokerQuery, found: BrokerState, entry: VersionEntry
+    storage: SchemaStorage, broker: Broker, query: BrokerQuery, state: BrokerState, entry: VersionEntry
 ) -> SchemaInfo:
     """Return the schema of a version to import. Raise BrokerInconsistentError if the broker does not serve it any more.
 
     A version that the broker numbered before and now hides is read from the record.
     """
-    kept = found.payloads.get(entry.schema_version)
-    if kept is not None:
-        return kept
+    cached = state.payloads.get(entry.schema_version)
+    if cached is not None:
+        return cached
     version = await broker.version(query.topic, entry.schema_version)
     if version is not None:
         info = (await broker.stored(query.topic, version, query.candidate)).info
         known = None if info.content_hash == entry.content_hash else _counted_before(query.history, entry)
         if known is not None:
-            info = await _on_record(storage, query.history, known, info) or info
+            info = await _recorded_schema(storage, query.history, known, info) or info
         if info.content_hash == entry.content_hash:
             return info
     elif (hidden := _counted_before(query.history, entry)) in query.history.counted:
         return await storage.get(query.history.key, query.history.incarnation, hidden)
     number = entry.schema_version
-    raise BrokerInconsistentError(f"the broker showed version {number} of topic {query.topic}, and no longer does")
+    raise BrokerInconsistentError(f"the broker served version {number} of topic {query.topic}, and no longer does")
 
 
 def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
@@ -108,7 +108,7 @@ def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | Non
     return next((each for each in history.entries if each.sign == entry.sign), None)
 
 
-async def _on_record(
+async def _recorded_schema(
     storage: SchemaStorage, history: History, known: VersionEntry, shown: SchemaInfo
 ) -> SchemaInfo | None:
     """Return the stored schema of the entry if it matches the one that the broker shows, else None."""
@@ -126,19 +126,19 @@ async def fetch_after_upload(ctx: ReconcileContext, broker: Broker, query: Broke
     The version before it is fetched, too. A broker that lost its versions in between may assign the same number again,
     and its newest version alone would not show this.
     """
-    found, latest = None, await broker.latest(query.topic)
-    if latest is not None and latest.schema_version == number and await _is_proved(ctx, broker, query):
-        found = _added(query, latest)
-    return await fetch(ctx, broker, query) if found is None else found
+    state, latest = None, await broker.latest(query.topic)
+    if latest is not None and latest.schema_version == number and await _serves_newest(ctx, broker, query):
+        state = _added(query, latest)
+    return await fetch(ctx, broker, query) if state is None else state
 
 
-async def _is_proved(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> bool:
+async def _serves_newest(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> bool:
     """Return True if the broker still serves the newest stored version, or if none is stored."""
     entries = query.history.entries
     if not entries:
         return True
     fetcher = _Fetcher(ctx, broker, query)
-    return not entries[-1].is_tombstone and await fetcher.singly([entries[-1].schema_version]) == [entries[-1]]
+    return not entries[-1].is_tombstone and await fetcher.fetch_each([entries[-1].schema_version]) == [entries[-1]]
 
 
 def _added(query: BrokerQuery, version: RemoteVersion) -> BrokerState | None:
@@ -161,8 +161,8 @@ class _Fetcher:
         self._query = query
         self._recorded = {entry.schema_version: entry for entry in query.history.entries if not entry.is_tombstone}
         self._has_tail = len(query.history.counted) < len(query.history.entries)
-        self._infos: dict[int, SchemaInfo] = {}
-        self._room = _KEPT_BYTES
+        self._cached: dict[int, SchemaInfo] = {}
+        self._available = _CACHED_BYTES
 
     async def fetch(self) -> BrokerState | None:
         """Return the state, or None if the answers contradict each other."""
@@ -171,7 +171,7 @@ class _Fetcher:
         if newest is not None and alignment.agrees(self._query.history, newest):
             return BrokerState(InSync())
         with with_note(self._hidden_by(newest)):
-            return await (self._without_latest() if newest is None else self._beside(newest))
+            return await (self._without_latest() if newest is None else self._with_latest(newest))
 
     def _hidden_by(self, newest: VersionEntry | None) -> VersionEntry | None:
         """Return the candidate's version if the newest served version alone proves that it is not served, else None."""
@@ -182,11 +182,11 @@ class _Fetcher:
         is_other = theirs == number and newest.content_hash != known.content_hash
         return known if theirs < number or is_other else None
 
-    async def _beside(self, newest: VersionEntry) -> BrokerState | None:
+    async def _with_latest(self, newest: VersionEntry) -> BrokerState | None:
         """Return the state of a broker whose newest version differs from the record's, or None for a contradiction."""
         topic, history = self._query.topic, self._query.history
         if newest.schema_version == 0 and not history.entries:
-            return self._compared(BrokerVersions((0,), (newest,)))
+            return self._aligned(BrokerVersions((0,), (newest,)))
         index = await self._broker.index(topic)
         floor = self._floor(newest)
         others = await self._others(index, newest, floor)
@@ -195,7 +195,7 @@ class _Fetcher:
         if others is None or newest.schema_version not in index:
             return None
         versions = sorted({*others, newest}, key=lambda entry: entry.schema_version)
-        return self._compared(BrokerVersions(index, tuple(versions), floor))
+        return self._aligned(BrokerVersions(index, tuple(versions), floor))
 
     async def _without_latest(self) -> BrokerState | None:
         """Return the state of a broker that serves no version, or None if it does now.
@@ -206,7 +206,7 @@ class _Fetcher:
         is_news = bool(index) and (not entries or entries[-1].schema_version < index[-1])
         if is_news and await self._broker.latest(self._query.topic) is not None:
             return None  # a version that was added in the meantime is not a tombstone
-        return self._compared(BrokerVersions(index))
+        return self._aligned(BrokerVersions(index))
 
     def _floor(self, newest: VersionEntry) -> int:
         """Return the first number to fetch. The newest version that the broker numbered proves those before it."""
@@ -223,44 +223,44 @@ class _Fetcher:
 
     async def _others(self, index: tuple[int, ...], newest: VersionEntry, floor: int) -> list[VersionEntry] | None:
         """Return the other served versions from the floor on, or None if `newest` is not the newest any more."""
-        wanted = [number for number in index if number >= floor and number != newest.schema_version]
-        if len(wanted) <= _SINGLY:
-            found = await self.singly(wanted)
+        numbers = [number for number in index if number >= floor and number != newest.schema_version]
+        if len(numbers) <= _FEW:
+            entries = await self.fetch_each(numbers)
             # A version that is not served is a tombstone, or hidden by a new one.
-            return found if len(found) == len(wanted) or await self._is_newest(newest) else None
-        found = []
+            return entries if len(entries) == len(numbers) or await self._is_newest(newest) else None
+        entries = []
         async for version in self._broker.versions(self._query.topic, floor):
-            found.append(await self._entry(version))
+            entries.append(await self._entry(version))
             await asyncio.sleep(0)  # a long history must not block other tasks
-        return found if newest in found else None
+        return entries if newest in entries else None
 
     async def _is_newest(self, entry: VersionEntry) -> bool:
         """Return True if the broker still serves this version as its newest."""
         latest = await self._broker.latest(self._query.topic)
         return latest is not None and await self._entry(latest) == entry
 
-    async def singly(self, wanted: list[int]) -> list[VersionEntry]:
+    async def fetch_each(self, numbers: list[int]) -> list[VersionEntry]:
         """Return those of the versions that the broker serves, each by one request."""
-        found = []
-        for number in wanted:
+        entries = []
+        for number in numbers:
             version = await self._broker.version(self._query.topic, number)
             if version is not None:
-                found.append(await self._entry(version))
-        return found
+                entries.append(await self._entry(version))
+        return entries
 
     async def _entry(self, version: RemoteVersion) -> VersionEntry:
         """Return the stored entry if the version matches it, else a new entry, whose schema is cached."""
         number, info = version.schema_version, version.info
         known = self._recorded.get(number)
         if known is not None:
-            recorded = await _on_record(self._ctx.storage, self._query.history, known, info)
+            recorded = await _recorded_schema(self._ctx.storage, self._query.history, known, info)
             if recorded is not None and await self._is_stored(version, known, recorded):
                 if self._has_tail:
-                    self._keep(number, recorded)  # a new numbering may begin with it
+                    self._cache(number, recorded)  # a new numbering may begin with it
                 return replace(known, registered_at=version.registered_at)
         query = self._query
         sent = await self._broker.stored(query.topic, version, query.candidate)
-        self._keep(number, sent.info)
+        self._cache(number, sent.info)
         entry = await self._ctx.judge.versions.read(
             len(info.schema), entry_of, sent, query.line, query.candidate, query.source_hash
         )
@@ -278,15 +278,15 @@ class _Fetcher:
             return True
         return await self._broker.number_of(self._query.topic, recorded) == version.schema_version
 
-    def _keep(self, number: int, info: SchemaInfo) -> None:
+    def _cache(self, number: int, info: SchemaInfo) -> None:
         """Cache the schema, up to the limit of bytes."""
-        if number in self._infos:
+        if number in self._cached:
             return
-        self._room -= weight(info)
-        if self._room >= 0:
-            self._infos[number] = info
+        self._available -= weight(info)
+        if self._available >= 0:
+            self._cached[number] = info
 
-    def _compared(self, broker: BrokerVersions) -> BrokerState:
-        found = alignment.align(self._query.history, broker, self._ctx.now())
-        arrived = {entry.schema_version for entry in found.arrived} if isinstance(found, HistoryBehind) else set()
-        return BrokerState(found, {number: info for number, info in self._infos.items() if number in arrived})
+    def _aligned(self, broker: BrokerVersions) -> BrokerState:
+        current = alignment.align(self._query.history, broker, self._ctx.now())
+        arrived = {entry.schema_version for entry in current.arrived} if isinstance(current, HistoryBehind) else set()
+        return BrokerState(current, {number: info for number, info in self._cached.items() if number in arrived})

@@ -37,95 +37,95 @@ TOPIC_SECONDS = 10.0
 
 
 async def retry_with_fresh_credentials(
-    ctx: ReconcileContext, found: FoundPolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
+    ctx: ReconcileContext, governing: FoundPolicy, broker: Broker, call: Callable[[Broker], Awaitable[T]]
 ) -> T:
     """Return the result of `ask`. After a 401 or a VersionGoneError, retry with the Secret's current credentials."""
     try:
-        return await ask(broker)
+        return await call(broker)
     except (BrokerUnauthorizedError, VersionGoneError) as error:
         # The Secret may have a new token or certificate.
         with with_note(error.gone if isinstance(error, VersionGoneError) else None):
-            fresh = await ctx.brokers.of(found.resource, refresh=True)
+            fresh = await ctx.brokers.of(governing.resource, refresh=True)
             if fresh is not None and fresh is not broker:
-                return await ask(fresh)
+                return await call(fresh)
         raise
 
 
 async def gather_state(
-    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, resource: TopicSchema, query: BrokerQuery
+    ctx: ReconcileContext, broker: Broker, governing: FoundPolicy, resource: TopicSchema, query: BrokerQuery
 ) -> BrokerState:
     """Return the state of the resource's topic. Raise StalledAtBrokerError, and the errors of `fetch`.
 
     Raise VersionGoneError if the topic's settings cannot be read after its version was observed to be missing.
     """
-    seen = await fetch(ctx, broker, query)
-    if isinstance(seen.alignment, HistoryLost):
-        raise lost(query.history.key, seen.alignment)
-    _check_not_older_than_status(resource, query.history, seen.alignment)
-    if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(query, seen):
+    state = await fetch(ctx, broker, query)
+    if isinstance(state.alignment, HistoryLost):
+        raise lost_error(query.history.key, state.alignment)
+    _check_not_older_than_status(resource, query.history, state.alignment)
+    if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(query, state):
         raise StalledAtBrokerError(
             "AdoptionRefused",
-            f"the broker has schemas of topic {query.topic} that are not on record, and adoptionPolicy is Refuse; set "
-            "it to Adopt to take them over, or delete them at the broker",
+            f"topic {query.topic} has schemas at the broker that its history lacks, and adoptionPolicy is Refuse; set "
+            "it to Adopt to import them, or delete them at the broker",
         )
-    with with_note(query.gone_from(seen.alignment)):
+    with with_note(query.missing_from(state.alignment)):
         settings = await _overrides(broker, resource.spec, query)
-    return replace(seen, may_write=may_write(found, resource), overrides=settings).after(seen)
+    return replace(state, may_write=may_write(governing, resource), overrides=settings).after(state)
 
 
-def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
+def may_write(governing: FoundPolicy, resource: TopicSchema) -> bool:
     """Return True if the operator may write to the broker: neither managementPolicy is Observe."""
-    wishes = (found.resource.spec.management_policy, resource.spec.management_policy)
-    return ManagementPolicy.OBSERVE not in wishes
+    policies = (governing.resource.spec.management_policy, resource.spec.management_policy)
+    return ManagementPolicy.OBSERVE not in policies
 
 
-def lost(key: TopicKey, found: HistoryLost) -> StalledAtBrokerError:
+def lost_error(key: TopicKey, alignment: HistoryLost) -> StalledAtBrokerError:
     """Return the error for a history that the broker lost. A new version would get a number that was used before."""
     return StalledAtBrokerError(
         "HistoryLost",
-        f"the broker {found.why}, which topic {key.topic} had: schemas go with a forced delete or their topic (an "
-        "idle one goes by itself); nothing is uploaded. Put them back in order from the record "
-        f"{key.history_name} (`topicschema export`, docs/broker.md), or delete that SchemaHistory to begin anew with "
-        "what the broker has; where it has nothing, delete this resource, too, and create it anew",
+        f"topic {key.topic}: the broker {alignment.why}; nothing is uploaded. A forced delete, or the deletion of an "
+        "idle topic, deletes its schemas. Upload them again in order from SchemaHistory "
+        f"{key.history_name} (`topicschema export`, docs/broker.md). Or delete that SchemaHistory to start again with "
+        "the versions of the broker; if it has none, delete this resource, too, and create it again",
     )
 
 
-def _check_not_older_than_status(resource: TopicSchema, history: History, found: Alignment) -> None:
+def _check_not_older_than_status(resource: TopicSchema, history: History, alignment: Alignment) -> None:
     """Raise HistoryLost if record and broker lack versions of the status, which is written after them."""
     status, key, there = resource.status, history.key, history.version_count
-    if isinstance(found, HistoryBehind) or not history.lacks(status.incarnation, status.version_count):
+    if isinstance(alignment, HistoryBehind) or not history.lacks(status.incarnation, status.version_count):
         return
     if not history.entries:
-        told = (
-            f"Pulsar cluster {key.pulsar_cluster} has neither a record {key.history_name} nor any schema of it at its "
-            "broker: the next would get a number that was given before. Restore that record and its versions; or, "
-            "where the cluster had another name before, put them back in order from the record under that one "
-            "(`kubectl get schemahistories`, docs/broker.md); or, to begin anew, delete this resource and create it "
-            "again"
+        advice = (
+            f"Pulsar cluster {key.pulsar_cluster} has neither SchemaHistory {key.history_name} nor any schema of it at "
+            "its broker: a new version would get a number that was used before. Restore that SchemaHistory and its "
+            "versions. Or, if the cluster had another name before, upload them in order from the SchemaHistory of that "
+            "name (`kubectl get schemahistories`, docs/broker.md). Or delete this resource and create it again, to "
+            "start with version 0"
         )
-    elif isinstance(found, HistoryAhead):
-        told = (
-            f"the record {key.history_name} has {there}, and the broker not even those: the next would get a number "
-            "that was given before. Restore the newest record and its versions, or, to go on from this one, delete "
-            "this resource (with deletionPolicy: Retain, or the record goes with it) and create it anew"
+    elif isinstance(alignment, HistoryAhead):
+        advice = (
+            f"SchemaHistory {key.history_name} has {there}, and the broker has fewer: a new version would get a number "
+            "that was used before. Restore the newest SchemaHistory and its versions. Or, to continue from this one, "
+            "delete this resource (with deletionPolicy: Retain, which keeps the history) and create it again"
         )
     else:
         return
-    message = f"the status tells of {status.version_count} versions of {key.topic}, {told}"
+    message = f"the status has {status.version_count} versions of {key.topic}, but {advice}"
     raise StalledAtBrokerError("HistoryLost", message)
 
 
-def _adopts(query: BrokerQuery, seen: BrokerState) -> bool:
+def _adopts(query: BrokerQuery, state: BrokerState) -> bool:
     """Return True if the import has schemas that other clients registered before the operator governed the topic.
 
     Schemas that are equal to the candidate do not count, nor those that the operator uploaded before a crash.
     """
-    if not isinstance(seen.alignment, HistoryBehind) or query.history.counted:
+    if not isinstance(state.alignment, HistoryBehind) or query.history.counted:
         return False
-    if query.history.entries and not seen.alignment.is_recount:
+    if query.history.entries and not state.alignment.is_recount:
         return False
-    wanted = None if query.schema is None else query.schema.fingerprint
-    return any(each.origin is Origin.BROKER and each.fingerprint != wanted for each in seen.alignment.arrived)
+    candidate = None if query.schema is None else query.schema.fingerprint
+    return any(each.origin is Origin.BROKER and each.fingerprint != candidate for each in state.alignment.arrived)
 
 
 async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> Overrides | None:
@@ -135,13 +135,13 @@ async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) 
     has disabled such settings and the resource has none, return None, because the broker does not apply any.
     """
     record = query.history.topic_settings
-    wanted = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
-    if wanted == TopicSettings() and record is None:
+    desired = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
+    if desired == TopicSettings() and record is None:
         return None if query.history.counted else await _set_by_others(broker, query.topic, spec.domain)
     try:
-        return Overrides(wanted, await topic_settings(broker, query.topic, spec.domain), record)
+        return Overrides(desired, await topic_settings(broker, query.topic, spec.domain), record)
     except RefusedByBrokerError as error:
-        if error.status == HTTPStatus.METHOD_NOT_ALLOWED and wanted == TopicSettings():
+        if error.status == HTTPStatus.METHOD_NOT_ALLOWED and desired == TopicSettings():
             return None
         raise
 
@@ -163,14 +163,14 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
         return None
 
 
-def refusal_of_record(overrides: Overrides | None, what: str, why: str) -> TopicSchemaError:
+def refused_record(overrides: Overrides | None, what: str, why: str) -> TopicSchemaError:
     """Return the error for a stored version that the broker refused. It may wait for a topic to set its strategy."""
     if overrides is None or not overrides.lacks_strategy:
-        afterwards = f"until it has the record, then what it was, or {Strategy.UNDEFINED} for none"
+        afterwards = f"until the broker has them, then the former value, or {Strategy.UNDEFINED} for none"
         advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} {afterwards}"
         return StalledError(REFUSED_BY_BROKER, f"{what}; {advice}: {why}")
-    told = (
-        "the topic does not exist at the broker, and until its first producer or consumer creates it, its own strategy "
-        f"cannot be written, without which {what}: {why}"
+    message = (
+        f"the topic does not exist at the broker: {what}, and the topic's own strategy can only be written after its "
+        f"first producer or consumer creates it: {why}"
     )
-    return WaitingError(MISSING, told, TOPIC_SECONDS)
+    return WaitingError(MISSING, message, TOPIC_SECONDS)

@@ -27,19 +27,19 @@ def broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
     if state is None:
         if history.counted:
             number = history.counted[-1].schema_version
-            yield f"a broker counted up to version {number}; the policy names none any more, and nothing is compared"
+            yield f"a broker had the versions up to {number}; the policy names no broker now, so nothing is compared"
         return
     if state.unmanaged_strategy is not None:
-        yield f"the topic keeps a strategy of its own at the broker, {state.unmanaged_strategy}, which no field manages"
+        yield f"the topic has its own strategy at the broker, {state.unmanaged_strategy}, which no field manages"
     deleted = max((each.schema_version for each in history.entries if each.is_tombstone), default=0)
     if deleted:
-        yield f"versions before {deleted} were deleted at the broker, which serves them to nobody any more"
+        yield f"versions before {deleted} were deleted at the broker, which serves them to no client"
 
 
 def rolled_back(number: int | None, latest: int, strategy: Strategy) -> str:
     """Return the effect on clients if the schema is an older version again, by strategy (docs/clients.md)."""
+    consumers = _CONSUMERS.get(strategy, f"still checked against version {latest}")
     return (
-        f"the schema is version {number} again; the latest stays version {latest}, as Pulsar keeps the number of an "
-        f"equal schema and does not move its latest: producers with this schema write as version {number}, while new "
-        f"consumers are {_CONSUMERS.get(strategy, f'still checked against version {latest}')}"
+        f"the schema equals version {number}, and Pulsar's latest stays version {latest}: producers with this schema "
+        f"write as version {number}, while new consumers are {consumers}"
     )

@@ -47,7 +47,7 @@ RELEASED = "DeletionSkipped"
 """The reason of the Event about schemas that stay."""
 RETAINED = "SettingRetained"
 """The reason of the Event about a topic's own settings."""
-_SKIP = f'to leave its schemas at the broker and on record, set the annotation {SKIP_BROKER_DELETE_ANNOTATION}: "true"'
+_SKIP_ADVICE = f'to retain its schemas and its history, set the annotation {SKIP_BROKER_DELETE_ANNOTATION}: "true"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class Deletion:
     @property
     def planned(self) -> plan.DeletionAction:
         """The next action."""
-        is_kept = self.stored is None or not self.stored.revision or bool(self.released)
-        return plan.plan_deletion(None if is_kept or self.stored is None else self.stored.history, self.state)
+        is_retained = self.stored is None or not self.stored.revision or bool(self.released)
+        return plan.plan_deletion(None if is_retained or self.stored is None else self.stored.history, self.state)
 
 
 async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
@@ -96,13 +96,13 @@ async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Del
         if stored.history.claim != owner_of(metadata):
             continue
         if await _is_governed_elsewhere(ctx, key, metadata.namespace):
-            return Deletion(resource, released="another policy governs its topic by now")
+            return Deletion(resource, released="another policy governs its topic now")
         if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
             return Deletion(resource, stored, "the CRD of TopicSchemas is being deleted")
         return await _at_broker(ctx, Deletion(resource, stored), stored, is_skipped=is_skipped)
     if not known.are_all and not is_skipped:
-        message = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
-        raise WaitingError("RecordDamaged", f"{message}; {_SKIP}")
+        message = "a PulsarNamespaceClaim cannot be read, and no known SchemaHistory is this resource's"
+        raise WaitingError("RecordDamaged", f"{message}; {_SKIP_ADVICE}")
     return Deletion(resource)
 
 
@@ -128,7 +128,7 @@ async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSe
         return replace(deletion, state=state.with_settings(action.settings))
     await broker.soft_delete(topic)
     if await broker.latest(topic) is not None:
-        raise BrokerInconsistentError("the broker says that it deleted the schema, and still serves it")
+        raise BrokerInconsistentError("the broker accepted the deletion of the schema, but still serves it")
     return replace(deletion, state=replace(state, is_serving=False))
 
 
@@ -139,8 +139,7 @@ async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], de
     """
     if not deletion.released:
         return
-    stay = f"the schemas of topic {deletion.topic} stay at the broker and on record"
-    note = f"{deletion.released}; released as with Retain: {stay}"
+    note = f"{deletion.released}: the schemas of topic {deletion.topic} and its history stay, as with Retain"
     references = [status_writer.object_reference(TOPIC_SCHEMA, wire)]
     if deletion.stored is not None:
         with suppress(NotFoundError):
@@ -160,18 +159,18 @@ async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str,
     retained = [] if record is None else [*_retained_settings(record)]
     if retained:
         note = (
-            f"topic {deletion.topic} keeps at the broker what was last written for it: {', '.join(retained)}; whoever "
-            "wants the one of before sets it there"
+            f"topic {deletion.topic} keeps the settings at the broker that the operator wrote: {', '.join(retained)}; "
+            "to restore a former value, set it at the broker"
         )
         await ctx.events.record(status_writer.object_reference(TOPIC_SCHEMA, wire), "Normal", RETAINED, note, "Delete")
 
 
 def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
-    found, stays = record.found, record.stays_written
+    original, stays = record.found, record.stays_written
     if stays.strategy is not None:
-        yield f"{Setting.STRATEGY}: {stays.strategy} ({found.strategy or 'none'} before)"
+        yield f"{Setting.STRATEGY}: {stays.strategy} ({original.strategy or 'none'} before)"
     if stays.enforces_validation is not None:
-        enforces, did = (str(bool(each)).lower() for each in (stays.enforces_validation, found.enforces_validation))
+        enforces, did = (str(bool(each)).lower() for each in (stays.enforces_validation, original.enforces_validation))
         yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
 
 
@@ -180,29 +179,29 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
 
     Raise WaitingError(PolicyNotFound) if no policy names a broker.
     """
-    found = await _policy(ctx, deletion)
-    names_broker = found is not None and found.resource.spec.pulsar is not None
+    governing = await _policy(ctx, deletion)
+    names_broker = governing is not None and governing.resource.spec.pulsar is not None
     if not names_broker and stored.history.counted_by is Counter.OPERATOR:
         return deletion
     if is_skipped:
         return replace(deletion, released=f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set")
     if await _is_terminating(ctx, NAMESPACE, deletion.resource.metadata.namespace):
         return replace(deletion, released="its Kubernetes namespace is being deleted")
-    broker = None if found is None else await ctx.brokers.of(found.resource)
-    if found is None or broker is None:
-        raise WaitingError("PolicyNotFound", f"no policy names a broker of topic {deletion.topic}; {_SKIP}")
-    if not may_write(found, deletion.resource):
-        return replace(deletion, released="the broker is only observed")
+    broker = None if governing is None else await ctx.brokers.of(governing.resource)
+    if governing is None or broker is None:
+        raise WaitingError("PolicyNotFound", f"no policy names a broker of topic {deletion.topic}; {_SKIP_ADVICE}")
+    if not may_write(governing, deletion.resource):
+        return replace(deletion, released="managementPolicy is Observe")
 
-    async def ask(known: Broker) -> Deletion:
-        state = await _serving(ctx, known, found, deletion.resource.spec, stored.history)
+    async def gather(known: Broker) -> Deletion:
+        state = await _serving(ctx, known, governing, deletion.resource.spec, stored.history)
         return replace(deletion, broker=known, state=state)
 
-    return await retry_with_fresh_credentials(ctx, found, broker, ask)
+    return await retry_with_fresh_credentials(ctx, governing, broker, gather)
 
 
 async def _serving(
-    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, spec: TopicSchemaSpec, history: History
+    ctx: ReconcileContext, broker: Broker, governing: FoundPolicy, spec: TopicSchemaSpec, history: History
 ) -> BrokerState:
     """Return the state at the broker. `is_serving` is True only if it serves a version of this resource.
 
@@ -210,7 +209,7 @@ async def _serving(
     """
     is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
-        is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
+        is_serving = await _serves_ours(ctx, broker, governing.policy.profile.line, spec, history)
     overrides = await _overrides(broker, history, spec.domain)
     return BrokerState(InSync(), overrides=overrides, is_serving=is_serving)
 
@@ -231,10 +230,10 @@ async def _serves_ours(
         pass
     except WaitingError as error:
         unknown = error
-    wanted = "" if schema is None else schema.fingerprint
-    is_recorded = history.equal_to(wanted) is not None
-    there = await fetch(ctx, broker, BrokerQuery(history, line, None if is_recorded else schema))
-    is_ours = _has_ours(there.alignment, history, wanted)
+    candidate = "" if schema is None else schema.fingerprint
+    is_recorded = history.equal_to(candidate) is not None
+    current = await fetch(ctx, broker, BrokerQuery(history, line, None if is_recorded else schema))
+    is_ours = _has_ours(current.alignment, history, candidate)
     if unknown is not None and not is_ours:
         raise unknown
     return is_ours
@@ -250,23 +249,23 @@ async def _overrides(broker: Broker, history: History, domain: str) -> Overrides
     return None
 
 
-def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
+def _has_ours(current: Alignment, history: History, candidate: str) -> bool:
     """Return True if the broker serves a version of the operator that is stored or was uploaded since.
 
     A version of another client counts only if it has the fingerprint `wanted`. So the versions of other clients are not
     hidden alone. After a soft delete whose answer was lost, the broker may serve only such versions.
     """
-    match there:
+    match current:
         case HistoryLost():
             return False
         case HistoryBehind(history=after, arrived=arrived):
-            has_come = any(entry.fingerprint == wanted for entry in arrived) and history.equal_to(wanted) is None
+            has_come = any(entry.fingerprint == candidate for entry in arrived) and history.equal_to(candidate) is None
             served = after.trimmed
         case HistoryAhead(missing):
             has_come, served = False, replace(history, entries=history.entries[: -len(missing)]).trimmed
         case InSync():
             has_come, served = False, history.trimmed
-    ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == wanted)
+    ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == candidate)
     signs = {entry.sign for entry in ours}
     return has_come or any(entry.sign in signs for entry in served)
 

@@ -44,7 +44,7 @@ class Loaded:
     """
 
     resource: TopicSchema
-    found: FoundPolicy
+    governing: FoundPolicy
     stored: Stored
     schema: Schema
     broker: Broker | None = None
@@ -60,12 +60,12 @@ class Loaded:
     @property
     def line(self) -> PulsarLine:
         """The Pulsar version whose parser reads the schema."""
-        return self.found.policy.profile.line
+        return self.governing.policy.profile.line
 
     @property
     def policy(self) -> Policy:
         """The policy for judging, with the topic's own strategy at the broker if no field manages it."""
-        return replace(self.found.policy, left=None if self.state is None else self.state.unmanaged_strategy)
+        return replace(self.governing.policy, left=None if self.state is None else self.state.unmanaged_strategy)
 
     @property
     def candidate(self) -> Candidate:
@@ -123,33 +123,33 @@ async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> Foun
     return await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
 
 
-async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy) -> Loaded:
+async def load(ctx: ReconcileContext, resource: TopicSchema, governing: FoundPolicy) -> Loaded:
     """Return the resource with its history and schema, without the broker.
 
     Raise StalledError or WaitingError, except those of a broker.
     """
-    stored = await ctx.storage.get_history(found.key(Topic.parse(resource.spec.topic)))
+    stored = await ctx.storage.get_history(governing.key(Topic.parse(resource.spec.topic)))
     ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
     await _check_unclaimed(ctx, stored, owner_of(resource.metadata))
-    if found.resource.spec.pulsar is None:
+    if governing.resource.spec.pulsar is None:
         _check_history_present(stored, resource)
-    line = found.policy.profile.line
+    line = governing.policy.profile.line
     stored = replace(stored, history=await ctx.judge.for_version(stored.history, line))
-    return Loaded(resource, found, stored, await ctx.judge.schema_of(resource.spec, line, stored.history))
+    return Loaded(resource, governing, stored, await ctx.judge.schema_of(resource.spec, line, stored.history))
 
 
 async def gather_broker(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
     """Return `loaded` with its state at the broker, if its policy names one. Raise `broker.errors`."""
-    found = loaded.found
-    broker = await ctx.brokers.of(found.resource)
+    governing = loaded.governing
+    broker = await ctx.brokers.of(governing.resource)
     if broker is None:
         return loaded
 
-    async def ask(known: Broker) -> Loaded:
-        state = await gather_state(ctx, known, found, loaded.resource, loaded.query)
+    async def gather(known: Broker) -> Loaded:
+        state = await gather_state(ctx, known, governing, loaded.resource, loaded.query)
         return replace(loaded, broker=known, state=state)
 
-    return await retry_with_fresh_credentials(ctx, found, broker, ask)
+    return await retry_with_fresh_credentials(ctx, governing, broker, gather)
 
 
 async def judge(ctx: ReconcileContext, loaded: Loaded, before: Judged | None = None) -> Judged:
@@ -157,9 +157,9 @@ async def judge(ctx: ReconcileContext, loaded: Loaded, before: Judged | None = N
 
     The verdict of `before` is reused if schema, versions and policy are the same.
     """
-    if loaded.state is not None and not _tells_versions(loaded.state):
+    if loaded.state is not None and not _has_all_versions(loaded.state):
         return Judged(loaded)
-    if before is not None and before.verdict is not None and _is_judged_alike(before.loaded, loaded):
+    if before is not None and before.verdict is not None and _has_same_verdict(before.loaded, loaded):
         verdict = before.verdict
     else:
         verdict = await ctx.judge.judge(loaded.candidate, loaded.stored.history, loaded.policy)
@@ -172,8 +172,8 @@ async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     if judged.verdict is None:
         return judged
     target = ValidationTarget(loaded.schema.info, loaded.stored.history, judged.verdict, loaded.line)
-    given = ValidationInput(_may_advance(loaded), lambda: _topic_exists(loaded))
-    validation = await validation_gather.gather(ctx, loaded.resource, loaded.found, target, given)
+    inputs = ValidationInput(_may_advance(loaded), lambda: _topic_exists(loaded))
+    validation = await validation_gather.gather(ctx, loaded.resource, loaded.governing, target, inputs)
     if validation is not None and loaded.state is not None:
         validation = replace(validation, observe_only=not loaded.state.may_write)
     if validation is not None and loaded.job_error is not None:
@@ -181,7 +181,7 @@ async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     return replace(judged, validation=validation)
 
 
-def _is_judged_alike(before: Loaded, now: Loaded) -> bool:
+def _has_same_verdict(before: Loaded, now: Loaded) -> bool:
     entries = (each.stored.history.entries for each in (before, now))
     return before.candidate == now.candidate and before.policy == now.policy and next(entries) == next(entries)
 
@@ -214,7 +214,7 @@ async def _topic_exists(loaded: Loaded) -> bool:
     return False
 
 
-def _tells_versions(state: BrokerState) -> bool:
+def _has_all_versions(state: BrokerState) -> bool:
     """Return True if the history has all versions of the broker. An observed broker may lack some of the history."""
     return isinstance(state.alignment, InSync) or (isinstance(state.alignment, HistoryAhead) and not state.may_write)
 
@@ -233,8 +233,8 @@ def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
         key, there = history.key, history.version_count
         raise StalledError(
             "HistoryLost",
-            f"the status tells of {status.version_count} versions, the record of topic {key.topic} of Pulsar cluster "
-            f"{key.pulsar_cluster} has {there or 'none'}: the next would get a number that was given before; restore "
-            f"{key.history_name} and its versions, or, to go on from version {history.next_version}, delete this "
-            "resource (with deletionPolicy: Retain, or the record goes with it) and create it anew",
+            f"the status has {status.version_count} versions, but the history of topic {key.topic} of Pulsar cluster "
+            f"{key.pulsar_cluster} has {there or 'none'}: a new version would get a number that was used before. "
+            f"Restore SchemaHistory {key.history_name} and its versions. Or, to continue from version {history.next_version}, "
+            "delete this resource (with deletionPolicy: Retain, which keeps the history) and create it again",
         )

@@ -16,7 +16,7 @@ from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
 _BATCH_BYTES: Final = 1 << 20
-_PATIENCE: Final = 1800.0  # seconds: half of the time after which payloads that no history names are collected
+_IMPORT_TIMEOUT: Final = 1800.0  # seconds: half of the time after which payloads that no history names are collected
 
 
 async def store_imported_versions(
@@ -29,15 +29,17 @@ async def store_imported_versions(
     """
     if not action.arrived:
         return ()
-    deadline, batch, room = time.monotonic() + _PATIENCE, [], _BATCH_BYTES
+    deadline, batch, available = time.monotonic() + _IMPORT_TIMEOUT, [], _BATCH_BYTES
     for entry in action.arrived[:-1]:
         info = await schema_of(storage, broker, query, state, entry)
         batch.append((entry, info))
-        room -= weight(info)
-        if room <= 0:
+        available -= weight(info)
+        if available <= 0:
             await storage.keep(action.history, batch)
-            batch, room = [], _BATCH_BYTES
+            batch, available = [], _BATCH_BYTES
         if time.monotonic() > deadline:
-            raise BrokerUnavailableError(f"the broker is too slow to give {len(action.arrived)} versions in time")
+            raise BrokerUnavailableError(
+                f"the broker did not return {len(action.arrived)} versions within {_IMPORT_TIMEOUT:.0f} s"
+            )
     newest = await schema_of(storage, broker, query, state, action.arrived[-1])
     return (*(info for _, info in batch), newest)

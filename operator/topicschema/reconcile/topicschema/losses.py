@@ -12,7 +12,7 @@ from topicschema.core.history import VersionEntry
 from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 
 _AFTER: Final = 60.0  # seconds
-_OUT_OF_SIGHT: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")
+_UNREADABLE: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")
 """Reasons of StalledErrors that end a fetch, but do not mean that stored versions are missing."""
 
 
@@ -20,7 +20,7 @@ class VersionGoneError(WaitingError):
     """The broker lacks a stored version, and `cause` prevented further reads. The reason is that of `cause`."""
 
     def __init__(self, gone: VersionEntry, cause: TopicSchemaError) -> None:
-        message = f"the broker no longer serves version {gone.schema_version}, and what to do now is not known"
+        message = f"the broker no longer serves version {gone.schema_version}, and its other versions cannot be read"
         super().__init__(cause.reason, f"{message}: {cause.message}", getattr(cause, "after", _AFTER))
         self.gone = gone
 
@@ -33,6 +33,6 @@ def with_note(gone: VersionEntry | None) -> Iterator[None]:
     except (*ERRORS_WITHOUT_STATUS, VersionGoneError):
         raise
     except (WaitingError, StalledError) as error:
-        if gone is None or (isinstance(error, StalledError) and error.reason not in _OUT_OF_SIGHT):
+        if gone is None or (isinstance(error, StalledError) and error.reason not in _UNREADABLE):
             raise
         raise VersionGoneError(gone, error) from error

@@ -19,7 +19,7 @@ def obstacle(judged: Judged) -> TopicSchemaError | None:
         return full
     is_registered = verdict is not None and verdict.outcome is Outcome.EQUAL_VERSION
     if judged.validation is not None and not is_registered:
-        held_back = validation_status.stopped(judged.validation)
+        held_back = validation_status.blocking_error(judged.validation)
         if held_back is not None:
             return held_back
     if state is None:
@@ -33,7 +33,7 @@ def _missing_topic(state: BrokerState, topic: Topic) -> WaitingError | None:
     if state.overrides is None or not state.overrides.waits_for_topic or not state.may_write:
         return None
     message = (
-        f"topic {topic} does not exist at the broker, and its own settings can only be written once it does; the "
-        "operator creates no topics: the first producer or consumer does"
+        f"topic {topic} does not exist at the broker, so its own settings cannot be written; its first producer or "
+        "consumer creates it, because the operator creates no topics"
     )
     return WaitingError(MISSING, message, TOPIC_SECONDS)

@@ -53,7 +53,7 @@ from topicschema.validation.job.outcome import Failed, Passed, Waiting
 # Seconds until a policy counts its topics again, so that the changes of many topics are one write of its status.
 _COUNT_DELAY = 3.0
 # Reasons after which no policy permits or requests to read the topic's messages. Other errors do not stop a run.
-_RULED_OUT = frozenset(
+_ACCESS_REVOKED = frozenset(
     {
         "BrokerNotAllowed",
         "ClaimNotAllowed",
@@ -93,7 +93,7 @@ class TopicSchemas:
         try:
             wire = await self._ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
         except NotFoundError:
-            self._lost(key)
+            self._remove(key)
             return Result.DELETED
         metadata, shown = decode(Metadata, wire.get("metadata"), "metadata"), None
         try:
@@ -105,17 +105,17 @@ class TopicSchemas:
                 moment = ObservedAt(resource.status.conditions, metadata.generation, self._ctx.now())
                 await self._report(key, wire, suspended(resource.status, moment))
                 return Result.DONE
-            found = await gather.governing_policy(self._ctx, resource)
-            resource = await without_values(self._ctx, resource, found)
+            governing = await gather.governing_policy(self._ctx, resource)
+            resource = await without_values(self._ctx, resource, governing)
             shown = resource.status
-            stopped = await self._reconcile(key, wire, resource, found)
+            stopped = await self._reconcile(key, wire, resource, governing)
         except ERRORS_WITHOUT_STATUS:
             raise
         except Exception as error:
             before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
             before = await self._without_rights(metadata, before, error)
             moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
-            await self._report(key, wire, topicschema_status.failed(before, error, moment))
+            await self._report(key, wire, topicschema_status.with_error(before, error, moment))
             raise
         if isinstance(stopped, TopicSchemaError):
             raise stopped  # the status already reports it
@@ -125,32 +125,32 @@ class TopicSchemas:
         self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """Return the status without a validation run, and delete its Jobs, if `error` revokes the permission to run."""
-        is_ruled_out, told = getattr(error, "reason", "") in _RULED_OUT, status.validation
-        if not is_ruled_out or not may_run(self._ctx, metadata, told):
+        is_ruled_out, validation = getattr(error, "reason", "") in _ACCESS_REVOKED, status.validation
+        if not is_ruled_out or not may_run(self._ctx, metadata, validation):
             return status
         try:
-            await validation_actions.delete_all_jobs(self._ctx, metadata, told)
+            await validation_actions.delete_all_jobs(self._ctx, metadata, validation)
         except TopicSchemaError:
             return status  # the next reconcile tries again, because the status or the index still has the run
-        if told is None or told.is_final:
+        if validation is None or validation.is_final:
             return status
         conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
         return replace(status, validation=None, conditions=conditions)
 
     async def _reconcile(
-        self, key: Key, wire: Mapping[str, Any], resource: TopicSchema, found: FoundPolicy
+        self, key: Key, wire: Mapping[str, Any], resource: TopicSchema, governing: FoundPolicy
     ) -> Result | TopicSchemaError:
         """Gather and act until no action is left, then write the status. Return its error, or the result."""
-        loaded = await gather.load(self._ctx, resource, found)
+        loaded = await gather.load(self._ctx, resource, governing)
         try:
             judged = await gather.judge(self._ctx, await gather.gather_broker(self._ctx, loaded))
         except TopicSchemaError as error:
-            await self._report_unseen(key, wire, loaded, error)
+            await self._report_unreachable(key, wire, loaded, error)
             return error
         converged = await self._converge(judged)
         if converged is None:
             return Result.REQUEUE
-        judged = await self._with_turn(key, converged)
+        judged = await self._with_started_job(key, converged)
         stop = obstacle(judged)
         if judged.verdict is None:
             if stop is not None:
@@ -158,7 +158,7 @@ class TopicSchemas:
             return Result.REQUEUE
         observed = await self._status_input(key, judged, judged.verdict)
         moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
-        await self._report(key, wire, topicschema_status.settled(observed, moment, stop))
+        await self._report(key, wire, topicschema_status.with_verdict(observed, moment, stop))
         if any(each.rule == broker_versions.RULE for each in observed.verdict.incompatibilities):
             return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
         return stop if stop is not None and judged.verdict.is_compatible else Result.DONE
@@ -172,17 +172,19 @@ class TopicSchemas:
             judged = await gather.judge(self._ctx, loaded, judged)
         return judged
 
-    async def _report_unseen(self, key: Key, wire: Mapping[str, Any], loaded: Loaded, error: TopicSchemaError) -> None:
+    async def _report_unreachable(
+        self, key: Key, wire: Mapping[str, Any], loaded: Loaded, error: TopicSchemaError
+    ) -> None:
         """Report an unreachable broker as InSync=Unknown if only this follows from `error`, else raise it again."""
         metadata, before = loaded.resource.metadata, loaded.resource.status
         was_counted = loaded.query.counted is not None  # only then the error gives no reason to doubt the version
-        if not was_counted or not topicschema_status.is_out_of_sight(before, error, metadata.generation):
+        if not was_counted or not topicschema_status.is_only_unreachable(before, error, metadata.generation):
             raise error
         before = await self._without_rights(metadata, before, error)
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
-        await self._report(key, wire, topicschema_status.out_of_sight(before, error, moment))
+        await self._report(key, wire, topicschema_status.with_unreachable_broker(before, error, moment))
 
-    async def _with_turn(self, key: Key, judged: Judged) -> Judged:
+    async def _with_started_job(self, key: Key, judged: Judged) -> Judged:
         """Return `judged`. If its Job waits for a slot, call the limiter and gather the validation again."""
         if judged.validation is None or not isinstance(judged.validation.outcome, Waiting):
             return judged
@@ -190,7 +192,7 @@ class TopicSchemas:
             ctx = self._ctx
             await ctx.validation.limiter.start(ctx.client, key, ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
-            return replace(judged, validation=judged.validation.rejected("its Job cannot be let run", error))
+            return replace(judged, validation=judged.validation.rejected("its Job cannot be started", error))
         return await gather.gather_validation(self._ctx, judged)
 
     async def _status_input(self, key: Key, judged: Judged, verdict: Verdict) -> StatusInput:
@@ -211,9 +213,9 @@ class TopicSchemas:
         validation, ctx, resource = judged.validation, self._ctx, judged.loaded.resource
         before = resource.status
         if validation is None:
-            shown = report_with_values(resource, judged.loaded.found, None)
+            shown = report_with_values(resource, judged.loaded.governing, None)
             return replace(observed, revalidated=before.revalidated, report_with_values=shown)
-        status = await with_report(ctx, resource.metadata, validation, validation_status.status(validation))
+        status = await with_report(ctx, resource.metadata, validation, validation_status.new_status(validation))
         if isinstance(validation.outcome, Passed | Failed):
             ctx.validation.limiter.slot_freed(ctx.enqueue)
         after = validation_gather.requeue_after(ctx, validation)
@@ -223,9 +225,9 @@ class TopicSchemas:
         return replace(
             observed,
             validation=status,
-            validated=validation_status.said(validation, status),
+            validated=validation_status.condition(validation, status),
             revalidated=answered or before.revalidated,
-            report_with_values=report_with_values(resource, judged.loaded.found, status),
+            report_with_values=report_with_values(resource, judged.loaded.governing, status),
         )
 
     async def _risks(self, loaded: Loaded, verdict: Verdict) -> tuple[Incompatibility, ...]:
@@ -237,7 +239,7 @@ class TopicSchemas:
 
     async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
         # Another finalizer may retain it for long, and its policy waits for the first reconcile of every topic.
-        self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
+        self._update_index(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
             self._enqueue_claim_losers(key)
             return Result.DONE
@@ -252,10 +254,10 @@ class TopicSchemas:
         return Result.REQUEUE
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
-        self._saw(key, wire, status)
+        self._update_index(key, wire, status)
         await status_writer.write(self._ctx, TOPIC_SCHEMA, wire, status)
 
-    def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
+    def _update_index(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         index = self._ctx.index
         summary = self._summary(key, wire, status)
         if index.update_topic(key, summary):
@@ -275,7 +277,7 @@ class TopicSchemas:
             topic=str(topic),
             pulsar_namespace=topic.pulsar_namespace,
             history=record.history_name if record else known,
-            strategy=spec.schema_compatibility_strategy or _left_behind(status, before),
+            strategy=spec.schema_compatibility_strategy or _unmanaged_strategy(status, before),
             latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
@@ -291,7 +293,7 @@ class TopicSchemas:
             if known is not None and known.lost_claim:
                 self._ctx.enqueue(rival, 0.0)
 
-    def _lost(self, key: Key) -> None:
+    def _remove(self, key: Key) -> None:
         index = self._ctx.index
         self._ctx.own_writes.forget(key)
         summary = index.remove_topic(key)
@@ -303,7 +305,7 @@ class TopicSchemas:
             self._ctx.enqueue(policy, _COUNT_DELAY)
 
 
-def _left_behind(status: TopicSchemaStatus, before: TopicSummary | None) -> Strategy | None:
+def _unmanaged_strategy(status: TopicSchemaStatus, before: TopicSummary | None) -> Strategy | None:
     """Return the topic's own strategy at the broker, or the last observed one if the status has no strategy."""
     there = status.effective_strategy
     if there is None and before is not None:

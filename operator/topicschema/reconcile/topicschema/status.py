@@ -79,36 +79,40 @@ class StatusInput:
     report_with_values: str | None = None
 
 
-def settled(seen: StatusInput, moment: ObservedAt, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
+def with_verdict(
+    observed: StatusInput, moment: ObservedAt, stopped: TopicSchemaError | None = None
+) -> TopicSchemaStatus:
     """Return the status of a resource with a verdict. A compatible schema is registered, unless `stopped` is set."""
-    verdict, history = seen.verdict, seen.history
+    verdict, history = observed.verdict, observed.history
     latest = history.latest
     strategy = verdict.strategy
-    found = verdict.incompatibilities
+    findings = verdict.incompatibilities
     return TopicSchemaStatus(
         observed_generation=moment.generation,
-        conditions=moment.conditions(_incompatible(found) if found else (*_passed(seen, stopped), *_validated(seen))),
+        conditions=moment.conditions(
+            _incompatible(findings) if findings else (*_compatible_conditions(observed, stopped), *_validated(observed))
+        ),
         incarnation=history.incarnation,
-        schema_version=verdict.schema_version if _is_registered(seen) else None,
+        schema_version=verdict.schema_version if _is_registered(observed) else None,
         latest_schema_version=None if latest is None else latest.schema_version,
-        fingerprint=seen.fingerprint,
+        fingerprint=observed.fingerprint,
         effective_strategy=EffectiveStrategyStatus(value=strategy.value, source=strategy.source),
         upgrade_first=strategy.value.upgrade_first,
         version_count=sum(not each.is_tombstone for each in history.entries),
         versions=_versions(history),
-        incompatibility_count=len(found),
-        incompatibilities=tuple(map(_finding, found[:_INCOMPATIBILITIES])),
-        validation=seen.validation,
-        revalidated=seen.revalidated,
-        report_with_values=seen.report_with_values,
+        incompatibility_count=len(findings),
+        incompatibilities=tuple(map(_finding, findings[:_INCOMPATIBILITIES])),
+        validation=observed.validation,
+        revalidated=observed.revalidated,
+        report_with_values=observed.report_with_values,
     )
 
 
-def _validated(seen: StatusInput) -> tuple[ConditionInput, ...]:
-    return () if seen.validated is None else (seen.validated,)
+def _validated(observed: StatusInput) -> tuple[ConditionInput, ...]:
+    return () if observed.validated is None else (observed.validated,)
 
 
-def failed(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
+def with_error(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
     """Return the status of a resource that could not be judged. The fields about the topic stay."""
     reason, message = describe_error(error)
     others = tuple(ConditionInput(kind, _judged(kind, reason), reason, message) for kind in _JUDGED)
@@ -126,7 +130,7 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> T
     return after if is_same_spec and not isinstance(error, StalledError) else of_another_spec(after)
 
 
-def is_out_of_sight(before: TopicSchemaStatus, error: Exception, generation: int) -> bool:
+def is_only_unreachable(before: TopicSchemaStatus, error: Exception, generation: int) -> bool:
     """Return True if the error means only that the broker cannot be read, and this generation was Ready before.
 
     Use it only for a schema that is stored with the broker's number. The state of any other is unknown until it is
@@ -136,10 +140,10 @@ def is_out_of_sight(before: TopicSchemaStatus, error: Exception, generation: int
     return reason in _UNREACHED and not isinstance(error, VersionGoneError) and _was_ready(before, generation)
 
 
-def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
+def with_unreachable_broker(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
     """Return the status of a resource whose broker cannot be read: unchanged except InSync, which is Unknown."""
     reason, message = describe_error(error)
-    return replace(before, conditions=moment.conditions(_unseen(before, reason, message)))
+    return replace(before, conditions=moment.conditions(_unreachable(before, reason, message)))
 
 
 def _still_validated(before: TopicSchemaStatus, moment: ObservedAt) -> Iterator[ConditionInput]:
@@ -175,93 +179,96 @@ def _was_ready(before: TopicSchemaStatus, generation: int) -> bool:
     return is_well and before.observed_generation == generation
 
 
-def _unseen(before: TopicSchemaStatus, reason: str, message: str) -> tuple[ConditionInput, ...]:
-    kept = (ConditionInput(each.type, each.status, each.reason, each.message) for each in before.conditions)
+def _unreachable(before: TopicSchemaStatus, reason: str, message: str) -> tuple[ConditionInput, ...]:
+    conditions = (ConditionInput(each.type, each.status, each.reason, each.message) for each in before.conditions)
     unknown = ConditionInput(ConditionType.IN_SYNC, ConditionStatus.UNKNOWN, reason, message)
-    return tuple(unknown if each.type is ConditionType.IN_SYNC else each for each in kept)
+    return tuple(unknown if each.type is ConditionType.IN_SYNC else each for each in conditions)
 
 
-def _passed(seen: StatusInput, stopped: TopicSchemaError | None) -> tuple[ConditionInput, ...]:
+def _compatible_conditions(observed: StatusInput, stopped: TopicSchemaError | None) -> tuple[ConditionInput, ...]:
     if stopped is None:
-        return _registered(seen)
-    is_registered = _is_registered(seen)
+        return _registered(observed)
+    is_registered = _is_registered(observed)
     reason, message = describe_error(stopped)
-    where = _placed(seen) if is_registered else (reason, message)
+    where = _version_message(observed) if is_registered else (reason, message)
     return (
         *not_ready(stopped),
-        _compatible(seen),
+        _compatible(observed),
         ConditionInput(ConditionType.REGISTERED, _truth(is_registered), *where),
         ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, reason, message),
     )
 
 
-def _registered(seen: StatusInput) -> tuple[ConditionInput, ...]:
-    reason, message = _placed(seen)
+def _registered(observed: StatusInput) -> tuple[ConditionInput, ...]:
+    reason, message = _version_message(observed)
     message = "; ".join(
-        (message, *(note.message for note in seen.verdict.notes), *broker_notes(seen.history, seen.broker))
+        (message, *(note.message for note in observed.verdict.notes), *broker_notes(observed.history, observed.broker))
     )
-    is_registered = _is_registered(seen)
+    is_registered = _is_registered(observed)
     registered = ConditionInput(ConditionType.REGISTERED, _truth(is_registered), reason, message)
-    observe_only = seen.broker is not None and not seen.broker.may_write
+    observe_only = observed.broker is not None and not observed.broker.may_write
     return (
         *ready(_OBSERVED if observe_only else reason, message),
-        _compatible(seen),
+        _compatible(observed),
         registered,
-        _in_sync(seen, registered),
+        _in_sync(observed, registered),
     )
 
 
-def _placed(seen: StatusInput) -> tuple[str, str]:
+def _version_message(observed: StatusInput) -> tuple[str, str]:
     """Return reason and message about the schema's version and the latest one."""
-    number, latest = seen.verdict.schema_version, seen.history.latest
-    if seen.verdict.outcome is Outcome.NEXT_VERSION:
-        return _OBSERVED, f"the schema would be version {number}; nothing is written where managementPolicy is Observe"
-    if _is_lacking(seen):
-        return _OBSERVED, f"the broker lacks version {number}; nothing is written where managementPolicy is Observe"
+    number, latest = observed.verdict.schema_version, observed.history.latest
+    if observed.verdict.outcome is Outcome.NEXT_VERSION:
+        return (
+            _OBSERVED,
+            f"the schema would be version {number}; nothing is written, because managementPolicy is Observe",
+        )
+    if _is_lacking(observed):
+        return _OBSERVED, f"the broker lacks version {number}; nothing is written, because managementPolicy is Observe"
     if latest is None or number == latest.schema_version:
         return "Registered", f"version {number} is registered"
-    if _is_foreign(seen):
+    if _is_foreign(observed):
         return "Registered", f"version {number} is registered; the latest is version {latest.schema_version}"
-    return "RolledBack", rolled_back(number, latest.schema_version, seen.verdict.strategy.value)
+    return "RolledBack", rolled_back(number, latest.schema_version, observed.verdict.strategy.value)
 
 
-def _is_registered(seen: StatusInput) -> bool:
-    return seen.verdict.outcome is Outcome.EQUAL_VERSION and not _is_lacking(seen)
+def _is_registered(observed: StatusInput) -> bool:
+    return observed.verdict.outcome is Outcome.EQUAL_VERSION and not _is_lacking(observed)
 
 
-def _is_lacking(seen: StatusInput) -> bool:
+def _is_lacking(observed: StatusInput) -> bool:
     """Return True if the schema's version is stored and missing at the broker."""
-    lacks, number = None if seen.broker is None else seen.broker.first_missing, seen.verdict.schema_version
+    lacks, number = None if observed.broker is None else observed.broker.first_missing, observed.verdict.schema_version
     return lacks is not None and number is not None and number >= lacks
 
 
-def _is_foreign(seen: StatusInput) -> bool:
+def _is_foreign(observed: StatusInput) -> bool:
     """Return True if another client registered the broker's latest version."""
-    latest, number = seen.history.latest, seen.verdict.schema_version
+    latest, number = observed.history.latest, observed.verdict.schema_version
     is_latest = latest is not None and (latest.schema_version == number or latest.origin is not Origin.BROKER)
-    return seen.broker is not None and latest is not None and not is_latest
+    return observed.broker is not None and latest is not None and not is_latest
 
 
-def _in_sync(seen: StatusInput, registered: ConditionInput) -> ConditionInput:
+def _in_sync(observed: StatusInput, registered: ConditionInput) -> ConditionInput:
     """Return InSync: True if the broker has the resource's schema as its latest, as far as Pulsar allows."""
-    latest, lacks = seen.history.latest, None if seen.broker is None else seen.broker.first_missing
+    latest, lacks = observed.history.latest, None if observed.broker is None else observed.broker.first_missing
     if lacks is not None:
-        message = f"the broker lacks what was registered without it, from version {lacks} on"
+        message = f"the broker lacks the versions from {lacks} on, which were registered without it"
         return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, _OBSERVED, message)
-    if registered.status is ConditionStatus.TRUE and latest is not None and _is_foreign(seen):
+    if registered.status is ConditionStatus.TRUE and latest is not None and _is_foreign(observed):
         message = (
-            f"the broker's latest is version {latest.schema_version}, which was not registered from this resource: put "
-            "its schema into the spec, or register an edit of this one after it"
+            f"another client registered the broker's latest version, {latest.schema_version}: put its schema into the "
+            "spec, or change the spec's schema, to register it as the next version"
         )
         return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, "UnmanagedVersion", message)
     return replace(registered, type=ConditionType.IN_SYNC)
 
 
-def _compatible(seen: StatusInput) -> ConditionInput:
-    strategy = seen.verdict.strategy
-    if seen.risks:
-        number = seen.verdict.schema_version
-        risk = f"version {number} passes, but consumers may suffer: {_first(seen.risks)}"
+def _compatible(observed: StatusInput) -> ConditionInput:
+    strategy = observed.verdict.strategy
+    if observed.risks:
+        number = observed.verdict.schema_version
+        risk = f"version {number} passes, but consumers may fail: {_first(observed.risks)}"
         return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, CONSUMER_RISK, risk)
     judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"
     return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, "Compatible", judged)
@@ -271,26 +278,26 @@ def _truth(value: bool) -> ConditionStatus:  # noqa: FBT001 - it converts a bool
     return ConditionStatus.TRUE if value else ConditionStatus.FALSE
 
 
-def _first(found: tuple[Incompatibility, ...]) -> str:
-    first = found[0]
+def _first(findings: tuple[Incompatibility, ...]) -> str:
+    first = findings[0]
     after = "" if first.schema_version is None else f" after version {first.schema_version}"
     message = f"{first.rule} at {first.path}{after}: {first.message}"
-    return message if len(found) == 1 else f"{truncate(message, FINDING_BYTES)} (and {len(found) - 1} more)"
+    return message if len(findings) == 1 else f"{truncate(message, FINDING_BYTES)} (and {len(findings) - 1} more)"
 
 
-def _incompatible(found: tuple[Incompatibility, ...]) -> tuple[ConditionInput, ...]:
-    message = _first(found)
+def _incompatible(findings: tuple[Incompatibility, ...]) -> tuple[ConditionInput, ...]:
+    message = _first(findings)
     refusals = (ConditionInput(kind, ConditionStatus.FALSE, "Incompatible", message) for kind in _JUDGED)
     return (*stalled("Incompatible", message), *refusals)
 
 
-def _finding(found: Incompatibility) -> IncompatibilityStatus:
+def _finding(finding: Incompatibility) -> IncompatibilityStatus:
     return IncompatibilityStatus(
-        rule=found.rule,
-        path=truncate(found.path, FINDING_BYTES),
-        message=truncate(found.message, FINDING_BYTES),
-        direction=found.direction,
-        schema_version=found.schema_version,
+        rule=finding.rule,
+        path=truncate(finding.path, FINDING_BYTES),
+        message=truncate(finding.message, FINDING_BYTES),
+        direction=finding.direction,
+        schema_version=finding.schema_version,
     )
 
 

@@ -8,8 +8,8 @@ from topicschema.reconcile.runtime.conditions import ConditionInput, ObservedAt
 from topicschema.reconcile.topicschema.status import of_another_spec, without_own_strategy
 
 _MESSAGE = (
-    "spec.suspend is true: the operator neither judges nor registers this spec, and validates no messages; Ready is as "
-    "it was before. Set suspend to false to go on"
+    "spec.suspend is true: the operator neither judges nor registers this spec, and validates no messages; Ready has "
+    "its former value. Set suspend to false to continue"
 )
 _PROGRESS = (ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED)
 

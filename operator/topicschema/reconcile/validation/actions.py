@@ -71,14 +71,14 @@ async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[st
 async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
     """Return the payloads of all versions that messages may have. Raise InvalidQuestionError if they are too large."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
-    found: dict[int, SchemaInfo] = {}
+    payloads: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):
         batch = entries[start : start + _READS_AT_ONCE]
         read = (ctx.storage.get(history.key, history.incarnation, entry) for entry in batch)
         infos = await asyncio.gather(*read)
-        found |= {entry.schema_version: info for entry, info in zip(batch, infos, strict=True)}
-        validation_request.check_size(sum(len(info.schema) for info in found.values()))
-    return found
+        payloads |= {entry.schema_version: info for entry, info in zip(batch, infos, strict=True)}
+        validation_request.check_size(sum(len(info.schema) for info in payloads.values()))
+    return payloads
 
 
 async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:

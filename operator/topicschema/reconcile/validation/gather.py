@@ -20,11 +20,11 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.jobs import (
     attempt_of,
+    config_map_exists,
     events_of,
-    is_there,
     jobs_of,
-    left_behind,
     may_run,
+    obsolete_jobs_of,
     of_request,
     percent_of,
     pods_of,
@@ -140,30 +140,30 @@ class ValidationInput:
 async def gather(
     ctx: ReconcileContext,
     resource: TopicSchema,
-    found: FoundPolicy,
+    governing: FoundPolicy,
     target: ValidationTarget,
-    given: ValidationInput = ValidationInput(),
+    inputs: ValidationInput = ValidationInput(),
 ) -> ValidationState | None:
     """Return the state of the validation, or None if there is none and there was none."""
     before = resource.status.validation
-    settings = validation_settings.effective(found, resource, ctx.validation.image, ctx.validation.hosts)
+    settings = validation_settings.effective(governing, resource, ctx.validation.image, ctx.validation.hosts)
     if settings is None and not may_run(ctx, resource.metadata, before):
         return None
-    state = await _superseded(ctx, _requested(resource, settings, target), given)
+    state = await _superseded(ctx, _requested(resource, settings, target), inputs)
     is_settled = state.recorded is not None and state.recorded.is_final and not state.needs_run
     # Without an image there are no Jobs, and perhaps no right to list them.
     if is_settled or not ctx.validation.image:
         request = "" if state.run is None else state.run.hash
-        return replace(state, obsolete_jobs=await left_behind(ctx, resource, request))
+        return replace(state, obsolete_jobs=await obsolete_jobs_of(ctx, resource, request))
     try:
         state = await _with_jobs(ctx, resource, state)
-        while (newer := await _superseded(ctx, state, given)) is not state:
+        while (newer := await _superseded(ctx, state, inputs)) is not state:
             state = newer  # the old validation is not valid, even if a later call fails
             state = await _with_jobs(ctx, resource, state)
     except (ForbiddenError, ApiRefusedError) as error:
         if settings is None:
             raise  # the status must still name the run, or nothing would end it
-        return state.rejected("its Jobs cannot be looked at", error)
+        return state.rejected("its Jobs cannot be listed", error)
     return state
 
 
@@ -195,13 +195,13 @@ def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target
     return ValidationState(run=run, recorded=before if is_final and is_same_version else None)
 
 
-async def _superseded(ctx: ReconcileContext, state: ValidationState, given: ValidationInput) -> ValidationState:
+async def _superseded(ctx: ReconcileContext, state: ValidationState, inputs: ValidationInput) -> ValidationState:
     """Return the state of another run if the passed validation has expired, else the same state."""
     passed_at = _passed_at(state)
-    if not passed_at or state.run is None or not given.may_advance:
+    if not passed_at or state.run is None or not inputs.may_advance:
         return state
     is_recent = passed_at != _UNKNOWN_TIME and _since(ctx, passed_at) <= PASS_COUNTS
-    if is_recent and not (_had_no_topic(state) and await given.topic_exists()):
+    if is_recent and not (_had_no_topic(state) and await inputs.topic_exists()):
         return state
     return ValidationState(run=replace(state.run, supersedes=passed_at), needs_run=True)
 
@@ -243,27 +243,27 @@ async def _outcome_of(ctx: ReconcileContext, run: RunSpec, job: Object) -> Outco
     if ended(job) is None and job["spec"].get("suspend"):
         return Waiting()
     pods = await pods_of(ctx, job)
-    found = outcome(job, pods, await events_of(ctx, job, pods))
-    if isinstance(found, Passed | Failed):
-        found = found if found.at else replace(found, at=ctx.now())
-        if found.at <= run.supersedes != _UNKNOWN_TIME:  # else it would be superseded forever
-            return CouldNotRun("its pod tells that it ended before it was asked", is_over=ended(job) is not None)
-    if isinstance(found, Running) and found.pod:
-        return replace(found, percent=await percent_of(ctx, job["metadata"]["namespace"], found.pod))
-    return found
+    result = outcome(job, pods, await events_of(ctx, job, pods))
+    if isinstance(result, Passed | Failed):
+        result = result if result.at else replace(result, at=ctx.now())
+        if result.at <= run.supersedes != _UNKNOWN_TIME:  # else it would be superseded forever
+            return CouldNotRun("its pod ended before the request, by its own clock", is_over=ended(job) is not None)
+    if isinstance(result, Running) and result.pod:
+        return replace(result, percent=await percent_of(ctx, job["metadata"]["namespace"], result.pod))
+    return result
 
 
 async def _with_outcome(ctx: ReconcileContext, state: ValidationState, run: RunSpec, job: Object) -> ValidationState:
     """Return the state with the due attempt: another one after a pause, or at once if the settings changed."""
-    found, due = state.outcome, 0
+    result, due = state.outcome, 0
     is_changed = (job["metadata"].get("annotations") or {}).get(manifest.RUN_HASH_ANNOTATION) != run.settings.run_hash
-    if isinstance(found, CouldNotRun) and (is_changed or (found.is_over and _pause_left(ctx, job, found) <= 0)):
+    if isinstance(result, CouldNotRun) and (is_changed or (result.is_over and _pause_left(ctx, job, result) <= 0)):
         due = attempt_of(job) + 1
-        if not found.is_over:
+        if not result.is_over:
             state = replace(state, obsolete_jobs=(*state.obsolete_jobs, job))
-    elif isinstance(found, Waiting) or (isinstance(found, CouldNotRun) and not found.is_over):
+    elif isinstance(result, Waiting) or (isinstance(result, CouldNotRun) and not result.is_over):
         # Another topic's reconcile may have started the Job before its request existed; then its pod waits for it.
-        has_request = await is_there(ctx, job["metadata"]["namespace"], manifest.last_part(job))
+        has_request = await config_map_exists(ctx, job["metadata"]["namespace"], manifest.last_part(job))
         due = 0 if has_request else attempt_of(job)
     return replace(state, due_attempt=due if state.needs_run else 0)
 
@@ -273,11 +273,11 @@ def pause(attempt: int, *, is_transient: bool) -> float:
     return min(_FIRST_PAUSE * 2.0 ** min(attempt, 10), _LONGEST_PAUSE) if is_transient else _LONGEST_PAUSE
 
 
-def _pause_left(ctx: ReconcileContext, job: Object, found: CouldNotRun) -> float:
+def _pause_left(ctx: ReconcileContext, job: Object, result: CouldNotRun) -> float:
     end = ended(job)
     if end is None:
         return 0.0
-    return pause(attempt_of(job), is_transient=found.is_transient) - _since(ctx, end["lastTransitionTime"])
+    return pause(attempt_of(job), is_transient=result.is_transient) - _since(ctx, end["lastTransitionTime"])
 
 
 def requeue_after(ctx: ReconcileContext, state: ValidationState) -> float | None:

@@ -21,29 +21,29 @@ _PROGRESS_LINES: Final = 50
 _PROGRESS_BYTES: Final = 64 * 1024
 
 
-def may_run(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> bool:
+def may_run(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> bool:
     """Return True if the resource may have a Job, by its status, or by an event if the status was lost."""
-    return (told is not None and not told.is_final) or ctx.index.may_have_job(_key(metadata))
+    return (before is not None and not before.is_final) or ctx.index.may_have_job(_key(metadata))
 
 
 async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
     """Return the Jobs of this resource, without those of a former one of the same name."""
     key, index = _key(metadata), ctx.index
     selector = f"{manifest.TOPIC_LABEL}={manifest.topic_label(metadata.name)}"
-    was_seen = index.may_have_job(key)
+    may_have_job = index.may_have_job(key)
     index.clear_job(key)  # before the list, which may lack a Job whose event arrives in the meantime
     try:
         listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
     except BaseException:
-        if was_seen:
-            index.mark_job_seen(key)
+        if may_have_job:
+            index.mark_job(key)
         raise
-    there: list[Object] = [
+    jobs: list[Object] = [
         job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)
     ]
-    if any(ended(job) is None for job in there):
-        index.mark_job_seen(key)
-    return there
+    if any(ended(job) is None for job in jobs):
+        index.mark_job(key)
+    return jobs
 
 
 def unended_of(before: ValidationStatus | None, jobs: Sequence[Object]) -> list[Object]:
@@ -58,7 +58,7 @@ def of_request(jobs: Sequence[Object], request: str) -> list[Object]:
     return [job for job in jobs if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) == label]
 
 
-async def left_behind(ctx: ReconcileContext, resource: TopicSchema, request: str) -> tuple[Object, ...]:
+async def obsolete_jobs_of(ctx: ReconcileContext, resource: TopicSchema, request: str) -> tuple[Object, ...]:
     """Return the Jobs of other requests, of a topic whose verdict is known.
 
     An edit that is reverted before the status names its run leaves such a Job.
@@ -87,7 +87,7 @@ def attempt_of(job: Object) -> int:
     return int(attempt) if attempt.isdecimal() else 1
 
 
-async def is_there(ctx: ReconcileContext, namespace: str, name: str) -> bool:
+async def config_map_exists(ctx: ReconcileContext, namespace: str, name: str) -> bool:
     """Return True if there is a ConfigMap of that name."""
     try:
         await ctx.client.get(CONFIG_MAP, namespace, name)
@@ -100,8 +100,8 @@ async def pods_of(ctx: ReconcileContext, job: Object) -> list[Object]:
     """Return the Job's pods, the newest last."""
     metadata = job["metadata"]
     selector = f"batch.kubernetes.io/job-name={metadata['name']}"
-    found = await ctx.client.list(POD, metadata["namespace"], label_selector=selector)
-    return sorted(found, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
+    pods = await ctx.client.list(POD, metadata["namespace"], label_selector=selector)
+    return sorted(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
 
 
 async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) -> Sequence[Object]:

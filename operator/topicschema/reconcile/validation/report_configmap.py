@@ -45,31 +45,31 @@ _NOT_DELETED: Final = "RedactionFailed"
 
 
 async def with_report(
-    ctx: ReconcileContext, metadata: Metadata, state: ValidationState, told: ValidationStatus | None
+    ctx: ReconcileContext, metadata: Metadata, state: ValidationState, status: ValidationStatus | None
 ) -> ValidationStatus | None:
     """Store the report of a new verdict, and return the status with its name. The verdict is valid without it."""
-    found = state.outcome
-    if not isinstance(found, Passed | Failed) or told is None or told == state.recorded:
-        return told
-    telemetry.VALIDATIONS.labels(told.phase.value).inc()
-    is_page_wanted = state.run is not None and bool(state.run.settings.spec.page)
+    outcome = state.outcome
+    if not isinstance(outcome, Passed | Failed) or status is None or status == state.recorded:
+        return status
+    telemetry.VALIDATIONS.labels(status.phase.value).inc()
+    has_page = state.run is not None and bool(state.run.settings.spec.page)
     # A tenant controls the size of a log, so only few are in memory at once.
     async with ctx.validation.reading:
-        report = await _read(ctx, metadata.namespace, found.pod)
+        report = await _read(ctx, metadata.namespace, outcome.pod)
         if report is None:
-            return told
-        body = await asyncio.to_thread(manifest, metadata, told.job or "", report, is_page_wanted=is_page_wanted)
-    return replace(told, report=body["metadata"]["name"]) if await _is_stored(ctx, body) else told
+            return status
+        body = await asyncio.to_thread(manifest, metadata, status.job or "", report, has_page=has_page)
+    return replace(status, report=body["metadata"]["name"]) if await _is_stored(ctx, body) else status
 
 
-async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
+async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing: FoundPolicy | None) -> TopicSchema:
     """Return the resource without message values, and delete the report with them, unless includeValues is set.
 
     If the report cannot be deleted, the status still names it, and each reconcile tries again.
     """
     status, key = resource.status, Key(TOPIC_SCHEMA.plural, resource.metadata.namespace, resource.metadata.name)
     name, before = status.report_with_values, status.validation
-    if name is None or _wants_values(found):
+    if name is None or _includes_values(governing):
         return resource
     if before is not None:
         examples = tuple(replace(each, value=None) for each in before.examples)
@@ -85,7 +85,9 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: Fo
     return replace(resource, status=replace(status, report_with_values=None))
 
 
-def report_with_values(resource: TopicSchema, found: FoundPolicy | None, after: ValidationStatus | None) -> str | None:
+def report_with_values(
+    resource: TopicSchema, governing: FoundPolicy | None, after: ValidationStatus | None
+) -> str | None:
     """Return the name of the ConfigMap that may have message values with the new status `after`, or None.
 
     The name is set when a Job with includeValues starts, because the controller may end between report and status.
@@ -93,20 +95,20 @@ def report_with_values(resource: TopicSchema, found: FoundPolicy | None, after: 
     before = resource.status
     if after is None or after == before.validation:
         return before.report_with_values
-    if _wants_values(found):
+    if _includes_values(governing):
         return before.report_with_values if after.job is None else name_of(resource.metadata)
     return before.report_with_values if after.report is None else None  # the new report replaced it
 
 
-def _wants_values(found: FoundPolicy | None) -> bool:
-    spec = None if found is None else found.resource.spec.validation
+def _includes_values(governing: FoundPolicy | None) -> bool:
+    spec = None if governing is None else governing.resource.spec.validation
     return spec is not None and bool(spec.include_values)
 
 
 async def _emit_not_deleted(ctx: ReconcileContext, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
     message = (
-        f"ConfigMap {name} shows values of messages, includeValues is off, and the operator cannot delete it: "
-        f"{error.message}; delete it, or allow the operator to: it tries again every five minutes"
+        f"ConfigMap {name} has values of messages, includeValues is off, and the operator cannot delete it: "
+        f"{error.message}; delete it, or permit the operator to delete it: it tries again every five minutes"
     )
     about = object_reference(TOPIC_SCHEMA, {"metadata": encode(metadata)})
     await ctx.events.record(about, "Warning", _NOT_DELETED, message, "Validate")
@@ -135,7 +137,7 @@ async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None
         return None
 
 
-def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: bool = False) -> dict[str, Any]:
+def manifest(metadata: Metadata, job: str, report: bytes, *, has_page: bool = False) -> dict[str, Any]:
     """Return the ConfigMap, one for each resource. A report that is too large is compressed, or replaced by a note."""
     owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
     return {
@@ -147,7 +149,7 @@ def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: boo
             "labels": {job_manifest.TOPIC_LABEL: job_manifest.topic_label(metadata.name)},
             "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
         },
-        **_content(job, report, is_page_wanted=is_page_wanted),
+        **_content(job, report, has_page=has_page),
     }
 
 
@@ -157,18 +159,21 @@ def name_of(metadata: Metadata) -> str:
     return f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}"
 
 
-def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]:
-    told = {"job": job}
+def _content(job: str, report: bytes, *, has_page: bool) -> dict[str, Any]:
+    data = {"job": job}
     text = report.decode(errors="replace")
     if len(text.encode()) <= _MAX_BYTES:  # not the report's length, because replaced invalid UTF-8 is longer
-        told |= {"report.json": text}
-        shown = _page(report) if is_page_wanted else ""
-        return {"data": told | ({"report.html": shown} if shown else {})}
+        data |= {"report.json": text}
+        shown = _page(report) if has_page else ""
+        return {"data": data | ({"report.html": shown} if shown else {})}
     # No HTML page, which would be larger still.
     packed = lzma.compress(report, preset=1)
     if len(packed) <= _MAX_BYTES:
-        return {"data": told, "binaryData": {"report.json.xz": base64.b64encode(packed).decode()}}
-    return {"data": told | {"note": f"the report has {len(report)} bytes: too much to be kept; the Job's log has it"}}
+        return {"data": data, "binaryData": {"report.json.xz": base64.b64encode(packed).decode()}}
+    return {
+        "data": data
+        | {"note": f"the report has {len(report)} bytes, which is too much for a ConfigMap; the Job's log has it"}
+    }
 
 
 def _page(report: bytes) -> str:

@@ -40,7 +40,7 @@ _DEADLINE: Final = 3600
 _STAY: Final = 86_400
 _UNITS: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _CA: Final = "ca.crt"
-_ALL: Final = 100
+_ALL_PERCENT: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,24 +67,30 @@ class EffectiveSettings:
     def is_sampled(self) -> bool:
         """True if the sample may omit messages."""
         sample = self.spec.sample or SampleSpec()
-        return sample.max_messages is not None or sample.since is not None or (sample.percent or _ALL) < _ALL
+        return (
+            sample.max_messages is not None
+            or sample.since is not None
+            or (sample.percent or _ALL_PERCENT) < _ALL_PERCENT
+        )
 
     @property
     def run_hash(self) -> str:
         """The hash of the Job's runtime settings. If it changes, a failed run is retried at once."""
         spec, pulsar = self.spec, self.policy.pulsar
         run = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template))
-        reached = "" if pulsar is None else pulsar.admin_url
-        said = (*run, self.mounts(), reached, encode(spec.authentication) if spec.authentication else None)
-        return digest(repr(said).encode(errors="surrogatepass"))
+        address = "" if pulsar is None else pulsar.admin_url
+        parts = (*run, self.mounts(), address, encode(spec.authentication) if spec.authentication else None)
+        return digest(repr(parts).encode(errors="surrogatepass"))
 
     @property
     def invalid_reason(self) -> str:
         """The reason why no Job can be created, or ""."""
         if not self.is_installed:
-            return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
+            return "validation is not installed: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
         if self.spec.executors and not self.template.service_account_name:
-            return "executors need validation.template.serviceAccountName in the policy: an account that may make pods"
+            return (
+                "executors need validation.template.serviceAccountName in the policy: an account that may create pods"
+            )
         if self._files is None and (self.policy.pulsar is None or self.policy.pulsar.service_url is None):
             return "the topic's messages are read from spec.pulsar.serviceURL, which the policy does not name"
         return self._disallowed_host
@@ -116,29 +122,31 @@ class EffectiveSettings:
             return {"files": files}
         if pulsar is None or pulsar.service_url is None:
             raise ValueError(self.invalid_reason)
-        asked = PulsarSource(
+        source = PulsarSource(
             pulsar.admin_url,
             pulsar.service_url,
             ca_file=None if pulsar.tls is None else f"{TRUST_FOLDER}/{_CA}",
             **_credential_files(self.spec.authentication),
         )
-        return {"pulsar": asked}
+        return {"pulsar": source}
 
     def mounts(self) -> tuple[SecretFiles, ...]:
         """Return the Secrets that the pods mount."""
-        pulsar, found = self.policy.pulsar, []
+        pulsar, mounts = self.policy.pulsar, []
         credentials = _credentials(self.spec.authentication)
         if self._files is None and credentials is not None:
-            found.append(credentials)
+            mounts.append(credentials)
         if self._files is None and pulsar is not None and pulsar.tls is not None:
             ca = pulsar.tls.ca_secret_key_ref
-            found.append(SecretFiles(TRUST_FOLDER, ca.name, {_CA: ca.key}))
-        return tuple(found)
+            mounts.append(SecretFiles(TRUST_FOLDER, ca.name, {_CA: ca.key}))
+        return tuple(mounts)
 
 
-def effective(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
+def effective(
+    governing: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts
+) -> EffectiveSettings | None:
     """Return the settings of one topic, or None if validation is off. The topic's own fields have precedence."""
-    policy = found.resource
+    policy = governing.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
     if spec.mode is None or spec.mode is ValidationMode.OFF:
         return None
@@ -149,7 +157,7 @@ def effective(found: FoundPolicy, resource: TopicSchema, image: str, hosts: Allo
         policy=policy.spec,
         image=chosen or image,
         hosts=hosts,
-        is_locked=_is_locked(found),
+        is_locked=_is_locked(governing),
         is_installed=bool(image),
     )
 
@@ -161,9 +169,9 @@ def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec
     return ValidationSpec(**(general | {name: value for name, value in own.items() if value is not None}))
 
 
-def _is_locked(found: FoundPolicy) -> bool:
+def _is_locked(governing: FoundPolicy) -> bool:
     """Return True if only the operator adds schemas, as last observed. This also applies without a broker."""
-    spec, observed = found.resource.spec, found.resource.observed
+    spec, observed = governing.resource.spec, governing.resource.observed
     if spec.pulsar is None:
         return True
     if observed is None:
@@ -261,7 +269,7 @@ def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, 
 
 
 def _sample(spec: SampleSpec) -> Sample:
-    return Sample(spec.max_messages, spec.percent or _ALL, seconds(spec.since), spec.seed or 0)
+    return Sample(spec.max_messages, spec.percent or _ALL_PERCENT, seconds(spec.since), spec.seed or 0)
 
 
 def seconds(duration: str | None) -> int | None:
@@ -288,8 +296,8 @@ def _credential_files(authentication: ReaderAuthenticationSpec | None) -> dict[s
     if authentication is None or files is None:
         return {}
     if authentication.oauth2 is not None:
-        told = authentication.oauth2
+        oauth2 = authentication.oauth2
         key_file = f"{CREDENTIALS_FOLDER}/key.json"
-        return {"oauth2": OAuth2Flow(told.issuer_url, told.audience or "", key_file, told.scope)}
+        return {"oauth2": OAuth2Flow(oauth2.issuer_url, oauth2.audience or "", key_file, oauth2.scope)}
     names = {"token": "token_file", "tls.crt": "certificate_file", "tls.key": "key_file"}
     return {names[name]: f"{CREDENTIALS_FOLDER}/{name}" for name in files.members}

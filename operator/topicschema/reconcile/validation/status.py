@@ -19,17 +19,17 @@ NOT_LOCKED: Final = "AutoUpdateEnabled"
 _PASSED: Final = "Passed"
 _REASONS: Final = 20
 _EXAMPLES: Final = 10
-_TOLD: Final = 3
+_LISTED: Final = 3
 _SOON: Final = 10.0
 _LATER: Final = 300.0
 
 
-def status(state: ValidationState) -> ValidationStatus | None:
+def new_status(state: ValidationState) -> ValidationStatus | None:
     """Return the status, or None if nothing is validated."""
     phase, run = state.phase, state.run
     if phase is None or run is None or not (state.needs_run or state.job):
         return state.recorded
-    told = ValidationStatus(
+    status = ValidationStatus(
         phase=phase,
         question=run.hash,
         revalidate=run.revalidate or None,
@@ -37,39 +37,39 @@ def status(state: ValidationState) -> ValidationStatus | None:
         job=None if state.job is None else state.job["metadata"]["name"],
     )
     match state.outcome:
-        case Passed(found, _, at) | Failed(found, _, at):
+        case Passed(document, _, at) | Failed(document, _, at):
             return replace(
-                told,
-                topic_missing=found.topic_missing or None,
+                status,
+                topic_missing=document.topic_missing or None,
                 percent_in_tens=100,
-                messages=found.messages,
-                invalid=found.invalid,
-                by_reason=tuple(map(_reason, found.by_reason[:_REASONS])),
-                examples=tuple(map(_example, found.examples[:_EXAMPLES])),
+                messages=document.messages,
+                invalid=document.invalid,
+                by_reason=tuple(map(_reason, document.by_reason[:_REASONS])),
+                examples=tuple(map(_example, document.examples[:_EXAMPLES])),
                 judged_at=at or None,
             )
         case Running(percent=percent):
             before = 0 if state.recorded is None else state.recorded.percent_in_tens
-            return replace(told, percent_in_tens=max(percent // 10 * 10, before))  # a log may lack the progress
+            return replace(status, percent_in_tens=max(percent // 10 * 10, before))  # a log may lack the progress
         case _:
-            return told
+            return status
 
 
-def _reason(found: ReasonStatus) -> ReasonStatus:
-    path = truncate(found.path, FINDING_BYTES)
-    return ReasonStatus(reason=truncate(found.reason, 64), path=path, messages=max(found.messages, 0))
+def _reason(reason: ReasonStatus) -> ReasonStatus:
+    path = truncate(reason.path, FINDING_BYTES)
+    return ReasonStatus(reason=truncate(reason.reason, 64), path=path, messages=max(reason.messages, 0))
 
 
-def _example(found: ExampleStatus) -> ExampleStatus:
+def _example(example: ExampleStatus) -> ExampleStatus:
     return ExampleStatus(
-        message=truncate(found.message, 256),
-        partition=None if found.partition is None else truncate(found.partition, FINDING_BYTES),
-        published_at=None if found.published_at is None else truncate(found.published_at, 32),
-        schema_version=_counted(found.schema_version),
-        reason=truncate(found.reason, 64),
-        path=truncate(found.path, FINDING_BYTES),
-        offset=_counted(found.offset),
-        value=None if found.value is None else truncate(found.value, FINDING_BYTES),
+        message=truncate(example.message, 256),
+        partition=None if example.partition is None else truncate(example.partition, FINDING_BYTES),
+        published_at=None if example.published_at is None else truncate(example.published_at, 32),
+        schema_version=_counted(example.schema_version),
+        reason=truncate(example.reason, 64),
+        path=truncate(example.path, FINDING_BYTES),
+        offset=_counted(example.offset),
+        value=None if example.value is None else truncate(example.value, FINDING_BYTES),
     )
 
 
@@ -78,33 +78,31 @@ def _counted(number: int | None) -> int | None:
     return None if number is None or number < 0 else number
 
 
-def said(state: ValidationState, told: ValidationStatus | None) -> ConditionInput | None:
+def condition(state: ValidationState, status: ValidationStatus | None) -> ConditionInput | None:
     """Return the condition Validated, or None if nothing is validated."""
-    if told is None:
+    if status is None:
         return None
-    match told.phase:
+    match status.phase:
         case ValidationPhase.PASSED:
             reason = NOT_LOCKED if _is_open(state) else _PASSED
-            return _said(state, ConditionStatus.TRUE, reason, _sentence(state, told))
+            return _condition(state, ConditionStatus.TRUE, reason, _result_message(state, status))
         case ValidationPhase.FAILED:
-            return _said(state, ConditionStatus.FALSE, VALIDATION_FAILED, _no(state, told))
+            return _condition(state, ConditionStatus.FALSE, VALIDATION_FAILED, _failed_message(state, status))
         case ValidationPhase.ERROR:
-            return _said(state, ConditionStatus.UNKNOWN, VALIDATION_ERROR, _why(state))
+            return _condition(state, ConditionStatus.UNKNOWN, VALIDATION_ERROR, _error_message(state))
         case _:
-            return _said(state, ConditionStatus.UNKNOWN, VALIDATING, _progress(state, told))
+            return _condition(state, ConditionStatus.UNKNOWN, VALIDATING, _progress_message(state, status))
 
 
 _ADVICE: Final = (
-    "change the schema, or ask again when these messages are gone: annotate it with "
-    f"{REVALIDATE_ANNOTATION} and any new value"
+    "change the schema, or, when these messages are gone, validate again: set the annotation "
+    f"{REVALIDATE_ANNOTATION} to any new value"
 )
-_TURN: Final = (
-    "its messages are validated when it is their turn, for a limited number of Jobs runs at once (validation.jobs, "
-    "validation.jobsPerNamespace)"
+_LIMITED: Final = (
+    "its messages are validated when a Job may start: validation.jobs and validation.jobsPerNamespace limit the Jobs "
+    "that run at once"
 )
-_OPEN: Final = (
-    "but clients may add schemas by themselves, which no gate holds back: isAllowAutoUpdateSchema: false locks them out"
-)
+_OPEN: Final = "but clients may add schemas, which bypass the gate: set isAllowAutoUpdateSchema: false to prevent that"
 
 
 def _is_open(state: ValidationState) -> bool:
@@ -112,70 +110,70 @@ def _is_open(state: ValidationState) -> bool:
     return state.is_gate and state.run is not None and not state.run.settings.is_locked
 
 
-def _said(state: ValidationState, truth: ConditionStatus, reason: str, message: str) -> ConditionInput:
-    told = f"{message}; {_OPEN}" if _is_open(state) else message
-    return ConditionInput(ConditionType.VALIDATED, truth, reason, told)
+def _condition(state: ValidationState, truth: ConditionStatus, reason: str, message: str) -> ConditionInput:
+    status = f"{message}; {_OPEN}" if _is_open(state) else message
+    return ConditionInput(ConditionType.VALIDATED, truth, reason, status)
 
 
-def stopped(state: ValidationState) -> TopicSchemaError | None:
+def blocking_error(state: ValidationState) -> TopicSchemaError | None:
     """Return the error by which a gate blocks the registration of the schema, or None."""
-    told = status(state)
-    if not state.planned.holds_back or told is None:
+    status = new_status(state)
+    if not state.planned.holds_back or status is None:
         return None
-    match told.phase:
+    match status.phase:
         case ValidationPhase.FAILED:
-            return StalledError(VALIDATION_FAILED, _no(state, told))
+            return StalledError(VALIDATION_FAILED, _failed_message(state, status))
         case ValidationPhase.ERROR:
             after = _LATER if state.invalid_reason or state.api_rejected else _SOON
-            return WaitingError(VALIDATION_ERROR, _why(state), after)
+            return WaitingError(VALIDATION_ERROR, _error_message(state), after)
         case _:
-            return WaitingError(VALIDATING, _progress(state, told), _SOON)
+            return WaitingError(VALIDATING, _progress_message(state, status), _SOON)
 
 
-def _why(state: ValidationState) -> str:
+def _error_message(state: ValidationState) -> str:
     if not isinstance(state.outcome, CouldNotRun):
-        return f"its messages cannot be validated: {state.invalid_reason or 'it has not begun'}"
-    end = "it is tried again later" if state.outcome.is_over else "it goes on once that is fixed"
+        return f"its messages cannot be validated: {state.invalid_reason or 'no Job was started'}"
+    end = "the operator tries again later" if state.outcome.is_over else "it continues when that is fixed"
     name = "" if state.job is None else f" (Job {state.job['metadata']['name']})"
     return f"its messages could not be validated: {state.outcome.why}; {end}{name}"
 
 
-def _progress(state: ValidationState, told: ValidationStatus) -> str:
-    if told.job is None:
-        return "its messages are not validated yet: no Job was made for that"
-    name = f" (Job {told.job})"
+def _progress_message(state: ValidationState, status: ValidationStatus) -> str:
+    if status.job is None:
+        return "its messages are not validated yet: no Job was created"
+    name = f" (Job {status.job})"
     if not isinstance(state.outcome, Running):
-        return f"{_TURN}{name}"
-    tried = f"; it is tried again, for {state.outcome.before}" if state.outcome.before else ""
+        return f"{_LIMITED}{name}"
+    tried = f"; the previous try failed: {state.outcome.before}" if state.outcome.before else ""
     if state.outcome.lacks:
         return f"its messages are not read yet: {state.outcome.lacks}{name}{tried}"
-    return f"its messages are being validated: {told.percent_in_tens} %{name}{tried}"
+    return f"its messages are being validated: {status.percent_in_tens} %{name}{tried}"
 
 
-def _no(state: ValidationState, told: ValidationStatus) -> str:
+def _failed_message(state: ValidationState, status: ValidationStatus) -> str:
     """Return the sentence. If a gate blocks the schema, truncate it, so that the advice fits."""
     if not state.planned.holds_back:
-        return _sentence(state, told)
+        return _result_message(state, status)
     rest = f"; {_ADVICE}; {_OPEN}" if _is_open(state) else f"; {_ADVICE}"
-    return f"{truncate(_sentence(state, told), MESSAGE_BYTES - len(rest))}; {_ADVICE}"
+    return f"{truncate(_result_message(state, status), MESSAGE_BYTES - len(rest))}; {_ADVICE}"
 
 
-def _sentence(state: ValidationState, told: ValidationStatus) -> str:
+def _result_message(state: ValidationState, status: ValidationStatus) -> str:
     """Return a sentence with the numbers of unreadable and of all messages, and the reasons."""
-    if not told.messages and state.run is not None and state.run.settings.is_sampled:
-        return "no messages were read with this schema: there are none, or the sample took none of them"
-    if not told.messages:
-        return "there are no messages to be read with this schema"
-    if not told.invalid:
-        return f"all of {told.messages} messages can be read with this schema"
-    found = f"{told.invalid} of {told.messages} messages cannot be read with this schema"
-    within = ", which is within the tolerance" if told.phase is ValidationPhase.PASSED else ""
-    reasons = ", ".join(_reasons(told))
-    return f"{found}{within}: {reasons}" if reasons else f"{found}{within}"
+    if not status.messages and state.run is not None and state.run.settings.is_sampled:
+        return "no messages were read with this schema: there are none, or the sample has none"
+    if not status.messages:
+        return "there are no messages to read with this schema"
+    if not status.invalid:
+        return f"all of {status.messages} messages can be read with this schema"
+    invalid = f"{status.invalid} of {status.messages} messages cannot be read with this schema"
+    within = ", which is within the tolerance" if status.phase is ValidationPhase.PASSED else ""
+    reasons = ", ".join(_reasons(status))
+    return f"{invalid}{within}: {reasons}" if reasons else f"{invalid}{within}"
 
 
-def _reasons(told: ValidationStatus) -> Iterator[str]:
-    for each in told.by_reason[:_TOLD]:
+def _reasons(status: ValidationStatus) -> Iterator[str]:
+    for each in status.by_reason[:_LISTED]:
         yield f"{each.reason} at {each.path} ({each.messages})"
-    if len(told.by_reason) > _TOLD:
+    if len(status.by_reason) > _LISTED:
         yield "and more (status.validation)"

@@ -97,7 +97,6 @@ async def test_who_moves_to_a_broker_where_another_governs_governs_nothing_any_m
 
 
 async def test_topics_wait_until_their_policy_has_claimed_the_broker_that_it_names_now(world: World) -> None:
-    assert await world.ctx.policies.resolve("shop", "shop/orders") is not None
     moved = {"adminURL": "http://127.0.0.1:1"}
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsar=moved))
     with pytest.raises(ConflictError, match="has not claimed"):

@@ -62,10 +62,10 @@ def edit(world: World, **spec: object) -> None:
     world.api.change("/namespaceschemapolicies/orders", edited)
 
 
-async def status(world: World) -> NamespaceSchemaPolicyStatus:
-    found = await world.ctx.policies.resolve("shop", "shop/orders")
-    assert found is not None
-    return found.resource.status
+async def status(world: World, policies: NamespaceSchemaPolicies) -> NamespaceSchemaPolicyStatus:
+    """Return the status after a reconcile."""
+    await policies.reconcile(KEY)
+    return (await world.ctx.policies.resolve("shop", "shop/orders")).resource.status
 
 
 def restarted(world: World) -> NamespaceSchemaPolicies:
@@ -83,38 +83,28 @@ def all_seen(world: World, *names: str) -> None:
     world.ctx.index.remove_topic(UNSEEN)
 
 
-async def test_conflicts_are_found_though_a_controller_ends_after_its_first_pass_over_an_edited_policy(
-    world: World,
+@pytest.mark.parametrize("is_edit", [True, False], ids=["an edited policy", "other settings of the broker"])
+async def test_conflicts_are_found_although_a_controller_ends_after_its_first_reconcile(
+    world: World, *, is_edit: bool
 ) -> None:
-    edit(world, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    def set_strategy(strategy: str) -> None:
+        if is_edit:
+            edit(world, schemaCompatibilityStrategy=strategy)
+        else:
+            world.broker.settings["schema_compatibility_strategy"] = strategy
+
+    set_strategy("ALWAYS_COMPATIBLE")
     await on_record(world, "created", record("id"), record("other"))
-    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
-    assert (await status(world)).history_conflict_count == 0
-    edit(world, schemaCompatibilityStrategy="FULL")
-    await restarted(world).reconcile(KEY)
-    after_first = await status(world)
-    assert (after_first.observed_generation, after_first.history_check) == (2, None)
+    first = await status(world, NamespaceSchemaPolicies(world.ctx, 600.0))
+    assert first.history_conflict_count == 0
+    set_strategy("FULL")
+    unchecked = await status(world, restarted(world))
+    assert (unchecked.observed_generation, unchecked.history_check) == (first.observed_generation, None)
     policies = restarted(world)
     await policies.reconcile(KEY)
     all_seen(world, "created")
-    await policies.reconcile(KEY)
-    done = await status(world)
-    assert (done.observed_generation, done.history_conflict_count) == (3, 1)
-
-
-async def test_conflicts_are_found_though_a_controller_ends_after_it_saw_other_settings_of_the_broker(
-    world: World,
-) -> None:
-    world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
-    await on_record(world, "created", record("id"), record("other"))
-    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
-    assert (await status(world)).history_conflict_count == 0
-    world.broker.settings["schema_compatibility_strategy"] = "FULL"
-    await restarted(world).reconcile(KEY)
-    policies = restarted(world)
-    all_seen(world, "created")
-    await policies.reconcile(KEY)
-    assert (await status(world)).history_conflict_count == 1
+    done = await status(world, policies)
+    assert (done.observed_generation, done.history_conflict_count) == (3 if is_edit else 1, 1)
 
 
 async def test_a_check_that_is_stopped_in_the_middle_is_done_by_the_next_controller(world: World) -> None:
@@ -135,13 +125,10 @@ async def test_a_check_that_is_stopped_in_the_middle_is_done_by_the_next_control
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert running.cancelled()
-    assert (await status(world)).observed_generation == 2
     policies = restarted(world)
-    await policies.reconcile(KEY)
-    assert (await status(world)).observed_generation == 2
+    assert (await status(world, policies)).observed_generation == 2
     all_seen(world, *names)
-    await policies.reconcile(KEY)
-    done = await status(world)
+    done = await status(world, policies)
     assert (done.observed_generation, done.history_conflict_count) == (3, 6)
     assert done.history_check == HistoryCheck(total=6, checked=6)
 
@@ -154,8 +141,7 @@ async def test_conflicts_are_right_though_the_policy_was_edited_while_its_status
     with pytest.raises(ConflictError):
         await policies.reconcile(KEY)
     world.api.refusals.clear()
-    await policies.reconcile(KEY)
-    assert (await status(world)).history_conflict_count == 1
+    assert (await status(world, policies)).history_conflict_count == 1
 
 
 async def test_only_the_newest_version_is_checked_and_a_new_one_that_passes_ends_the_conflict(world: World) -> None:
@@ -163,27 +149,23 @@ async def test_only_the_newest_version_is_checked_and_a_new_one_that_passes_ends
     await on_record(world, "created", record("id"), record("other"), record("other", "more?"))
     await on_record(world, "refused", record("id"), record("id"), record("other"))
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
-    await policies.reconcile(KEY)
-    found = await status(world)
+    found = await status(world, policies)
     assert [(each.name, each.schema_version) for each in found.history_conflicts] == [("refused", 2)]
     await on_record(world, "refused", record("other", "more?"))
     policies = restarted(world)
     all_seen(world, "created")
     sees(world, "refused", latest=3)
-    await policies.reconcile(KEY)
-    assert (await status(world)).history_conflict_count == 0
+    assert (await status(world, policies)).history_conflict_count == 0
 
 
 async def test_a_topic_that_changes_its_strategy_has_only_its_own_history_read(world: World) -> None:
     for name in ("one", "two", "three"):
         await on_record(world, name, record("id"), record("other"))
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
-    await policies.reconcile(KEY)
-    assert (await status(world)).history_conflict_count == 3
+    assert (await status(world, policies)).history_conflict_count == 3
     world.api.requests.clear()
     sees(world, "two", Strategy.ALWAYS_COMPATIBLE)
-    await policies.reconcile(KEY)
-    assert [each.name for each in (await status(world)).history_conflicts] == ["one", "three"]
+    assert [each.name for each in (await status(world, policies)).history_conflicts] == ["one", "three"]
     assert sum("/schemahistories" in request for request in world.api.requests) == 1
 
 
@@ -197,8 +179,7 @@ async def test_a_strategy_that_a_topic_drops_counts_at_the_next_resync(world: Wo
     found = []
     for second in (0.0, 599.0, 600.0, 601.0):
         seconds[0] = second
-        await policies.reconcile(KEY)
-        found.append((await status(world)).history_conflict_count)
+        found.append((await status(world, policies)).history_conflict_count)
         sees(world, "two")
     assert found == [1, 1, 2, 2]
     world.api.requests.clear()
@@ -216,19 +197,19 @@ async def test_where_the_status_lists_not_all_conflicts_others_take_over_from_th
     for over, left in ((None, ("one", 2)), ("one", ("two", 1)), ("two", None)):
         if over is not None:
             await on_record(world, over, record("other", "more?"))
-        await policies.reconcile(KEY)
-        found = await status(world)
+        found = await status(world, policies)
         assert (next((each.name for each in found.history_conflicts), None), found.history_conflict_count) == (
             left or (None, 0)
         )
 
 
-async def test_what_was_not_checked_is_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_histories_beyond_the_limit_are_counted_and_not_checked(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(history_conflicts, "_MOST_VERSIONS", 2)
     for number in range(5):
         await on_record(world, f"t{number}", record("id"), record("other"))
-    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
-    found = await status(world)
+    found = await status(world, NamespaceSchemaPolicies(world.ctx, 600.0))
     assert found.history_check == HistoryCheck(total=5, checked=2)
     assert found.history_conflict_count == 2
 

@@ -7,18 +7,18 @@ from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.namespace_settings import (
-    Recorded,
+    SettingsRecord,
+    describe_difference,
+    desired_settings,
     differing,
     is_lock,
     known_of_broker,
-    left_behind,
     observed,
     other_line,
-    overruled,
-    recorded_before,
-    told_of,
+    override_notes,
+    record_before,
     undeclared,
-    wanted_by,
+    unmanaged_notes,
     without_lock,
     written_over,
 )
@@ -32,7 +32,7 @@ EVERYTHING = NamespaceSettings(strategy=Strategy.FULL, allows_auto_update=False,
 
 def test_what_a_policy_leaves_out_is_not_wanted() -> None:
     spec = NamespaceSchemaPolicySpec(pulsar_cluster="pulsar", pulsar_namespace="shop/orders")
-    assert wanted_by(spec) == NOTHING
+    assert desired_settings(spec) == NOTHING
     spec = NamespaceSchemaPolicySpec(
         pulsar_cluster="pulsar",
         pulsar_namespace="shop/orders",
@@ -40,7 +40,7 @@ def test_what_a_policy_leaves_out_is_not_wanted() -> None:
         is_allow_auto_update_schema=False,
         schema_validation_enforced=True,
     )
-    assert wanted_by(spec) == EVERYTHING
+    assert desired_settings(spec) == EVERYTHING
 
 
 @pytest.mark.parametrize(
@@ -62,31 +62,36 @@ def test_only_what_is_wanted_and_differs_is_written(
     assert differing(wanted, written_over(seen, change)) == NOTHING
 
 
-def test_what_was_written_stands_over_what_was_there_and_undefined_is_nothing() -> None:
-    seen = NamespaceSettings(Strategy.BACKWARD, "Full", enforces_validation=True)
-    assert written_over(seen, UNSET) == NamespaceSettings(None, "Full", enforces_validation=True)
-    assert written_over(seen, LOCKED).allows_auto_update is False
+def test_written_settings_replace_the_current_ones_and_undefined_is_nothing() -> None:
+    current = NamespaceSettings(Strategy.BACKWARD, "Full", enforces_validation=True)
+    assert written_over(current, UNSET) == NamespaceSettings(None, "Full", enforces_validation=True)
+    assert written_over(current, LOCKED).allows_auto_update is False
+    assert without_lock(EVERYTHING) == NamespaceSettings(Strategy.FULL, enforces_validation=True)
 
 
-def test_before_a_setting_is_first_written_its_value_goes_on_record_and_stays() -> None:
-    nothing = Recorded(NOTHING, ())
-    first = recorded_before(nothing, FULL, NamespaceSettings(strategy=Strategy.BACKWARD))
-    assert first == Recorded(FULL, (Setting.STRATEGY,))
-    seen = NamespaceSettings(strategy=Strategy.FORWARD, allows_auto_update=True)
-    second = recorded_before(first, seen, EVERYTHING)
-    assert second == Recorded(NamespaceSettings(Strategy.FULL, allows_auto_update=True), tuple(Setting))
-    assert recorded_before(second, EVERYTHING, FULL) == second
+def test_the_original_value_of_a_setting_is_recorded_before_its_first_write_and_stays() -> None:
+    nothing = SettingsRecord(NOTHING, ())
+    first = record_before(nothing, FULL, NamespaceSettings(strategy=Strategy.BACKWARD))
+    assert first == SettingsRecord(FULL, (Setting.STRATEGY,))
+    current = NamespaceSettings(strategy=Strategy.FORWARD, allows_auto_update=True)
+    second = record_before(first, current, EVERYTHING)
+    assert second == SettingsRecord(NamespaceSettings(Strategy.FULL, allows_auto_update=True), tuple(Setting))
+    assert record_before(second, EVERYTHING, FULL) == second
 
 
-def test_a_setting_that_is_managed_no_more_is_told_of_while_it_is_not_as_it_was_found() -> None:
-    known = Recorded(NamespaceSettings(allows_auto_update=None, strategy=Strategy.FULL), tuple(Setting))
-    (told,) = left_behind(FULL, NamespaceSettings(Strategy.FULL, allows_auto_update=False), known)
-    assert told == (
-        "isAllowAutoUpdateSchema is not managed any more: the broker keeps false, and had nothing before the operator "
-        "wrote it"
+def test_notes_name_settings_that_are_not_managed_any_more_or_that_no_namespace_can_override() -> None:
+    known = SettingsRecord(NamespaceSettings(allows_auto_update=None, strategy=Strategy.FULL), tuple(Setting))
+    (note,) = unmanaged_notes(FULL, NamespaceSettings(Strategy.FULL, allows_auto_update=False), known)
+    assert note == (
+        "isAllowAutoUpdateSchema is not managed any more: the broker keeps false; before the operator wrote it, it was "
+        "nothing"
     )
-    assert left_behind(NOTHING, FULL, known) == ()
-    assert left_behind(EVERYTHING, EVERYTHING, known) == ()
+    assert unmanaged_notes(NOTHING, FULL, known) == unmanaged_notes(EVERYTHING, EVERYTHING, known) == ()
+    off, by_broker = NamespaceSettings(enforces_validation=False), BrokerSettings(enforces_validation=True)
+    (note,) = override_notes(off, by_broker)
+    assert "schemaValidationEnforced" in note
+    for desired, own in ((NOTHING, by_broker), (off, None), (off, BrokerSettings())):
+        assert override_notes(desired, own) == ()
 
 
 @pytest.mark.parametrize(
@@ -106,41 +111,23 @@ def test_a_lock_is_what_shuts_out_clients_that_may_add_schemas_now(
     assert is_lock(change, seen, own) is locks
 
 
-def test_all_but_the_lock_goes_on_while_it_waits() -> None:
-    assert without_lock(EVERYTHING) == NamespaceSettings(Strategy.FULL, enforces_validation=True)
-
-
 def test_dead_letter_and_retry_topics_need_a_topicschema_like_any_other() -> None:
     topics = ("created", "created-billing-DLQ", "created-billing-RETRY", "billed")
     assert undeclared(topics, {"created", "billed", "planned"}) == ("created-billing-DLQ", "created-billing-RETRY")
 
 
-def test_enforcement_by_the_broker_itself_cannot_be_switched_off_and_that_is_told() -> None:
-    off, by_broker = NamespaceSettings(enforces_validation=False), BrokerSettings(enforces_validation=True)
-    (told,) = overruled(off, by_broker)
-    assert "schemaValidationEnforced" in told
-    assert overruled(NOTHING, by_broker) == overruled(off, None) == overruled(off, BrokerSettings()) == ()
-
-
 def test_what_differs_is_told_by_the_names_of_the_fields() -> None:
-    assert told_of(EVERYTHING, NOTHING) == (
+    assert describe_difference(EVERYTHING, NOTHING) == (
         "schemaCompatibilityStrategy is nothing and not FULL; isAllowAutoUpdateSchema is nothing and not false; "
         "schemaValidationEnforced is nothing and not true"
     )
 
 
-def test_what_was_seen_is_told_level_by_level() -> None:
-    seen = observed(NamespaceSettings(None, "Full", allows_auto_update=True), BrokerSettings(Strategy.FULL))
-    assert seen.schema_auto_update_compatibility_strategy == "Full"
-    assert seen.is_allow_auto_update_schema is True
-    assert seen.broker is not None
-    assert seen.broker.schema_compatibility_strategy is Strategy.FULL
-    assert observed(NOTHING, None).broker is None
-
-
-def test_what_a_broker_told_of_itself_is_known_while_it_tells_no_more() -> None:
-    told = BrokerSettings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)
-    assert known_of_broker(observed(NOTHING, told)) == told
+def test_the_status_has_the_settings_of_the_namespace_and_of_the_broker() -> None:
+    own = BrokerSettings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)
+    status = observed(NamespaceSettings(None, "Full", allows_auto_update=True), own)
+    assert (status.schema_auto_update_compatibility_strategy, status.is_allow_auto_update_schema) == ("Full", True)
+    assert known_of_broker(status) == own
     assert known_of_broker(observed(NOTHING, None)) is known_of_broker(None) is None
 
 

@@ -8,10 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from yarl import URL
 
 from support.kubernetes.topic import World, opened
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SECRET, TOPIC_SCHEMA
+from topicschema.api.policies import NamespaceSchemaPolicyStatus
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
 from topicschema.broker.errors import BrokerForbiddenError, BrokerUnauthorizedError
@@ -26,6 +28,7 @@ from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
+POLICY = "/namespaceschemapolicies/orders"
 
 
 @pytest.fixture
@@ -34,13 +37,6 @@ async def world() -> AsyncIterator[World]:
         world.allow_claims()
         world.ctx.index.are_topics_listed = True
         yield world
-
-
-def make_anew(world: World) -> str:
-    """Delete the policy, and make it again, where no pass sees the gap; its uid."""
-    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": world.broker.url}}
-    uid: str = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
-    return uid
 
 
 def written(world: World) -> list[str]:
@@ -72,12 +68,14 @@ def sees(world: World, strategy: Strategy | None = None, name: str = "created", 
     world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
 
 
+async def status(world: World) -> NamespaceSchemaPolicyStatus:
+    return (await world.ctx.policies.resolve("shop", "shop/orders")).resource.status
+
+
 async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
-    """How many versions on record the policy's status says would not pass now."""
+    """Return the number of conflicts after a reconcile."""
     assert await policies.reconcile(KEY) is Result.DONE
-    found = await world.ctx.policies.resolve("shop", "shop/orders")
-    assert found is not None
-    return found.resource.status.history_conflict_count
+    return (await status(world)).history_conflict_count
 
 
 async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_change(world: World) -> None:
@@ -109,77 +107,66 @@ async def test_by_which_strategy_a_history_is_looked_through_its_holder_says(wor
     assert await conflicts(world, policies) == 0
 
 
-async def policy_says(world: World, policies: NamespaceSchemaPolicies) -> dict[str, str]:
-    """The policy's conditions after a pass; a second one writes nothing."""
+async def condition_statuses(world: World, policies: NamespaceSchemaPolicies) -> dict[str, str]:
+    """Return the statuses after a reconcile. A second one writes nothing."""
     for is_second in (False, True):
-        before = len(world.api.requests)
+        world.api.requests.clear()
         with suppress(BrokerForbiddenError, BrokerUnauthorizedError):
             await policies.reconcile(KEY)
-        written = [each for each in world.api.requests[before:] if not each.startswith("GET")]
-        assert not (is_second and written)
-    found = await world.ctx.policies.resolve("shop", "shop/orders")
-    assert found is not None
-    return {each.type: each.status for each in found.resource.status.conditions}
+        assert not (is_second and written(world))
+    return {each.type: each.status for each in (await status(world)).conditions}
 
 
-async def test_a_strategy_that_others_changed_and_that_may_not_be_put_back_is_not_in_force(world: World) -> None:
-    world.api.change(
-        "/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(schemaCompatibilityStrategy="FULL")
-    )
+async def test_a_strategy_that_cannot_be_restored_is_not_applied(world: World) -> None:
+    world.api.change(POLICY, lambda wire: wire["spec"].update(schemaCompatibilityStrategy="FULL"))
     policies = NamespaceSchemaPolicies(world.ctx, 0.0)
-    assert await policy_says(world, policies) == {"Ready": "True", "InSync": "True"}
+    assert await condition_statuses(world, policies) == {"Ready": "True", "InSync": "True"}
     world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
     world.broker.settings_status = 403
-    assert await policy_says(world, policies) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
+    assert await condition_statuses(world, policies) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     world.broker.settings_status = 200
-    assert await policy_says(world, policies) == {"Ready": "True", "InSync": "True"}
+    assert await condition_statuses(world, policies) == {"Ready": "True", "InSync": "True"}
     assert world.broker.settings["schema_compatibility_strategy"] == "FULL"
 
 
-async def test_a_policy_gets_in_at_its_next_pass_once_its_secret_has_another_token_and_nobody_touched_it(
-    world: World,
-) -> None:
+async def test_a_reconcile_reads_the_secret_again(world: World) -> None:
     token = {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}
-    world.api.change(
-        "/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(authentication=token)
-    )
+    world.api.change(POLICY, lambda wire: wire["spec"]["pulsar"].update(authentication=token))
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     world.broker.token = "the-new-one"  # noqa: S105 - of a played broker
-    for known, said in (
+    for known, expected in (
         (b"the-old-one", {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}),
         (b"the-new-one", {"Ready": "True", "InSync": "True"}),
     ):
         world.api.put(SECRET, "shop", "admin", {"data": {"token": base64.b64encode(known).decode()}})
-        assert await policy_says(world, policies) == said
+        assert await condition_statuses(world, policies) == expected
 
 
-def test_a_strategy_that_a_topic_keeps_at_its_broker_is_seen_though_the_resource_names_none(world: World) -> None:
+@pytest.mark.parametrize(("source", "strategy"), [("Topic", Strategy.FORWARD), ("Namespace", None)])
+def test_the_strategy_of_a_topic_at_its_broker_is_indexed_also_while_the_broker_cannot_be_read(
+    world: World, source: str, strategy: Strategy | None
+) -> None:
     wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
     key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
-    for source, seen in (("Topic", Strategy.FORWARD), ("Namespace", None)):
-        status = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": source}})
-        assert topics._summary(key, wire, status).strategy is seen
-
-
-def test_a_strategy_that_a_topic_keeps_is_not_forgotten_while_nobody_sees_its_broker(world: World) -> None:
-    wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
-    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
-    kept = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": "Topic"}})
-    world.ctx.index.update_topic(key, topics._summary(key, wire, kept))
-    assert topics._summary(key, wire, TopicSchemaStatus()).strategy is Strategy.FORWARD
+    known = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": source}})
+    for after in (known, TopicSchemaStatus()):
+        summary = topics._summary(key, wire, after)
+        assert summary.strategy is strategy
+        world.ctx.index.update_topic(key, summary)
 
 
 async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
     for _ in range(3):
-        uid = make_anew(world)
+        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": world.broker.url}}
+        uid = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
         await policies.reconcile(KEY)
     assert (await world.ctx.claims.get_claim(ORDERS)).owner is not None
-    assert set(world.ctx.brokers._made) == {uid}
+    assert set(world.ctx.brokers._cached) == {uid}
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert await policies.reconcile(KEY) is Result.DELETED
-    assert (world.ctx.brokers._made, world.ctx.brokers._own) == ({}, {})
+    assert (world.ctx.brokers._cached, world.ctx.brokers._own) == ({}, {})
     await world.ctx.brokers.aclose()
     await asyncio.sleep(0)  # the brokers are closed, and no longer remembered now
     gc.collect()
@@ -201,3 +188,35 @@ async def test_a_new_policy_and_one_that_is_gone_have_only_their_own_topics_look
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     await policies.reconcile(KEY)
     assert set(enqueued) == {ours}
+
+
+@pytest.mark.parametrize(
+    ("topic", "has_broker"),
+    [("shop/orders/created", True), ("shop/other/created", False), ("no", False), (None, False)],
+)
+async def test_the_broker_of_a_topic_is_that_of_its_policy_and_is_known_after_a_reconcile(
+    world: World, topic: str | None, *, has_broker: bool
+) -> None:
+    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
+    if topic is not None:
+        spec = {"topic": f"persistent://{topic}", "type": "AVRO", "schema": record("id").info.schema.decode()}
+        world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": spec})
+    address = URL(world.broker.url).authority if has_broker else ""
+    assert await topics.broker_of(key) == address
+    if has_broker:
+        while await topics.reconcile(key) is Result.REQUEUE:
+            pass
+        world.api.requests.clear()
+        assert (await topics.broker_of(key), world.api.requests) == (address, [])
+
+
+async def test_the_broker_of_a_policy_is_unknown_while_it_cannot_be_read(world: World) -> None:
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    assert await policies.broker_of(KEY) == URL(world.broker.url).authority
+    world.api.change(POLICY, lambda wire: wire["spec"].pop("pulsar"))
+    assert await policies.broker_of(KEY) == ""
+    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    assert await policies.broker_of(KEY) == ""
+    world.api.is_away = True
+    assert await policies.broker_of(KEY) == ""
+    assert await TopicSchemas(world.ctx).broker_of(Key(TOPIC_SCHEMA.plural, "shop", "created")) == ""

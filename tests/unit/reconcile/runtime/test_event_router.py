@@ -66,67 +66,42 @@ def test_what_exists_changes_or_is_deleted_is_enqueued(handlers: Handlers, key: 
     assert handlers.event(key, "3", is_deleted=True) == {key}
 
 
-def test_an_edit_of_labels_and_annotations_alone_of_a_ready_topic_enqueues_nothing(handlers: Handlers) -> None:
-    handlers.event(CREATED, generation=1)
-    handlers.index.update_topic(CREATED, TopicSummary(is_ready=True))
-    edited: dict[str, Any] = {
-        "labels": {"a": "b"},
-        "annotations": {"note": "c"},
-        "managedFields": [{"manager": "kubectl"}],
-    }
-    assert handlers.event(CREATED, "2", generation=1, **edited) == set()
-    assert handlers.event(CREATED, "3", generation=1, is_listed=True) == set()
+OTHERS = {"labels": {"a": "b"}, "annotations": {"note": "c"}, "managedFields": [{"manager": "kubectl"}]}
 
 
 @pytest.mark.parametrize(
-    "edited",
+    ("edited", "is_ready", "is_enqueued"),
     [
-        {"generation": 2},
-        {"deletionTimestamp": "2026-01-01T00:00:00Z"},
-        {"finalizers": ["theirs"], "uid": "another"},
-        {"annotations": {"topicschema.io/skip-broker-delete": "true"}},
-        {"labels": {"topicschema.io/any": "b"}},
-        {"managedFields": [{"manager": "kubectl", "subresource": "status"}]},
+        (OTHERS, True, False),
+        (OTHERS, False, True),
+        ({"generation": 2}, True, True),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, True, True),
+        ({"finalizers": ["theirs"], "uid": "another"}, True, True),
+        ({"annotations": {"topicschema.io/skip-broker-delete": "true"}}, True, True),
+        ({"labels": {"topicschema.io/any": "b"}}, True, True),
+        ({"managedFields": [{"manager": "kubectl", "subresource": "status"}]}, True, True),
     ],
 )
-def test_any_other_edit_of_a_ready_topic_enqueues_it_once(handlers: Handlers, edited: dict[str, Any]) -> None:
-    handlers.event(CREATED, generation=1)
-    handlers.index.update_topic(CREATED, TopicSummary(is_ready=True))
-    for revision, enqueued in (("2", {CREATED}), ("3", set())):
-        assert handlers.event(CREATED, revision, **{"generation": 1, **edited}) == enqueued
-
-
-def test_a_label_has_a_topic_that_is_not_ready_reconciled(handlers: Handlers) -> None:
-    handlers.event(CREATED, generation=1)
-    handlers.index.update_topic(CREATED, TopicSummary(is_ready=False))
-    assert handlers.event(CREATED, "2", generation=1, labels={"a": "b"}) == {CREATED}
-
-
-def test_a_policy_heard_of_before_its_namespace_is_enqueued_as_its_leave_may_have_changed(handlers: Handlers) -> None:
-    handlers.event(ORDERS)
-    assert handlers.event(Key(NAMESPACES, "", "shop"), annotations={ANNOTATION: "a/*"}) == {ORDERS}
-
-
-def test_two_topics_may_write_one_record_at_once_and_both_hear_of_what_is_not_their_own_write(
-    handlers: Handlers,
+def test_an_edit_enqueues_a_topic_once_unless_it_is_of_labels_and_annotations_of_a_ready_one(
+    handlers: Handlers, edited: dict[str, Any], *, is_ready: bool, is_enqueued: bool
 ) -> None:
-    record, enqueued = history_key("h-1"), []
-    with handlers.own_writes.suppress(record, lambda: enqueued.append("first")):
-        with handlers.own_writes.suppress(record, lambda: enqueued.append("second")):
-            assert handlers.event(record, "7") == set()
-            handlers.own_writes.record(record, "7")
-        assert handlers.event(record, "8") == set()
-    assert enqueued == ["first"]
+    handlers.event(CREATED, generation=1)
+    handlers.index.update_topic(CREATED, TopicSummary(is_ready=is_ready))
+    edited = {"generation": 1, **edited}
+    assert handlers.event(CREATED, "2", **edited) == ({CREATED} if is_enqueued else set())
+    assert not is_ready or handlers.event(CREATED, "3", is_listed=True, **edited) == set()
 
 
-def test_a_write_that_outlasts_another_of_the_same_record_still_holds_its_event_back(handlers: Handlers) -> None:
-    record, enqueued = history_key("h-1"), []
-    first = handlers.own_writes.suppress(record, lambda: enqueued.append("first"))
-    second = handlers.own_writes.suppress(record, lambda: enqueued.append("second"))
+def test_two_writes_of_one_history_suppress_events_until_the_last_one_ends(handlers: Handlers) -> None:
+    history, enqueued = history_key("h-1"), []
+    first = handlers.own_writes.suppress(history, lambda: enqueued.append("first"))
+    second = handlers.own_writes.suppress(history, lambda: enqueued.append("second"))
     first.__enter__()
     second.__enter__()
+    assert handlers.event(history, "7") == set()
+    handlers.own_writes.record(history, "7")
     first.__exit__(None, None, None)
-    assert handlers.event(record, "8") == set()
+    assert handlers.event(history, "8") == set()
     second.__exit__(None, None, None)
     assert enqueued == ["second"]
 
@@ -138,47 +113,28 @@ def test_the_event_of_our_own_write_enqueues_nothing_but_a_later_change_does(han
     assert handlers.event(CREATED, "8") == {CREATED}
 
 
-def test_an_event_that_comes_before_the_answer_to_its_write_is_an_echo_too(handlers: Handlers) -> None:
-    enqueued = []
-    with handlers.own_writes.suppress(CREATED, lambda: enqueued.append(CREATED)):
-        assert handlers.event(CREATED, "7") == set()
-        handlers.own_writes.record(CREATED, "7")
-    assert enqueued == []
-
-
-def test_somebody_elses_change_during_our_write_is_enqueued_after_it(handlers: Handlers) -> None:
-    enqueued = []
-    with handlers.own_writes.suppress(CREATED, lambda: enqueued.append(CREATED)):
-        assert handlers.event(CREATED, "6") == set()
-        assert handlers.event(CREATED, "7") == set()
-        handlers.own_writes.record(CREATED, "7")
-    assert enqueued == [CREATED]
-
-
-def test_a_change_during_a_write_that_fails_is_enqueued(handlers: Handlers) -> None:
+@pytest.mark.parametrize(
+    ("events", "fails", "enqueues"), [(["7"], False, False), (["6", "7"], False, True), (["7"], True, True)]
+)
+def test_an_event_during_a_write_is_enqueued_after_it_if_it_is_of_another_revision(
+    handlers: Handlers, events: list[str], *, fails: bool, enqueues: bool
+) -> None:
     enqueued = []
     with suppress(ZeroDivisionError), handlers.own_writes.suppress(CREATED, lambda: enqueued.append(CREATED)):
-        handlers.event(CREATED, "7")
-        raise ZeroDivisionError
-    assert enqueued == [CREATED]
+        for revision in events:
+            assert handlers.event(CREATED, revision) == set()
+        if fails:
+            raise ZeroDivisionError
+        handlers.own_writes.record(CREATED, "7")
+    assert enqueued == ([CREATED] if enqueues else [])
 
 
-def test_what_was_deleted_while_nobody_listened_is_enqueued_after_the_next_list(handlers: Handlers) -> None:
-    handlers.event(CREATED)
-    handlers.event(CHANGED)
-    assert handlers.list(TOPICS, CREATED) == {CHANGED}
-
-
-def test_a_list_that_names_what_is_known_enqueues_nothing(handlers: Handlers) -> None:
-    handlers.event(CREATED)
+def test_a_list_enqueues_what_it_lacks_and_the_first_one_of_topics_all_policies(handlers: Handlers) -> None:
+    for key in (ORDERS, CREATED, CHANGED):
+        handlers.event(key)
+    assert handlers.list(TOPICS, CREATED) == {CHANGED, ORDERS}
     assert handlers.list(TOPICS, CREATED, CHANGED) == set()
     assert handlers.list(NAMESPACES, Key(NAMESPACES, "", "shop")) == set()
-
-
-def test_the_first_list_of_topics_lets_policies_count(handlers: Handlers) -> None:
-    handlers.event(ORDERS)
-    assert handlers.list(TOPICS, CREATED) == {ORDERS}
-    assert handlers.list(TOPICS, CREATED) == set()
 
 
 def test_a_changed_policy_enqueues_the_topics_of_its_pulsar_namespace_and_those_that_no_pass_has_reached(
@@ -208,53 +164,46 @@ def test_a_changed_annotation_of_a_namespace_enqueues_its_policies(handlers: Han
     assert handlers.event(shop, "5", annotations=None) == {ORDERS}
 
 
-def test_a_record_that_somebody_else_touched_enqueues_its_topics(handlers: Handlers) -> None:
-    handlers.index.update_topic(CREATED, TopicSummary("shop/orders/created", "shop/orders", "h-1"))
-    handlers.own_writes.record(history_key("h-1"), "5")
-    record = Key(HISTORIES, "topicschema-system", "h-1")
-    assert handlers.event(record, "5") == set()
-    assert handlers.event(record, "6") == {CREATED}
-    assert handlers.event(record, "6", is_deleted=True) == {CREATED}
-    assert handlers.event(Key(HISTORIES, "topicschema-system", "h-2"), "1") == set()
-
-
-def test_a_record_deleted_while_nobody_listened_enqueues_its_topics(handlers: Handlers) -> None:
+def test_a_history_that_another_client_changed_or_deleted_enqueues_its_topics(handlers: Handlers) -> None:
     handlers.index.update_topic(CREATED, TopicSummary("shop/orders/created", "shop/orders", "h-1"))
     handlers.index.update_topic(CHANGED, TopicSummary("shop/orders/changed", "shop/orders", "h-2"))
     handlers.own_writes.record(history_key("h-1"), "5")
     handlers.own_writes.record(history_key("h-2"), "")
-    assert handlers.list(HISTORIES, Key(HISTORIES, "topicschema-system", "h-1")) == set()
+    history = Key(HISTORIES, "topicschema-system", "h-1")
+    assert handlers.event(history, "5") == set()
+    assert handlers.event(history, "6") == {CREATED}
+    assert handlers.event(history, "6", is_deleted=True) == {CREATED}
+    assert handlers.event(Key(HISTORIES, "topicschema-system", "h-3"), "1") == set()
+    assert handlers.list(HISTORIES, history) == set()
     assert handlers.list(HISTORIES) == {CREATED}
 
 
-def test_topics_that_share_a_topic_know_each_other_until_one_is_gone() -> None:
-    index = ObjectIndex()
-    summary = TopicSummary("shop/orders/created", "shop/orders")
-    assert index.update_topic(CREATED, summary)
-    assert not index.update_topic(CREATED, summary)
-    index.update_topic(CHANGED, summary)
+def test_topics_that_share_a_topic_are_indexed_until_they_are_removed() -> None:
+    index, summary = ObjectIndex(), TopicSummary("shop/orders/created", "shop/orders")
+    assert [index.update_topic(key, summary) for key in (CREATED, CREATED, CHANGED)] == [True, False, True]
     assert index.topics_sharing(summary) == {CREATED, CHANGED}
     assert index.remove_topic(CREATED) == summary
     assert index.topics_sharing(summary) == {CHANGED}
 
 
-def test_topics_are_counted_only_when_every_one_of_them_was_seen() -> None:
+def test_topics_are_counted_only_after_the_first_reconcile_of_all_of_them() -> None:
     index = ObjectIndex()
     index.known[TOPICS] |= {CREATED, CHANGED}
-    index.update_topic(CREATED, TopicSummary())
-    assert index.all_summaries("shop") is None
-    index.update_topic(CHANGED, TopicSummary())
-    assert index.all_summaries("shop") is None
+    for key in (CREATED, CHANGED):
+        index.update_topic(key, TopicSummary())
+        assert index.all_summaries("shop") is None
     index.are_topics_listed = True
     assert index.all_summaries("shop") == {CREATED: TopicSummary(), CHANGED: TopicSummary()}
     assert index.all_summaries("elsewhere") == {}
+    index.known[TOPICS].add(Key(TOPICS, "shop", "more"))
+    assert index.all_summaries("shop") is None
 
 
-def test_policies_are_found_by_the_pulsar_namespace_they_name() -> None:
+def test_policies_are_indexed_by_the_pulsar_namespace_that_they_name() -> None:
     index, elsewhere = ObjectIndex(), Key(POLICIES, "elsewhere", "orders")
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
-    index.update_policy(ORDERS, key)
-    index.update_policy(elsewhere, key)
+    for policy in (ORDERS, elsewhere):
+        index.update_policy(policy, key)
     assert index.policies_of_pulsar_namespace("shop/orders") == {ORDERS, elsewhere}
     assert index.policies_of_pulsar_namespace("shop/orders", "shop") == {ORDERS}
     assert index.policies_of_pulsar_namespace("shop/returns") == set()
@@ -262,20 +211,14 @@ def test_policies_are_found_by_the_pulsar_namespace_they_name() -> None:
     assert index.policies_of_pulsar_namespace("shop/orders") == {elsewhere}
 
 
-def test_an_edit_goes_ahead_of_topics_that_a_list_tells_of_and_so_does_every_policy(handlers: Handlers) -> None:
+def test_an_edit_has_priority_over_listed_topics_and_over_those_of_a_changed_policy(handlers: Handlers) -> None:
     for key in (CREATED, ORDERS):
-        handlers.send(key, is_listed=True)
+        handlers.send(key, generation=1, is_listed=True)
     assert handlers.ahead() == {ORDERS}
     for key in (CREATED, ORDERS):
-        handlers.send(key, "2")
+        handlers.send(key, "2", generation=2)
     assert handlers.ahead() == {CREATED, ORDERS}
-
-
-def test_topics_whose_policy_changed_come_after_what_was_edited(handlers: Handlers) -> None:
-    handlers.send(CREATED)
-    handlers.send(ORDERS, generation=1)
-    handlers.enqueued()
-    handlers.send(ORDERS, "2", generation=2)
+    handlers.send(ORDERS, "3", generation=3)
     assert handlers.ahead() == {ORDERS}
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from support.kubernetes.passes import run_due
 from support.kubernetes.topic import World, opened
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -46,7 +47,7 @@ class Shop:
         """Reconcile what is due by then."""
         while self.queue.next_due is not None and self.queue.next_due <= time:
             self.now = max(self.now, self.queue.next_due)
-            await self.queue.run_due()
+            await run_due(self.queue)
         self.now = time
 
 

@@ -59,11 +59,13 @@ async def refused_by_a_topic_s_own_strategy(world: World, own_status: int) -> st
 
 async def test_a_topic_s_own_strategy_is_named_when_the_broker_refuses_by_it() -> None:
     async with opened() as world:
-        assert "ALWAYS_INCOMPATIBLE, which was set there" in await refused_by_a_topic_s_own_strategy(world, 200)
+        assert "ALWAYS_INCOMPATIBLE, which the operator did not set" in await refused_by_a_topic_s_own_strategy(
+            world, 200
+        )
 
 
 @pytest.mark.parametrize("own_status", [401, 403, 405])
 async def test_a_refusal_stays_one_where_the_topic_s_own_settings_may_not_be_read(own_status: int) -> None:
     async with opened() as world:
-        assert "judged to pass" in await refused_by_a_topic_s_own_strategy(world, own_status)
+        assert "passes the operator's check" in await refused_by_a_topic_s_own_strategy(world, own_status)
         assert world.broker.calls.count("POST schema") == 1

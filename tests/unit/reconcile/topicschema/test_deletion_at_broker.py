@@ -183,7 +183,7 @@ async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so
     claims = world.ctx.claims
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
     assert await lets_go_of(world, {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}) == ""
-    assert "another policy governs its topic by now" in await lets_go_of(world, wire)
+    assert "another policy governs its topic now" in await lets_go_of(world, wire)
 
 
 async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(world: World) -> None:

@@ -91,7 +91,9 @@ async def test_who_moves_to_an_empty_broker_of_another_name_is_sent_to_the_recor
         await world.ctx.claims.put_claim(moved, before.owner, before.address)
         tells(world, 0, 1)
         for _ in range(2):
-            with pytest.raises(StalledError, match=r"cluster new has neither a record .* another name before") as told:
+            with pytest.raises(
+                StalledError, match=r"cluster new has neither SchemaHistory .* another name before"
+            ) as told:
                 await world.settle()
             assert told.value.reason == "HistoryLost"
         assert not world.broker.schemas.served(TOPIC)

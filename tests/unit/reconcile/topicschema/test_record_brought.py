@@ -34,7 +34,7 @@ async def test_a_version_that_needs_its_topic_s_own_strategy_waits_for_the_topic
     assert topic.world.broker.calls.count("POST schema") == 2
     ready = (await topic.settle())["conditions"][0]
     assert ready["reason"] == "TopicNotFound"
-    assert "version 1 of the record" in ready["message"]
+    assert "version 1 of the history" in ready["message"]
     assert "ALWAYS_COMPATIBLE until" not in ready["message"]  # it is what the resource says
     sent = topic.world.broker.calls.count("POST schema")
     topic.world.broker.own_status = 200

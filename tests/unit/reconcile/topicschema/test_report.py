@@ -18,7 +18,7 @@ from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import ObservedAt, describe_error
-from topicschema.reconcile.topicschema.status import StatusInput, failed, settled
+from topicschema.reconcile.topicschema.status import StatusInput, with_error, with_verdict
 
 ONE, TWO = record("id"), record("id", "note?")
 BACKWARD = EffectiveStrategy(Strategy.BACKWARD, StrategySource.NAMESPACE)
@@ -34,14 +34,14 @@ def says(status: TopicSchemaStatus) -> dict[str, tuple[str, str]]:
 def registered(number: int, *told: str) -> TopicSchemaStatus:
     notes = tuple(Incompatibility("STORED_SCHEMA_UNCHANGED", "$", each) for each in told)
     verdict = Verdict(Outcome.EQUAL_VERSION, BACKWARD, number, notes=notes)
-    return settled(StatusInput((ONE, TWO)[number].fingerprint, verdict, BOTH), MOMENT)
+    return with_verdict(StatusInput((ONE, TWO)[number].fingerprint, verdict, BOTH), MOMENT)
 
 
 def refused(count: int, message: str = "m") -> TopicSchemaStatus:
     reasons = tuple(
         Incompatibility(f"RULE_{n}", f"$.fields[{n}]", message, Direction.BACKWARD, 1) for n in range(count)
     )
-    return settled(StatusInput("sha256:f", Verdict(Outcome.INCOMPATIBLE, BACKWARD, None, reasons), BOTH), MOMENT)
+    return with_verdict(StatusInput("sha256:f", Verdict(Outcome.INCOMPATIBLE, BACKWARD, None, reasons), BOTH), MOMENT)
 
 
 def test_a_registered_version_is_ready() -> None:
@@ -91,7 +91,7 @@ def test_an_incompatible_edit_is_stalled_and_leaves_the_versions_untouched() -> 
 
 def risky(count: int, message: str = "m") -> TopicSchemaStatus:
     risks = tuple(Incompatibility(f"RISK_{n}", f"$.fields[{n}]", message, None, 0) for n in range(count))
-    return settled(StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH, risks), MOMENT)
+    return with_verdict(StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH, risks), MOMENT)
 
 
 def test_what_passes_and_would_hurt_consumers_is_ready_and_compatible_with_a_risk() -> None:
@@ -104,7 +104,7 @@ def test_what_passes_and_would_hurt_consumers_is_ready_and_compatible_with_a_ris
     }
     (compatible,) = (c for c in status.conditions if c.type is ConditionType.COMPATIBLE)
     assert compatible.message == (
-        "version 1 passes, but consumers may suffer: RISK_0 at $.fields[0] after version 0: m (and 2 more)"
+        "version 1 passes, but consumers may fail: RISK_0 at $.fields[0] after version 0: m (and 2 more)"
     )
     assert (status.schema_version, status.incompatibility_count, status.incompatibilities) == (1, 0, ())
 
@@ -132,7 +132,7 @@ def test_a_long_message_is_cut_to_512_bytes_between_characters() -> None:
 
 def test_only_the_newest_hundred_versions_are_listed_oldest_first() -> None:
     many = replace(BOTH, entries=tuple(replace(BOTH.entries[0], schema_version=n) for n in range(250)))
-    status = settled(StatusInput("sha256:f", Verdict(Outcome.EQUAL_VERSION, BACKWARD, 0), many), MOMENT)
+    status = with_verdict(StatusInput("sha256:f", Verdict(Outcome.EQUAL_VERSION, BACKWARD, 0), many), MOMENT)
     assert [version.schema_version for version in status.versions] == list(range(150, 250))
     assert status.version_count == 250
     assert len(str(encode(status))) < 64_000
@@ -154,7 +154,7 @@ def test_a_status_has_at_most_64_kilobytes_whatever_it_tells(text: str) -> None:
         (Verdict(Outcome.INCOMPATIBLE, transitive, None, found), ()),
         (Verdict(Outcome.EQUAL_VERSION, transitive, 9_999, notes=found), found),
     ):
-        status = settled(StatusInput(version.fingerprint, verdict, many, risks), MOMENT)
+        status = with_verdict(StatusInput(version.fingerprint, verdict, many, risks), MOMENT)
         stored = json.dumps(encode(status), separators=(",", ":"), ensure_ascii=False)
         assert len(stored.encode()) + 5 * sum(map(stored.count, "<>&")) + 3 * stored.count("\u2028") <= 64_000
 
@@ -179,7 +179,7 @@ INVALID = InvalidSchemaError("UNDEFINED_NAME", "no type is named Money", Place("
 def test_an_error_is_told_as_its_kind_has_it(
     error: WaitingError | StalledError, ready: ConditionStatus, other: ConditionType, judged: ConditionStatus
 ) -> None:
-    status = failed(TopicSchemaStatus(), error, MOMENT)
+    status = with_error(TopicSchemaStatus(), error, MOMENT)
     assert says(status) == {
         "Ready": (ready.value, error.reason),
         other.value: ("True", error.reason),
@@ -190,7 +190,7 @@ def test_an_error_is_told_as_its_kind_has_it(
 
 
 def test_a_lost_history_leaves_what_was_seen_of_it_in_the_status_as_the_evidence() -> None:
-    status = failed(registered(1), StalledError("HistoryLost", "no history"), MOMENT)
+    status = with_error(registered(1), StalledError("HistoryLost", "no history"), MOMENT)
     assert says(status) == {
         "Ready": ("False", "HistoryLost"),
         "Stalled": ("True", "HistoryLost"),
@@ -203,7 +203,7 @@ def test_a_lost_history_leaves_what_was_seen_of_it_in_the_status_as_the_evidence
 
 
 def test_a_bug_is_unknown_and_its_text_which_may_quote_anything_is_not_told() -> None:
-    status = failed(registered(1), KeyError("secret"), MOMENT)
+    status = with_error(registered(1), KeyError("secret"), MOMENT)
     assert says(status)["Ready"] == ("Unknown", "InternalError")
     assert says(status)["Reconciling"] == ("True", "InternalError")
     assert "KeyError" in status.conditions[0].message
@@ -211,7 +211,7 @@ def test_a_bug_is_unknown_and_its_text_which_may_quote_anything_is_not_told() ->
 
 
 def test_a_text_that_does_not_parse_is_listed_with_rule_and_place() -> None:
-    status = failed(registered(1), INVALID, MOMENT)
+    status = with_error(registered(1), INVALID, MOMENT)
     assert [(one.rule, one.path) for one in status.incompatibilities] == [("UNDEFINED_NAME", "$.fields[1].type")]
     assert status.incompatibility_count == 1
     assert (status.schema_version, status.latest_schema_version, status.version_count) == (None, 1, 2)
@@ -219,15 +219,15 @@ def test_a_text_that_does_not_parse_is_listed_with_rule_and_place() -> None:
 
 def test_while_something_is_awaited_the_report_of_the_same_generation_stands() -> None:
     before = registered(1)
-    assert failed(before, WaitingError("PolicyNotFound", ""), MOMENT).schema_version == 1
-    assert failed(before, WaitingError("PolicyNotFound", ""), ObservedAt((), 4, NOW)).schema_version is None
+    assert with_error(before, WaitingError("PolicyNotFound", ""), MOMENT).schema_version == 1
+    assert with_error(before, WaitingError("PolicyNotFound", ""), ObservedAt((), 4, NOW)).schema_version is None
 
 
 def test_a_strategy_of_the_topic_s_own_is_told_of_no_other_generation_than_it_was_seen_with() -> None:
     def kept(source: StrategySource, generation: int) -> bool:
         seen = EffectiveStrategyStatus(value=Strategy.FORWARD, source=source)
         before = TopicSchemaStatus(observed_generation=3, effective_strategy=seen)
-        after = failed(before, WaitingError("BrokerUnavailable", ""), ObservedAt((), generation, NOW))
+        after = with_error(before, WaitingError("BrokerUnavailable", ""), ObservedAt((), generation, NOW))
         return after.effective_strategy == seen
 
     assert kept(StrategySource.TOPIC, 3)
@@ -237,22 +237,24 @@ def test_a_strategy_of_the_topic_s_own_is_told_of_no_other_generation_than_it_wa
 
 def test_the_transition_time_moves_only_when_the_status_does() -> None:
     before = registered(1)
-    edited = settled(
+    edited = with_verdict(
         StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 0), BOTH),
         ObservedAt(before.conditions, 4, LATER),
     )
     assert says(edited)["Ready"] == ("True", "RolledBack")
     assert {condition.last_transition_time for condition in edited.conditions} == {NOW}
-    broken = failed(edited, INVALID, ObservedAt(edited.conditions, 5, LATER))
+    broken = with_error(edited, INVALID, ObservedAt(edited.conditions, 5, LATER))
     times = {condition.type: condition.last_transition_time for condition in broken.conditions}
     assert set(times.values()) == {LATER}
-    still = failed(broken, WaitingError("PolicyNotFound", ""), ObservedAt(broken.conditions, 5, "2026-11-21T08:00:00Z"))
+    still = with_error(
+        broken, WaitingError("PolicyNotFound", ""), ObservedAt(broken.conditions, 5, "2026-11-21T08:00:00Z")
+    )
     assert still.conditions[0].last_transition_time == LATER
 
 
 def test_a_condition_without_a_time_gets_one() -> None:
     bare = Condition(type=ConditionType.READY, status=TRUE, reason="Registered")
-    status = settled(
+    status = with_verdict(
         StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH), ObservedAt((bare,), 1, LATER)
     )
     assert status.conditions[0].last_transition_time == LATER
@@ -260,7 +262,7 @@ def test_a_condition_without_a_time_gets_one() -> None:
 
 def test_the_same_world_gives_the_same_status() -> None:
     before = registered(1)
-    again = settled(
+    again = with_verdict(
         StatusInput(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH),
         ObservedAt(before.conditions, 3, LATER),
     )

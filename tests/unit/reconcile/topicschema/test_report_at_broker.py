@@ -17,7 +17,13 @@ from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import ObservedAt
-from topicschema.reconcile.topicschema.status import StatusInput, failed, is_out_of_sight, out_of_sight, settled
+from topicschema.reconcile.topicschema.status import (
+    StatusInput,
+    is_only_unreachable,
+    with_error,
+    with_unreachable_broker,
+    with_verdict,
+)
 
 ONE, TWO = record("id"), record("id", "note?")
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
@@ -28,7 +34,7 @@ EQUAL, NEXT = Verdict(Outcome.EQUAL_VERSION, FULL, 0), Verdict(Outcome.NEXT_VERS
 THERE = BrokerState(InSync())
 OBSERVED = replace(THERE, may_write=False)
 AWAY = BrokerUnavailableError("nobody answers")
-REGISTERED = settled(StatusInput(TWO.fingerprint, replace(EQUAL, schema_version=1), OURS, (), THERE), MOMENT)
+REGISTERED = with_verdict(StatusInput(TWO.fingerprint, replace(EQUAL, schema_version=1), OURS, (), THERE), MOMENT)
 
 
 def says(status: TopicSchemaStatus) -> dict[str, tuple[str, str]]:
@@ -40,7 +46,7 @@ def message(status: TopicSchemaStatus, kind: str = "Ready") -> str:
 
 
 def test_a_newer_version_of_others_is_not_in_sync_and_ready_all_the_same() -> None:
-    status = settled(StatusInput(ONE.fingerprint, EQUAL, FOREIGN, (), THERE), MOMENT)
+    status = with_verdict(StatusInput(ONE.fingerprint, EQUAL, FOREIGN, (), THERE), MOMENT)
     assert says(status) == {
         "Ready": ("True", "Registered"),
         "Compatible": ("True", "Compatible"),
@@ -51,7 +57,7 @@ def test_a_newer_version_of_others_is_not_in_sync_and_ready_all_the_same() -> No
 
 
 def test_a_newer_version_of_ours_is_a_rollback_that_says_what_clients_will_do() -> None:
-    status = settled(StatusInput(ONE.fingerprint, EQUAL, OURS, (), THERE), MOMENT)
+    status = with_verdict(StatusInput(ONE.fingerprint, EQUAL, OURS, (), THERE), MOMENT)
     assert says(status)["InSync"] == ("True", "RolledBack")
     assert "producers with this schema write as version 0" in message(status)
     assert "consumers are still checked against version 1" in message(status)
@@ -70,16 +76,16 @@ def test_a_newer_version_of_ours_is_a_rollback_that_says_what_clients_will_do() 
 )
 def test_a_rollback_says_of_consumers_what_the_strategy_does_to_them(strategy: Strategy, told: str) -> None:
     verdict = replace(EQUAL, strategy=EffectiveStrategy(strategy, StrategySource.NAMESPACE))
-    status = settled(StatusInput(ONE.fingerprint, verdict, OURS, (), THERE), MOMENT)
+    status = with_verdict(StatusInput(ONE.fingerprint, verdict, OURS, (), THERE), MOMENT)
     assert message(status).endswith(f"while new consumers are {told}")
 
 
 def test_without_a_broker_nobody_else_registers() -> None:
-    assert says(settled(StatusInput(ONE.fingerprint, EQUAL, FOREIGN), MOMENT))["InSync"] == ("True", "RolledBack")
+    assert says(with_verdict(StatusInput(ONE.fingerprint, EQUAL, FOREIGN), MOMENT))["InSync"] == ("True", "RolledBack")
 
 
 def test_who_only_observes_is_ready_and_says_what_is_missing() -> None:
-    status = settled(StatusInput("sha256:f", NEXT, OURS, (), OBSERVED), MOMENT)
+    status = with_verdict(StatusInput("sha256:f", NEXT, OURS, (), OBSERVED), MOMENT)
     assert says(status) == {
         "Ready": ("True", "Observed"),
         "Compatible": ("True", "Compatible"),
@@ -94,7 +100,7 @@ def test_who_only_observes_is_ready_and_says_what_is_missing() -> None:
 )
 def test_what_an_observed_broker_lacks_is_not_registered_there(lacks: int, registered: tuple[str, str]) -> None:
     state = replace(OBSERVED, alignment=HistoryAhead(OURS.entries[lacks:]))
-    status = settled(StatusInput(ONE.fingerprint, EQUAL, OURS, (), state), MOMENT)
+    status = with_verdict(StatusInput(ONE.fingerprint, EQUAL, OURS, (), state), MOMENT)
     assert says(status) == {
         "Ready": ("True", "Observed"),
         "Compatible": ("True", "Compatible"),
@@ -102,7 +108,7 @@ def test_what_an_observed_broker_lacks_is_not_registered_there(lacks: int, regis
         "InSync": ("False", "Observed"),
     }
     assert status.schema_version == (None if lacks == 0 else 0)
-    assert f"from version {lacks} on" in message(status, "InSync")
+    assert f"the versions from {lacks} on" in message(status, "InSync")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +119,7 @@ def test_what_an_observed_broker_lacks_is_not_registered_there(lacks: int, regis
 def test_what_stops_a_schema_that_passes_is_told_beside_what_was_seen(
     stopped: TopicSchemaError, kind: str, verdict: Verdict, is_registered: str
 ) -> None:
-    status = settled(StatusInput(ONE.fingerprint, verdict, OURS, (), THERE), MOMENT, stopped)
+    status = with_verdict(StatusInput(ONE.fingerprint, verdict, OURS, (), THERE), MOMENT, stopped)
     assert {name: told[0] for name, told in says(status).items()} == {
         "Ready": "False",
         kind: "True",
@@ -126,21 +132,21 @@ def test_what_stops_a_schema_that_passes_is_told_beside_what_was_seen(
 
 
 def test_a_broker_that_is_away_leaves_ready_what_was_settled_of_this_generation() -> None:
-    assert is_out_of_sight(REGISTERED, AWAY, 3)
-    status = out_of_sight(REGISTERED, AWAY, ObservedAt(REGISTERED.conditions, 3, LATER))
+    assert is_only_unreachable(REGISTERED, AWAY, 3)
+    status = with_unreachable_broker(REGISTERED, AWAY, ObservedAt(REGISTERED.conditions, 3, LATER))
     assert says(status) == {**says(REGISTERED), "InSync": ("Unknown", "BrokerUnavailable")}
     assert replace(status, conditions=()) == replace(REGISTERED, conditions=())
-    assert out_of_sight(status, AWAY, ObservedAt(status.conditions, 3, LATER)) == status
+    assert with_unreachable_broker(status, AWAY, ObservedAt(status.conditions, 3, LATER)) == status
 
 
 def test_other_errors_and_edits_are_not_only_out_of_sight() -> None:
-    assert not is_out_of_sight(REGISTERED, AWAY, 4)
-    assert not is_out_of_sight(REGISTERED, StalledError("HistoryLost", "gone"), 3)
-    assert not is_out_of_sight(failed(REGISTERED, AWAY, ObservedAt(REGISTERED.conditions, 3, LATER)), AWAY, 3)
+    assert not is_only_unreachable(REGISTERED, AWAY, 4)
+    assert not is_only_unreachable(REGISTERED, StalledError("HistoryLost", "gone"), 3)
+    assert not is_only_unreachable(with_error(REGISTERED, AWAY, ObservedAt(REGISTERED.conditions, 3, LATER)), AWAY, 3)
 
 
 def test_a_broker_that_is_away_keeps_an_edit_waiting() -> None:
-    status = failed(REGISTERED, AWAY, ObservedAt(REGISTERED.conditions, 4, LATER))
+    status = with_error(REGISTERED, AWAY, ObservedAt(REGISTERED.conditions, 4, LATER))
     assert says(status)["Ready"] == ("False", "BrokerUnavailable")
     assert says(status)["Reconciling"] == ("True", "BrokerUnavailable")
     assert status.schema_version is None
@@ -148,29 +154,29 @@ def test_a_broker_that_is_away_keeps_an_edit_waiting() -> None:
 
 def test_what_is_kept_at_the_broker_though_nobody_manages_it_is_told() -> None:
     own = Overrides(TopicSettings(), TopicSettings(Strategy.BACKWARD))
-    status = settled(StatusInput(ONE.fingerprint, EQUAL, OURS, (), replace(THERE, overrides=own)), MOMENT)
-    assert "keeps a strategy of its own at the broker, BACKWARD" in message(status)
+    status = with_verdict(StatusInput(ONE.fingerprint, EQUAL, OURS, (), replace(THERE, overrides=own)), MOMENT)
+    assert "has its own strategy at the broker, BACKWARD" in message(status)
 
 
 def test_what_was_deleted_at_the_broker_is_told_of_and_the_tombstone_is_no_version() -> None:
     gone = replace(OURS.entries[0], schema_version=2, is_tombstone=True)
     anew = replace(OURS, entries=(*OURS.entries, gone, replace(OURS.entries[1], schema_version=3)))
     verdict = replace(EQUAL, schema_version=3)
-    status = settled(StatusInput(TWO.fingerprint, verdict, anew, (), THERE), MOMENT)
-    assert "versions before 2 were deleted at the broker, which serves them to nobody any more" in message(status)
+    status = with_verdict(StatusInput(TWO.fingerprint, verdict, anew, (), THERE), MOMENT)
+    assert "versions before 2 were deleted at the broker, which serves them to no client" in message(status)
     assert (status.version_count, len(status.versions)) == (3, 3)
-    assert "deleted" not in message(settled(StatusInput(TWO.fingerprint, verdict, anew), MOMENT))
+    assert "deleted" not in message(with_verdict(StatusInput(TWO.fingerprint, verdict, anew), MOMENT))
     assert "deleted" not in message(REGISTERED)
 
 
 def test_a_tombstone_before_the_first_version_hides_nothing() -> None:
     first = replace(OURS, entries=(replace(OURS.entries[0], is_tombstone=True), OURS.entries[1]))
-    status = settled(StatusInput(TWO.fingerprint, replace(EQUAL, schema_version=1), first, (), THERE), MOMENT)
+    status = with_verdict(StatusInput(TWO.fingerprint, replace(EQUAL, schema_version=1), first, (), THERE), MOMENT)
     assert "deleted" not in message(status)
 
 
 def test_a_policy_that_names_no_broker_any_more_is_told_of_while_its_count_goes_on() -> None:
-    status = settled(StatusInput(ONE.fingerprint, EQUAL, OURS), MOMENT)
-    assert "counted up to version 1" in message(status)
+    status = with_verdict(StatusInput(ONE.fingerprint, EQUAL, OURS), MOMENT)
+    assert "the versions up to 1" in message(status)
     here = replace(OURS, counted_by=Counter.OPERATOR, claim=OTHER)
-    assert "counted" not in message(settled(StatusInput(ONE.fingerprint, EQUAL, here), MOMENT))
+    assert "up to" not in message(with_verdict(StatusInput(ONE.fingerprint, EQUAL, here), MOMENT))

@@ -12,7 +12,7 @@ from topicschema.validation.job.result import Answer
 
 ENDED = "2026-11-21T12:00:00Z"
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
-OPEN = "clients may add schemas by themselves"
+OPEN = "clients may add schemas, which bypass the gate"
 
 
 def seeing(topic: AskedTopic) -> Callable[[], Awaitable[None]]:

@@ -15,12 +15,12 @@ JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 REFUSED = pytest.mark.parametrize(
     ("refusals", "why"),
     [
-        ({f"POST {JOBS}": 422}, "its Job cannot be made"),
-        ({f"POST {JOBS}": 403}, "its Job cannot be made"),
-        ({f"GET {JOBS}": 403}, "its Jobs cannot be looked at"),
-        ({"POST /api/v1/namespaces/shop/configmaps": 403}, "its Job cannot be made"),
-        ({"GET /apis/batch/v1/jobs": 403}, "its Job cannot be let run"),
-        ({f"PATCH {JOBS}": 422}, "its Job cannot be let run"),
+        ({f"POST {JOBS}": 422}, "its Job cannot be created"),
+        ({f"POST {JOBS}": 403}, "its Job cannot be created"),
+        ({f"GET {JOBS}": 403}, "its Jobs cannot be listed"),
+        ({"POST /api/v1/namespaces/shop/configmaps": 403}, "its Job cannot be created"),
+        ({"GET /apis/batch/v1/jobs": 403}, "its Job cannot be started"),
+        ({f"PATCH {JOBS}": 422}, "its Job cannot be started"),
     ],
 )
 
