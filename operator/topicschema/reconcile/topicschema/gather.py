@@ -235,6 +235,7 @@ def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
             "HistoryLost",
             f"the status has {status.version_count} versions, but the history of topic {key.topic} of Pulsar cluster "
             f"{key.pulsar_cluster} has {there or 'none'}: a new version would get a number that was used before. "
-            f"Restore SchemaHistory {key.history_name} and its versions. Or, to continue from version {history.next_version}, "
-            "delete this resource (with deletionPolicy: Retain, which keeps the history) and create it again",
+            f"Restore SchemaHistory {key.history_name} and its versions. Or, to continue from version "
+            f"{history.next_version}, delete this resource (with deletionPolicy: Retain, which keeps the history) and "
+            "create it again",
         )
