@@ -26,7 +26,7 @@ from topicschema.api.brokers import (
 from topicschema.api.kinds import SECRET
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
+from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import StalledError, WaitingError
@@ -84,31 +84,19 @@ def keep(api: FakeApiServer, token: str, members: Mapping[str, bytes] = MappingP
     api.put(SECRET, "shop", "admin", {"data": {key: base64.b64encode(raw).decode() for key, raw in content.items()}})
 
 
-async def test_a_policy_without_pulsar_has_no_broker(brokers: Brokers) -> None:
-    there = policy()
-    assert await brokers.of(replace(there, spec=replace(there.spec, pulsar=None))) is None
-
-
-async def test_the_secret_is_read_once_and_again_only_when_asked_to(api: FakeApiServer, brokers: Brokers) -> None:
+async def test_a_broker_is_cached_until_its_policy_or_its_secret_changes(api: FakeApiServer, brokers: Brokers) -> None:
+    without = policy()
+    assert await brokers.of(replace(without, spec=replace(without.spec, pulsar=None))) is None
     keep(api, "first\n")
     broker = await brokers.of(policy())
     assert await brokers.of(policy()) is broker
     assert api.requests == ["GET /api/v1/namespaces/shop/secrets/admin"]
     assert await brokers.of(policy(), refresh=True) is broker  # it says the same
     assert len(api.requests) == 2
-
-
-async def test_a_secret_that_changed_makes_another_broker(api: FakeApiServer, brokers: Brokers) -> None:
-    keep(api, "first")
-    broker = await brokers.of(policy())
+    assert await brokers.of(policy(uid="2")) is not broker
     keep(api, "second")
     assert await brokers.of(policy()) is broker
     assert await brokers.of(policy(), refresh=True) is not broker
-
-
-async def test_a_policy_that_names_another_broker_gets_another(api: FakeApiServer, brokers: Brokers) -> None:
-    keep(api, "first")
-    broker = await brokers.of(policy())
     assert await brokers.of(policy(url="https://pulsar:8443")) is not broker
 
 
@@ -128,11 +116,6 @@ async def test_connections_to_the_broker_of_before_end_when_whoever_still_used_t
                 await asyncio.sleep(0.01)
 
 
-async def test_two_policies_with_one_address_share_no_broker(api: FakeApiServer, brokers: Brokers) -> None:
-    keep(api, "first")
-    assert await brokers.of(policy()) is not await brokers.of(policy(uid="2"))
-
-
 @pytest.mark.parametrize("url", ["http://elsewhere:8080", "https://pulsar:99999", "https://[::1"])
 async def test_a_host_that_is_not_allowed_is_refused_before_any_secret_is_read(
     api: FakeApiServer, brokers: Brokers, url: str
@@ -143,47 +126,38 @@ async def test_a_host_that_is_not_allowed_is_refused_before_any_secret_is_read(
     assert api.requests == []
 
 
-async def test_a_secret_that_is_not_there_is_waited_for(api: FakeApiServer, brokers: Brokers) -> None:
-    with pytest.raises(WaitingError) as raised:
-        await brokers.of(policy())
-    assert (raised.value.reason, "admin" in raised.value.message) == ("SecretNotFound", True)
-    keep(api, "first")
-    assert await brokers.of(policy()) is not None
-
-
-@pytest.mark.parametrize("content", [{}, {"token": ""}, {"token": "***"}, {"token": 7}, {"token": "c2VjcmV0IHdvcmRz"}])
-async def test_a_secret_that_is_no_good_is_named_and_never_quoted(
-    api: FakeApiServer, brokers: Brokers, content: dict[str, object]
+@pytest.mark.parametrize(
+    "content", [None, {}, {"token": ""}, {"token": "***"}, {"token": 7}, {"token": "c2VjcmV0IHdvcmRz"}]
+)
+async def test_a_secret_that_is_missing_or_invalid_is_named_and_never_quoted(
+    api: FakeApiServer, brokers: Brokers, content: dict[str, object] | None
 ) -> None:
-    api.put(SECRET, "shop", "admin", {"data": content})
+    if content is not None:
+        api.put(SECRET, "shop", "admin", {"data": content})
     with pytest.raises(WaitingError) as raised:
         await brokers.of(policy())
-    assert raised.value.reason == "SecretInvalid"
+    assert raised.value.reason == ("SecretNotFound" if content is None else "SecretInvalid")
     assert "admin" in raised.value.message
     assert "secret words" not in raised.value.message
+    keep(api, "first")
+    assert await brokers.of(policy()) is not None
 
 
 async def test_every_way_to_authenticate_reads_its_own_members(
     api: FakeApiServer, brokers: Brokers, tmp_path: Path
 ) -> None:
     issued = Authority.at(tmp_path).issue_client("operator", "pulsar")
-    keep(api, "first", {"tls.crt": issued.certificate.read_bytes(), "tls.key": issued.key.read_bytes()})
+    good = {"tls.crt": issued.certificate.read_bytes(), "tls.key": issued.key.read_bytes()}
     oauth2 = OAuth2Spec(issuer_url="https://pulsar:8443", client_id="operator", secret_key_ref=REF)
-    certificate = ClientCertificateSpec(secret_ref=SecretRef(name="admin"))
-    ways = (None, AuthenticationSpec(oauth2=oauth2), AuthenticationSpec(tls=certificate))
-    for uid, authentication in enumerate(ways):
-        assert await brokers.of(policy(authentication, "https://pulsar:8443", str(uid))) is not None
-
-
-async def test_certificates_that_are_none_name_their_secret(api: FakeApiServer, brokers: Brokers) -> None:
-    keep(api, "first", {"tls.crt": b"certificate", "tls.key": b"key", "ca.crt": b"authority"})
     certificate = AuthenticationSpec(tls=ClientCertificateSpec(secret_ref=SecretRef(name="admin")))
+    keep(api, "first", good)
+    for uid, authentication in enumerate((None, AuthenticationSpec(oauth2=oauth2), certificate)):
+        assert await brokers.of(policy(authentication, "https://pulsar:8443", str(uid))) is not None
+    keep(api, "first", {"tls.crt": b"certificate", "tls.key": b"key", "ca.crt": b"authority"})
     tls = TlsSpec(ca_secret_key_ref=SecretKeyRef(name="admin", key="ca.crt"))
-    for pulsar in (
-        PulsarSpec(admin_url="https://pulsar:8443", authentication=certificate),
-        PulsarSpec(admin_url="https://pulsar:8443", tls=tls),
-    ):
-        there = policy()
+    for members in ({"authentication": certificate}, {"tls": tls}):
+        there = policy(uid="3")
+        pulsar = PulsarSpec(admin_url="https://pulsar:8443", **members)  # type: ignore[arg-type]
         with pytest.raises(WaitingError) as raised:
             await brokers.of(replace(there, spec=replace(there.spec, pulsar=pulsar)))
         assert (raised.value.reason, "Secret admin" in raised.value.message) == ("SecretInvalid", True)
@@ -241,56 +215,33 @@ async def test_who_reaches_one_address_shares_its_limits_however_it_is_spelled(
     assert rates == ([5] if is_shared else [5, 5])
 
 
-async def test_a_policy_whose_token_is_refused_goes_on_with_the_secret_of_now(
-    api: FakeApiServer, brokers: Brokers
-) -> None:
-    keep(api, "expired")
-    async with playing() as wire:
-        wire.says(401, {"message": "Authentication required"})
-        broker = await brokers.of(policy(url=wire.url))
-        assert broker is not None
-        with pytest.raises(BrokerUnauthorizedError):
-            await broker.latest(Topic("shop", "orders", "created"))
-        keep(api, "fresh")
-        wire.forgets()
-        wire.says(404, {"reason": "Schema not found"})
-        fresh = await brokers.of(policy(url=wire.url), refresh=True)
-        assert fresh is not None
-        assert await fresh.latest(Topic("shop", "orders", "created")) is None
-        assert wire.requests[0].headers["Authorization"] == "Bearer fresh"
+async def own_strategy(brokers: Brokers, of: NamespaceSchemaPolicy) -> Strategy | None:
+    broker = await brokers.of(of)
+    assert broker is not None
+    settings = await brokers.own_settings(of, broker)
+    return None if settings is None else settings.strategy
 
 
-async def test_what_a_broker_tells_of_itself_holds_for_all_policies_for_some_minutes(
-    brokers: Brokers, turned: TurnedClock
-) -> None:
+async def test_the_settings_of_a_broker_are_cached_for_all_its_policies(brokers: Brokers, turned: TurnedClock) -> None:
     async with playing() as wire:
         first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
         tells(wire, 200, "BACKWARD")
         for each in (first, second, first):
-            broker = await brokers.of(each)
-            assert broker is not None
-            told = await brokers.own_settings(each, broker)
-            assert told is not None
-            assert told.strategy is Strategy.BACKWARD
+            assert await own_strategy(brokers, each) is Strategy.BACKWARD
         assert len(wire.requests) == 2  # the settings and the version
         turned.time += 301
         tells(wire, 200, "FORWARD")
-        told = await brokers.own_settings(second, broker)
-        assert told is not None
-        assert told.strategy is Strategy.FORWARD
+        assert await own_strategy(brokers, second) is Strategy.FORWARD
 
 
 @pytest.mark.parametrize("status", [403, 404])
-async def test_what_a_broker_does_not_tell_one_policy_it_may_tell_another(brokers: Brokers, status: int) -> None:
+async def test_settings_that_one_policy_may_not_read_are_read_for_another(brokers: Brokers, status: int) -> None:
     async with playing() as wire:
         first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
         tells(wire, status)
-        broker = await brokers.of(first)
-        assert broker is not None
-        assert await brokers.own_settings(first, broker) is None
-        asked = len(wire.requests)
-        assert await brokers.own_settings(first, broker) is None
-        assert len(wire.requests) == asked
+        assert await own_strategy(brokers, first) is None
+        before = len(wire.requests)
+        assert await own_strategy(brokers, first) is None
+        assert len(wire.requests) == before
         tells(wire, 200)
-        assert await brokers.own_settings(second, broker) is not None
-        assert await brokers.own_settings(first, broker) is not None
+        assert await own_strategy(brokers, second) is await own_strategy(brokers, first) is Strategy.FULL

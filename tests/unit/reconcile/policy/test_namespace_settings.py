@@ -2,14 +2,11 @@
 
 import pytest
 
-from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.namespace_settings import (
     SettingsRecord,
-    describe_difference,
-    desired_settings,
     differing,
     is_lock,
     known_of_broker,
@@ -30,21 +27,8 @@ LOCKED = NamespaceSettings(allows_auto_update=False)
 EVERYTHING = NamespaceSettings(strategy=Strategy.FULL, allows_auto_update=False, enforces_validation=True)
 
 
-def test_what_a_policy_leaves_out_is_not_wanted() -> None:
-    spec = NamespaceSchemaPolicySpec(pulsar_cluster="pulsar", pulsar_namespace="shop/orders")
-    assert desired_settings(spec) == NOTHING
-    spec = NamespaceSchemaPolicySpec(
-        pulsar_cluster="pulsar",
-        pulsar_namespace="shop/orders",
-        schema_compatibility_strategy=Strategy.FULL,
-        is_allow_auto_update_schema=False,
-        schema_validation_enforced=True,
-    )
-    assert desired_settings(spec) == EVERYTHING
-
-
 @pytest.mark.parametrize(
-    ("wanted", "seen", "change"),
+    ("desired", "current", "change"),
     [
         (NOTHING, EVERYTHING, NOTHING),
         (FULL, FULL, NOTHING),
@@ -55,11 +39,11 @@ def test_what_a_policy_leaves_out_is_not_wanted() -> None:
         (NamespaceSettings(enforces_validation=False), NOTHING, NamespaceSettings(enforces_validation=False)),
     ],
 )
-def test_only_what_is_wanted_and_differs_is_written(
-    wanted: NamespaceSettings, seen: NamespaceSettings, change: NamespaceSettings
+def test_only_a_desired_setting_that_differs_is_written(
+    desired: NamespaceSettings, current: NamespaceSettings, change: NamespaceSettings
 ) -> None:
-    assert differing(wanted, seen) == change
-    assert differing(wanted, written_over(seen, change)) == NOTHING
+    assert differing(desired, current) == change
+    assert differing(desired, written_over(current, change)) == NOTHING
 
 
 def test_written_settings_replace_the_current_ones_and_undefined_is_nothing() -> None:
@@ -114,13 +98,6 @@ def test_a_lock_is_what_shuts_out_clients_that_may_add_schemas_now(
 def test_dead_letter_and_retry_topics_need_a_topicschema_like_any_other() -> None:
     topics = ("created", "created-billing-DLQ", "created-billing-RETRY", "billed")
     assert undeclared(topics, {"created", "billed", "planned"}) == ("created-billing-DLQ", "created-billing-RETRY")
-
-
-def test_what_differs_is_told_by_the_names_of_the_fields() -> None:
-    assert describe_difference(EVERYTHING, NOTHING) == (
-        "schemaCompatibilityStrategy is nothing and not FULL; isAllowAutoUpdateSchema is nothing and not false; "
-        "schemaValidationEnforced is nothing and not true"
-    )
 
 
 def test_the_status_has_the_settings_of_the_namespace_and_of_the_broker() -> None:

@@ -59,13 +59,6 @@ def handlers() -> Handlers:
     return Handlers()
 
 
-@pytest.mark.parametrize("key", [CREATED, ORDERS])
-def test_what_exists_changes_or_is_deleted_is_enqueued(handlers: Handlers, key: Key) -> None:
-    assert handlers.event(key) == {key}
-    assert handlers.event(key, "2") == {key}
-    assert handlers.event(key, "3", is_deleted=True) == {key}
-
-
 OTHERS = {"labels": {"a": "b"}, "annotations": {"note": "c"}, "managedFields": [{"manager": "kubectl"}]}
 
 

@@ -15,8 +15,6 @@ from topicschema.api.kinds import (
     SECRET,
     TOPIC_SCHEMA,
 )
-from topicschema.api.topicschemas import TopicSchema
-from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.core import plan
@@ -26,8 +24,7 @@ from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
-from topicschema.reconcile.topicschema.deletion import emit_released_event as tell
-from topicschema.reconcile.topicschema.deletion import gather_deletion
+from topicschema.reconcile.topicschema.deletion import emit_released_event, gather_deletion
 from topicschema.storage.protocol import Stored
 
 
@@ -91,15 +88,6 @@ async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_rec
     assert await first(world, wire) == action
 
 
-async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lacking(world: World) -> None:
-    wire = resource(world, ONE, managementPolicy="Observe")
-    await holds(world, wire, ONE)
-    world.resource = decode(TopicSchema, wire)
-    seen = await world.seen()
-    assert seen.loaded.state is not None
-    assert seen.loaded.state.first_missing == 0
-
-
 def is_skipped(wire: dict[str, Any]) -> dict[str, Any]:
     metadata = {**wire["metadata"], "annotations": {SKIP_BROKER_DELETE_ANNOTATION: "true"}}
     return {**wire, "metadata": metadata}
@@ -110,23 +98,24 @@ async def lets_go_of(world: World, wire: dict[str, Any]) -> str:
     deletion = await gather_deletion(world.ctx, going(wire))
     assert deletion is not None
     assert deletion.planned == plan.RemoveFinalizer()
-    await tell(world.ctx, going(wire), deletion)
+    await emit_released_event(world.ctx, going(wire), deletion)
     return " ".join(event["note"] for event in await world.ctx.client.list(EVENT, "shop"))
 
 
 @pytest.mark.parametrize("is_governed", [True, False], ids=["of no broker", "no policy"])
-async def test_what_a_broker_counted_waits_for_a_policy_that_names_one_or_for_the_annotation(
-    world: World,
-    is_governed: bool,  # noqa: FBT001 - a parameter of the test
+async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_annotation(
+    world: World, *, is_governed: bool
 ) -> None:
     world.there(ONE)
     wire = resource(world, ONE)
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
-    policy = world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     if is_governed:
-        spec = {name: value for name, value in policy["spec"].items() if name != "pulsar"}
-        owner = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
-        await world.ctx.claims.put_claim(await world.ctx.claims.get_claim(ORDERS), Owner("shop", "orders", owner))
+        world.api.change("/namespaceschemapolicies/orders", lambda policy: policy["spec"].pop("pulsar"))
+        claim = await world.ctx.claims.get_claim(ORDERS)
+        assert claim.owner is not None
+        await world.ctx.claims.put_claim(claim, claim.owner)
+    else:
+        world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     for _ in range(2):
         with pytest.raises(WaitingError, match="skip-broker-delete") as waits:
             await gather_deletion(world.ctx, going(wire))
@@ -158,23 +147,18 @@ async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the
 
 @pytest.mark.parametrize("counted_by", [Counter.BROKER, Counter.OPERATOR])
 @pytest.mark.parametrize("is_governed", [True, False])
-async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_along(
+async def test_a_crd_that_is_being_deleted_retains_schemas_and_history(
     world: World, counted_by: Counter, *, is_governed: bool
 ) -> None:
     wire = resource(world, ONE)
     world.there(ONE)
     await holds(world, wire, ONE, counted_by=counted_by)
-    world.api.change(
-        TOPIC_SCHEMA.crd_name, lambda crd: crd["metadata"].update(deletionTimestamp="2026-11-20T00:00:00Z")
-    )
+    deleted = {"deletionTimestamp": "2026-11-20T00:00:00Z"}
+    world.api.change(TOPIC_SCHEMA.crd_name, lambda crd: crd["metadata"].update(deleted))
     if not is_governed:
-        await world.ctx.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await gather_deletion(world.ctx, going(wire))
-    assert seen is not None
-    assert (seen.planned, world.broker.calls) == (plan.RemoveFinalizer(), [])
-    await tell(world.ctx, going(wire), seen)
-    (event,) = await world.ctx.client.list(EVENT, "shop")
-    assert "the CRD of TopicSchemas is being deleted" in event["note"]
+        world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    assert "the CRD of TopicSchemas is being deleted" in await lets_go_of(world, wire)
+    assert world.broker.calls == []
 
 
 async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so(world: World) -> None:

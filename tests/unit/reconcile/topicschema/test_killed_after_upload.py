@@ -38,21 +38,15 @@ async def origins(world: World) -> list[Origin]:
     return [entry.origin for entry in (await world.history()).entries]
 
 
-async def test_it_is_from_the_spec_if_the_spec_is_still_the_same(world: World) -> None:
-    world.wants(ONE)
-    await killed(world)
-    assert await origins(world) == [OURS]
-
-
-@pytest.mark.parametrize("edited", [ONE, THREE], ids=["back", "on"])
-async def test_it_is_from_the_spec_though_that_was_edited_meanwhile(world: World, edited: Schema) -> None:
+@pytest.mark.parametrize("edited", [ONE, TWO, THREE], ids=["rolled back", "unchanged", "edited"])
+async def test_it_is_from_the_spec_even_if_that_was_edited_meanwhile(world: World, edited: Schema) -> None:
     world.wants(ONE)
     assert await origins(world) == [OURS]
     world.wants(TWO)
     await killed(world)
     world.wants(edited)
     assert set(await origins(world)) == {OURS}
-    assert len((await world.history()).entries) == (2 if edited is ONE else 3)
+    assert len((await world.history()).entries) == (3 if edited is THREE else 2)
 
 
 async def test_a_first_version_of_our_own_is_no_adoption(world: World) -> None:
@@ -62,22 +56,17 @@ async def test_a_first_version_of_our_own_is_no_adoption(world: World) -> None:
     assert await origins(world) == [OURS, OURS]
 
 
-async def test_what_others_uploaded_is_theirs_though_its_payload_was_left_behind(world: World) -> None:
+@pytest.mark.parametrize("is_beside_ours", [False, True])
+async def test_a_version_of_another_client_is_theirs(world: World, *, is_beside_ours: bool) -> None:
     world.wants(ONE)
     assert await origins(world) == [OURS]
-    world.there(OTHER)
+    if is_beside_ours:
+        world.wants(TWO)
+        await killed(world)
+        world.wants(ONE)
+    world.there(record("id", "a?", "z?") if is_beside_ours else OTHER)
     await killed(world)
-    assert await origins(world) == [OURS, THEIRS]
-
-
-async def test_what_others_uploaded_beside_our_own_is_theirs(world: World) -> None:
-    world.wants(ONE)
-    assert await origins(world) == [OURS]
-    world.wants(TWO)
-    await killed(world)
-    world.there(record("id", "a?", "z?"))
-    world.wants(ONE)
-    assert await origins(world) == [OURS, OURS, THEIRS]
+    assert await origins(world) == ([OURS, OURS, THEIRS] if is_beside_ours else [OURS, THEIRS])
 
 
 async def test_a_payload_is_written_once_before_its_upload(world: World) -> None:

@@ -65,18 +65,28 @@ async def test_a_topic_s_own_strategy_is_looked_for_once_where_there_is_none(wor
     assert world.broker.asked_for_own == 1
 
 
-@pytest.mark.parametrize(
-    ("then", "reason"), [(ONE, ""), (TWO, ""), (record("other"), "Incompatible")], ids=["of before", "fits", "does not"]
-)
-async def test_a_strategy_that_was_written_for_an_edit_is_put_back_when_the_edit_is_withdrawn(
-    world: World, then: Schema, reason: str
-) -> None:
+async def strategy_of_a_withdrawn_edit(world: World) -> None:
+    """A version is registered, and a strategy is written for an edit."""
     world.wants(ONE)
     assert await world.settle() == ""
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
     assert await _done(world, 2) == [RecordSettings, WriteSettings]
     assert world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
+
+
+@pytest.mark.parametrize("is_switched_off", [False, True])
+@pytest.mark.parametrize(
+    ("then", "reason"), [(ONE, ""), (TWO, ""), (record("other"), "Incompatible")], ids=["of before", "fits", "does not"]
+)
+async def test_a_strategy_that_was_written_for_an_edit_is_restored_when_the_edit_is_withdrawn(
+    world: World, then: Schema, reason: str, *, is_switched_off: bool
+) -> None:
+    await strategy_of_a_withdrawn_edit(world)
     world.wants(then)
+    if is_switched_off:
+        before = await _switched_off(world)
+        assert await world.reason() == reason
+        world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
     for _ in range(2):
         assert await world.settle() == reason
         assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
@@ -87,10 +97,7 @@ async def test_a_strategy_that_was_written_for_an_edit_is_put_back_when_the_edit
 
 @pytest.mark.parametrize("steps", range(6))
 async def test_of_two_edits_that_came_to_nothing_neither_one_s_strategy_stays(world: World, steps: int) -> None:
-    world.wants(ONE)
-    assert await world.settle() == ""
-    world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
-    await _done(world, 2)
+    await strategy_of_a_withdrawn_edit(world)
     world.wants(TWO, schema_compatibility_strategy=Strategy.BACKWARD)
     planned = [WriteSettings, RecordSettings, RecordSettings, WriteSettings, Upload]
     assert await _done(world, steps) == planned[:steps]
@@ -158,20 +165,3 @@ async def test_a_strategy_that_the_broker_does_not_tell_of_for_another_reason_ma
     world.wants(TWO)
     with pytest.raises(error):
         await world.settle()
-
-
-async def test_a_strategy_that_no_field_names_when_settings_are_switched_off_is_restored_once_they_are_back(
-    world: World,
-) -> None:
-    world.wants(ONE)
-    assert await world.settle() == ""
-    world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
-    assert await _done(world, 2) == [RecordSettings, WriteSettings]
-    before = await _switched_off(world)
-    assert before == {"strategy": Strategy.ALWAYS_COMPATIBLE}
-    world.wants(TWO)
-    assert await world.reason() == ""
-    world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
-    assert await world.settle() == ""
-    assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
-    assert await world.agrees()

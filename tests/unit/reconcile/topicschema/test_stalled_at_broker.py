@@ -42,60 +42,47 @@ def work_queue(topic: AskedTopic) -> WorkQueue:
     return queue
 
 
-async def registered(topic: AskedTopic) -> WorkQueue:
-    """Register the first version; the topic's work queue."""
-    topic.wants(ONE)
-    queue = work_queue(topic)
-    assert await reason_after_due(topic, queue) == "Registered"
-    return queue
+def lose(schemas: PulsarSchemas) -> None:
+    schemas.force_delete(TOPIC)
+
+
+def forbid(schemas: PulsarSchemas) -> None:
+    schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_INCOMPATIBLE}
 
 
 @pytest.mark.parametrize(
-    ("breaks", "reason", "mends"),
+    ("is_registered", "breaks", "reason", "mends"),
     [
-        (spoil, "Incompatible", lambda schemas: schemas.soft_delete(TOPIC)),
-        (register_other, "AdoptionRefused", lambda schemas: schemas.force_delete(TOPIC)),
+        (False, spoil, "Incompatible", lambda schemas: schemas.soft_delete(TOPIC)),
+        (False, register_other, "AdoptionRefused", lose),
+        (True, lose, "HistoryLost", register_other),
+        (True, forbid, "RefusedByBroker", lambda schemas: schemas.settings.clear()),
     ],
 )
-async def test_a_topic_that_its_broker_stalls_is_ready_within_a_minute_after_that_was_mended(
-    breaks: Callable[[PulsarSchemas], None], reason: str, mends: Callable[[PulsarSchemas], None]
+async def test_a_topic_that_its_broker_stalls_is_ready_within_a_minute_after_that_was_fixed(
+    breaks: Callable[[PulsarSchemas], None],
+    reason: str,
+    mends: Callable[[PulsarSchemas], None],
+    *,
+    is_registered: bool,
 ) -> None:
     async with asked("Off") as topic:
-        breaks(topic.world.broker.schemas)
-        topic.wants(TWO, adoptionPolicy="Refuse" if reason == "AdoptionRefused" else "Adopt")
-        queue = work_queue(topic)
+        queue, schemas = work_queue(topic), topic.world.broker.schemas
+        if is_registered:
+            topic.wants(ONE)
+            assert await reason_after_due(topic, queue) == "Registered"
+        breaks(schemas)
+        edited = ONE if reason == "HistoryLost" else TWO
+        topic.wants(edited, adoptionPolicy="Refuse" if reason == "AdoptionRefused" else "Adopt")
+        queue.add(KEY)
         assert await reason_after_due(topic, queue) == reason
         topic.seconds += 60.0
         assert await reason_after_due(topic, queue) == reason
-        mends(topic.world.broker.schemas)
+        mends(schemas)
         topic.seconds += 60.0
         assert await reason_after_due(topic, queue) == "Registered"
         assert queue.next_due is not None
         assert queue.next_due > topic.seconds + 60.0
-
-
-async def test_a_lost_history_that_was_put_back_is_seen_within_a_minute() -> None:
-    async with asked("Off") as topic:
-        queue = await registered(topic)
-        topic.world.broker.schemas.force_delete(TOPIC)
-        queue.add(KEY)
-        assert await reason_after_due(topic, queue) == "HistoryLost"
-        topic.world.broker.schemas.upload(TOPIC, ONE.info)
-        topic.seconds += 60.0
-        assert await reason_after_due(topic, queue) == "Registered"
-
-
-async def test_a_strategy_that_was_unset_at_the_broker_is_seen_within_a_minute() -> None:
-    async with asked("Off") as topic:
-        queue = await registered(topic)
-        schemas = topic.world.broker.schemas
-        schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_INCOMPATIBLE}
-        topic.wants(TWO)
-        queue.add(KEY)
-        assert await reason_after_due(topic, queue) == "RefusedByBroker"
-        del schemas.settings[TOPIC]
-        topic.seconds += 60.0
-        assert await reason_after_due(topic, queue) == "Registered"
 
 
 async def test_a_broker_that_lost_everything_is_asked_about_two_topics_a_second() -> None:

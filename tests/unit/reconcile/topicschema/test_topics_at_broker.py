@@ -89,6 +89,12 @@ async def test_whatever_others_do_before_a_call_record_and_broker_agree_or_the_l
         assert THREE.info in [version.info for version in world.broker.schemas.served(TOPIC)]
 
 
+async def two_versions(world: World) -> None:
+    for schema in (ONE, TWO):
+        world.wants(schema)
+        assert await world.settle() == ""
+
+
 @pytest.mark.parametrize("meddle", [others_delete, others_delete_and_upload], ids=lambda each: each.__name__)
 @pytest.mark.parametrize("more", [(THREE,), (THREE, FOUR)], ids=["one more", "two more"])
 @pytest.mark.parametrize("number", range(2, 5))
@@ -98,9 +104,7 @@ async def test_versions_that_are_hidden_while_they_are_read_are_neither_lost_nor
     more: tuple[Schema, ...],
     number: int,
 ) -> None:
-    for schema in (ONE, TWO):
-        world.wants(schema)
-        assert await world.settle() == ""
+    await two_versions(world)
     world.there(*more)
     world.broker.calls.clear()
     world.broker.happens = lambda now: meddle(world.broker.schemas) if now == number else None
@@ -110,22 +114,27 @@ async def test_versions_that_are_hidden_while_they_are_read_are_neither_lost_nor
     assert await world.agrees()
 
 
-async def test_a_number_that_is_a_tombstone_since_the_broker_counted_anew_is_told_as_a_loss(world: World) -> None:
-    for schema in (ONE, TWO):
-        world.wants(schema)
-        assert await world.settle() == ""
+@pytest.mark.parametrize("more", [None, (THREE,), (THREE, FOUR)], ids=["a tombstone", "one more", "two more"])
+async def test_a_broker_with_another_numbering_has_lost_the_history(
+    world: World, more: tuple[Schema, ...] | None
+) -> None:
+    await two_versions(world)
+    before = await world.history()
     world.broker.schemas.force_delete(TOPIC)
     world.there(OTHER)
-    world.broker.schemas.soft_delete(TOPIC)
-    world.there(THREE)
-    assert await world.reason() == "HistoryLost"
+    if more is None:
+        world.broker.schemas.soft_delete(TOPIC)
+        world.there(THREE)
+    else:
+        world.there(TWO, *more)
+    for _ in range(2):
+        assert await world.reason() == "HistoryLost"
+        assert await world.history() == before
 
 
-async def test_one_request_while_nothing_changes_four_for_an_edit(world: World) -> None:
-    world.wants(ONE)
-    assert await world.settle() == ""
-    assert world.broker.calls == ["GET schema", "GET metadata", "POST schema", "GET schema"]
+async def test_the_number_of_requests(world: World) -> None:
     for schema, calls in (
+        (ONE, ["GET schema", "GET metadata", "POST schema", "GET schema"]),
         (ONE, ["GET schema"]),
         (TWO, ["GET schema", "POST schema", "GET schema", "GET schema/0"]),
         (ONE, ["GET schema"]),
@@ -134,6 +143,12 @@ async def test_one_request_while_nothing_changes_four_for_an_edit(world: World) 
         world.wants(schema)
         assert await world.settle() == ""
         assert world.broker.calls == calls
+    for _ in range(2):
+        world.there(OTHER)
+        world.broker.calls.clear()
+        assert await world.settle() == ""
+        assert len(world.broker.calls) <= 3
+        assert await world.agrees()
 
 
 @pytest.mark.parametrize(("there", "requests"), [((ONE,), 2), ((ONE, TWO), 4), ((ONE, TWO, THREE), 4)])
@@ -146,17 +161,6 @@ async def test_adopting_costs_four_requests_at_most(world: World, there: tuple[S
     history = await world.history()
     assert (history.claim, history.entries[-1].origin) == (Owner("shop", "created", "uid-1"), Origin.SPEC)
     assert all(entry.origin is Origin.BROKER for entry in history.entries[:-1])
-
-
-async def test_a_version_of_others_costs_three_requests(world: World) -> None:
-    world.wants(ONE)
-    await world.settle()
-    for _ in range(2):
-        world.there(OTHER)
-        world.broker.calls.clear()
-        assert await world.settle() == ""
-        assert len(world.broker.calls) <= 3
-        assert await world.agrees()
 
 
 def has_large(world: World, size: int) -> None:
@@ -216,21 +220,6 @@ async def test_a_record_that_is_gone_is_made_anew_from_the_broker_and_only_witho
     world.broker.schemas.force_delete(TOPIC)
     assert await world.reason() == "HistoryLost"
     assert (await world.history()).entries == ()
-
-
-@pytest.mark.parametrize("more", [(THREE,), (THREE, FOUR)], ids=["one more", "two more"])
-async def test_a_broker_that_counted_anew_is_not_believed_because_the_newest_version_on_record_is_there_again(
-    world: World, more: tuple[Schema, ...]
-) -> None:
-    for schema in (ONE, TWO):
-        world.wants(schema)
-        assert await world.settle() == ""
-    before = await world.history()
-    world.broker.schemas.force_delete(TOPIC)
-    world.there(OTHER, TWO, *more)
-    for _ in range(2):
-        assert await world.reason() == "HistoryLost"
-        assert await world.history() == before
 
 
 async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:

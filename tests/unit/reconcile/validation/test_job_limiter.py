@@ -46,18 +46,15 @@ def names(jobs: list[Object], limits: Limits) -> list[str]:
 def test_the_oldest_comes_first_and_namespaces_take_turns() -> None:
     jobs = [job("a", f"a{n}", n) for n in range(4)] + [job("b", "b0", 10), job("c", "c0", 20)]
     assert names(jobs, Limits(in_all=4, in_namespace=4)) == ["a0", "b0", "c0", "a1"]
+    jobs = [job("a", "x", 1), job("b", "y", 1), job("a", "z", 0)]
+    assert names(jobs, Limits(2, 1)) == names(jobs[::-1], Limits(2, 1)) == ["z", "y"]
 
 
-def test_what_runs_counts_and_what_has_ended_or_is_going_does_not() -> None:
-    going = job("a", "going", 0, waits=False)
-    going["metadata"]["deletionTimestamp"] = "2026-11-21T06:00:00Z"
-    jobs = [
-        job("a", "runs", 0, waits=False),
-        job("a", "failed", 1, waits=False, end="Failed"),
-        going,
-        job("a", "next", 5),
-        job("a", "later", 6),
-    ]
+def test_running_jobs_take_slots_and_ended_or_deleted_ones_do_not() -> None:
+    deleted = job("a", "deleted", 0, waits=False)
+    deleted["metadata"]["deletionTimestamp"] = "2026-11-21T06:00:00Z"
+    others = [job("a", "runs", 0, waits=False), job("a", "failed", 1, waits=False, end="Failed"), deleted]
+    jobs = [*others, job("a", "next", 5), job("a", "later", 6)]
     assert names(jobs, Limits(in_all=10, in_namespace=2)) == ["next"]
     assert names(jobs, Limits(in_all=1, in_namespace=2)) == []
 
@@ -95,11 +92,6 @@ def test_jobs_that_a_tenant_makes_by_hand_hold_up_no_other_namespace() -> None:
         del each["metadata"]["ownerReferences"]
     jobs = [*fake, *owned, stray, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
     assert names(jobs, Limits(in_all=10, in_namespace=2)) == ["a0", "c0"]
-
-
-def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
-    jobs = [job("a", "x", 1), job("b", "y", 1), job("a", "z", 0)]
-    assert names(jobs, Limits(2, 1)) == names(jobs[::-1], Limits(2, 1)) == ["z", "y"]
 
 
 @dataclass
@@ -145,6 +137,8 @@ async def test_a_pod_that_ends_enqueues_the_oldest_job_that_waits(asking: Asking
     asking.limiter.slot_freed(asking.enqueue)
     assert asking.enqueued == [], "no Job is known to wait"
     assert await asking.takes(first)
+    # A Job keeps its slot until it ends, even if its pod never starts
+    asking.api.change("/jobs/1", lambda wire: wire["status"].update(startTime="2026-11-20T00:00:00Z"))
     asking.now = 2.0
     assert not await asking.takes(third)
     asking.limiter.slot_freed(asking.enqueue)
@@ -154,41 +148,25 @@ async def test_a_pod_that_ends_enqueues_the_oldest_job_that_waits(asking: Asking
     assert await asking.takes(second)
 
 
-async def test_a_job_whose_pod_never_starts_keeps_its_slot(asking: Asking) -> None:
+@pytest.mark.parametrize(("status", "error"), [(500, ApiUnavailableError), (422, ApiRefusedError)])
+async def test_a_job_that_cannot_be_started_delays_no_other_and_is_tried_when_its_topic_calls(
+    asking: Asking, status: int, error: type[Exception]
+) -> None:
     first, second = asking.job("1", 1), asking.job("2", 2)
-    assert await asking.takes(first)
-    asking.api.change("/jobs/1", lambda wire: wire["status"].update(startTime="2026-11-20T00:00:00Z"))
-    asking.now = 2.0
-    assert not await asking.takes(second)
-    assert not (await asking.client.get(JOB, "a", "1"))["spec"]["suspend"]
-
-
-async def test_a_job_that_cannot_be_touched_holds_up_no_other(asking: Asking) -> None:
-    asking.limiter = JobLimiter(Limits(in_all=2), lambda: asking.now)
-    first, second = asking.job("1", 1), asking.job("2", 2)
-    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/1": 500}
-    with pytest.raises(ApiUnavailableError):
+    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/1": status}
+    with pytest.raises(error):
         await asking.takes(first)
-    assert not (await asking.client.get(JOB, "a", second.name))["spec"]["suspend"]
-
-
-async def test_jobs_that_may_not_be_let_run_starve_no_neighbour(asking: Asking) -> None:
-    refused = [asking.job(f"refused{n}", n) for n in range(4)]
-    second, third = asking.job("2", 10), asking.job("3", 11)
-    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/refused": 422}
-    with pytest.raises(ApiRefusedError):
-        await asking.takes(refused[0])
-    asking.now = 2.0
-    assert await asking.takes(second), "there was one place, and it is free"
+    assert not (await asking.client.get(JOB, "a", second.name))["spec"]["suspend"], "it took the slot"
     asking.api.take_away(JOB, "a", "2")
-    asking.now = 4.0
+    third = asking.job("3", 3)
+    asking.now = 2.0
     asking.api.requests.clear()
     assert await asking.takes(third)
-    assert not [each for each in asking.api.requests if "refused" in each and each.startswith("PATCH")]
+    assert not [each for each in asking.api.requests if "/jobs/1" in each]
     asking.api.take_away(JOB, "a", "3")
     asking.api.refusals = {}
-    asking.now = 6.0
-    assert await asking.takes(refused[3]), "who asks is tried again, and the others that were passed over are not"
+    asking.now = 4.0
+    assert await asking.takes(first)
 
 
 async def test_who_was_refused_and_asks_too_early_hears_the_same_and_is_tried_with_the_next_list(

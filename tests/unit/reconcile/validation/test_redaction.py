@@ -1,6 +1,7 @@
 """A report that shows values of messages is deleted once the policy does not want them, even if that fails at first."""
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,6 +15,12 @@ MAPS = "/api/v1/namespaces/shop/configmaps"
 NOON = "2026-11-21T12:00:00Z"
 SECRET = b'{"examples":[{"value":"4111 1111"}]}'
 EXAMPLE = {"message": "1:2", "reason": "TRUNCATED", "value": "4111 1111"}
+
+
+@pytest.fixture
+async def topic() -> AsyncIterator[AskedTopic]:
+    async with asked("Report", includeValues=True) as topic:
+        yield topic
 
 
 async def shows(topic: AskedTopic) -> str:
@@ -44,109 +51,96 @@ async def events(topic: AskedTopic) -> list[Any]:
     return [each for each in found if each["reason"] == "RedactionFailed"]
 
 
-async def test_a_verdict_stays_without_its_values() -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
-        topic.governs("Gate")
-        assert await topic.look() == ""
-        status = await topic.settle()
-        told = status["validation"]
-        assert (told["phase"], told["invalid"], "report" in told) == ("Failed", 1, False)
-        assert told["examples"] == [{"message": "1:2", "reason": "TRUNCATED", "path": "$"}]
-        assert (is_there(topic, name), "reportWithValues" in status) == (False, False)
+async def test_a_verdict_stays_without_its_values(topic: AskedTopic) -> None:
+    name = await shows(topic)
+    topic.governs("Gate")
+    assert await topic.look() == ""
+    status = await topic.settle()
+    told = status["validation"]
+    assert (told["phase"], told["invalid"], "report" in told) == ("Failed", 1, False)
+    assert told["examples"] == [{"message": "1:2", "reason": "TRUNCATED", "path": "$"}]
+    assert (is_there(topic, name), "reportWithValues" in status) == (False, False)
 
 
-async def test_values_stay_as_long_as_the_policy_wants_them_though_it_validates_nothing() -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
-        topic.governs("Off", includeValues=True)
-        await topic.look()
-        assert (await topic.settle())["reportWithValues"] == name
-        assert is_there(topic, name)
+async def test_values_stay_as_long_as_the_policy_wants_them_though_it_validates_nothing(topic: AskedTopic) -> None:
+    name = await shows(topic)
+    topic.governs("Off", includeValues=True)
+    await topic.look()
+    assert (await topic.settle())["reportWithValues"] == name
+    assert is_there(topic, name)
 
 
 @pytest.mark.parametrize("mode", ["Report", "Off"])
 @pytest.mark.parametrize("status", [403, 409, 422, 500])
-async def test_a_report_that_cannot_be_deleted_stays_named_and_is_tried_again(mode: str, status: int) -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
-        topic.governs(mode)
-        topic.world.api.refusals = {f"DELETE {MAPS}/{name}": status}
-        assert await topic.look() == ""
-        assert ("created", 300.0) in topic.enqueued
-        told = await topic.status()
-        assert told["reportWithValues"] == name
-        assert "4111 1111" not in json.dumps(told)
-        (event,) = await events(topic)
-        assert name in event["note"]
-        topic.world.api.refusals = {}
-        assert await topic.look() == ""
-        assert not is_there(topic, name)
-        topic.world.api.requests.clear()
-        assert "reportWithValues" not in await topic.settle()
-        assert not [each for each in topic.world.api.requests if f"{MAPS}/{name}" in each]
+async def test_the_deletion_of_a_report_is_tried_again(topic: AskedTopic, mode: str, status: int) -> None:
+    name = await shows(topic)
+    topic.governs(mode)
+    topic.world.api.refusals = {f"DELETE {MAPS}/{name}": status}
+    assert await topic.look() == ""
+    assert ("created", 300.0) in topic.enqueued
+    told = await topic.status()
+    assert told["reportWithValues"] == name
+    assert "4111 1111" not in json.dumps(told)
+    (event,) = await events(topic)
+    assert name in event["note"]
+    topic.world.api.refusals = {}
+    assert await topic.look() == ""
+    assert not is_there(topic, name)
+    topic.world.api.requests.clear()
+    assert "reportWithValues" not in await topic.settle()
+    assert not [each for each in topic.world.api.requests if f"{MAPS}/{name}" in each]
 
 
-async def test_a_report_is_deleted_though_the_status_is_of_another_request_since() -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
-        topic.annotated("again")
-        await topic.look()
-        told = await topic.settle()
-        assert ("report" in told["validation"], told["reportWithValues"]) == (False, name)
-        topic.governs("Off")
-        await topic.look()
-        assert "reportWithValues" not in await topic.settle()
-        assert not is_there(topic, name)
+async def test_a_report_is_deleted_though_the_status_is_of_another_request_since(topic: AskedTopic) -> None:
+    name = await shows(topic)
+    topic.annotated("again")
+    await topic.look()
+    told = await topic.settle()
+    assert ("report" in told["validation"], told["reportWithValues"]) == (False, name)
+    topic.governs("Off")
+    await topic.look()
+    assert "reportWithValues" not in await topic.settle()
+    assert not is_there(topic, name)
 
 
-async def test_a_report_that_is_gone_already_is_no_failure() -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
+@pytest.mark.parametrize("status", [200, 403], ids=["deleted before", "no access to the broker"])
+async def test_values_go_also_without_a_report_or_a_broker(topic: AskedTopic, status: int) -> None:
+    name = await shows(topic)
+    if status == 200:
         topic.world.api.take_away(CONFIG_MAP, "shop", name)
-        topic.governs("Off")
-        await topic.look()
-        assert "reportWithValues" not in await topic.settle()
-        assert await events(topic) == []
-
-
-async def test_a_report_is_deleted_though_its_broker_is_away() -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
-        topic.world.broker.is_shut = True
-        topic.governs("Report")
-        assert await topic.look() == "BrokerForbidden"
-        assert not is_there(topic, name)
-        assert "4111 1111" not in json.dumps(await topic.settle())
+    topic.world.broker.is_shut = status == 403
+    topic.governs("Report")
+    assert await topic.look() == ("" if status == 200 else "BrokerForbidden")
+    status_after = await topic.settle()
+    assert ("reportWithValues" in status_after, is_there(topic, name), await events(topic)) == (False, False, [])
+    assert "4111 1111" not in json.dumps(status_after)
 
 
 @pytest.mark.parametrize(("spec", "reason"), [({"schema": "{"}, "InvalidSchema"), ({"schema": '"int"'}, "")])
 async def test_values_go_though_the_schema_is_refused_before_its_messages_are_read(
-    spec: dict[str, str], reason: str
+    topic: AskedTopic, spec: dict[str, str], reason: str
 ) -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
-        topic.governs("Report")
-        topic.wants(**spec)
-        assert await topic.look() == reason
-        assert not is_there(topic, name)
-        assert "4111 1111" not in json.dumps(await topic.settle())
+    name = await shows(topic)
+    topic.governs("Report")
+    topic.wants(**spec)
+    assert await topic.look() == reason
+    assert not is_there(topic, name)
+    assert "4111 1111" not in json.dumps(await topic.settle())
 
 
-async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_deleted() -> None:
-    async with asked("Report", includeValues=True) as topic:
-        name = await shows(topic)
-        topic.governs("Report")
-        topic.world.api.refusals = {f"DELETE {MAPS}/{name}": 403}
-        await topic.look()
-        topic.ends(await topic.named(), Answer.FAIL, NOON)
-        await topic.look()
-        topic.world.api.refusals = {}
-        await topic.look()
-        status = await topic.settle()
-        assert ("reportWithValues" in status, status["validation"]["report"]) == (False, name)
-        report = await topic.world.ctx.client.get(CONFIG_MAP, "shop", name)
-        assert report["data"]["report.json"] == "{}"
+async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_deleted(topic: AskedTopic) -> None:
+    name = await shows(topic)
+    topic.governs("Report")
+    topic.world.api.refusals = {f"DELETE {MAPS}/{name}": 403}
+    await topic.look()
+    topic.ends(await topic.named(), Answer.FAIL, NOON)
+    await topic.look()
+    topic.world.api.refusals = {}
+    await topic.look()
+    status = await topic.settle()
+    assert ("reportWithValues" in status, status["validation"]["report"]) == (False, name)
+    report = await topic.world.ctx.client.get(CONFIG_MAP, "shop", name)
+    assert report["data"]["report.json"] == "{}"
 
 
 async def test_a_report_without_values_stays_where_they_are_wanted_for_a_while() -> None:

@@ -6,13 +6,13 @@ from support.schemas.examples import record
 from support.validation.validated_topic import asked
 from topicschema.api.kinds import JOB, SCHEMA_VERSION
 from topicschema.api.record import version_name
-from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.validation import request
-from topicschema.validation.job.manifest import TOPIC_LABEL
 from topicschema.validation.job.result import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
-REFUSED = pytest.mark.parametrize(
+
+
+@pytest.mark.parametrize(
     ("refusals", "why"),
     [
         ({f"POST {JOBS}": 422}, "its Job cannot be created"),
@@ -23,36 +23,24 @@ REFUSED = pytest.mark.parametrize(
         ({f"PATCH {JOBS}": 422}, "its Job cannot be started"),
     ],
 )
-
-
-@REFUSED
-async def test_a_job_that_is_refused_leaves_a_sound_topic_ready(refusals: dict[str, int], why: str) -> None:
-    async with asked("Report") as topic:
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_refused_job_blocks_only_a_gate(refusals: dict[str, int], why: str, mode: str) -> None:
+    is_gate = mode == "Gate"
+    reason = "ValidationError" if is_gate else ""
+    async with asked(mode) as topic:
         topic.world.api.refusals = refusals
-        assert [await topic.look() for _ in range(2)] == ["", ""]
-        status = await topic.settle()
-        told = await topic.conditions()
-        assert (told["Ready"]["status"], status["schemaVersion"]) == ("True", 0)
-        assert (told["Validated"]["status"], told["Validated"]["reason"]) == ("Unknown", "ValidationError")
-        assert why in told["Validated"]["message"]
+        assert [await topic.look() for _ in range(2)] == [reason, reason]
+        status, conditions = await topic.settle(), await topic.conditions()
+        assert (conditions["Ready"]["status"], status["versionCount"]) == (("False", 0) if is_gate else ("True", 1))
+        assert not is_gate or (conditions["Ready"]["reason"], conditions["Reconciling"]["status"]) == (reason, "True")
+        assert (conditions["Validated"]["status"], conditions["Validated"]["reason"]) == ("Unknown", "ValidationError")
+        assert why in conditions["Ready" if is_gate else "Validated"]["message"]
         assert topic.enqueued[-1] == ("created", 300.0)
         topic.world.api.refusals = {}
         await topic.look()
         topic.ends(await topic.newest(), Answer.PASS, "2026-11-21T12:00:00Z")
         assert await topic.look() == ""
-        assert (await topic.conditions())["Validated"]["reason"] == "Passed"
-
-
-@REFUSED
-async def test_a_gate_says_what_is_refused_and_holds_back(refusals: dict[str, int], why: str) -> None:
-    async with asked("Gate") as topic:
-        topic.world.api.refusals = refusals
-        assert [await topic.look() for _ in range(2)] == ["ValidationError", "ValidationError"]
-        status = await topic.settle()
-        told = await topic.conditions()
-        assert (told["Ready"]["reason"], told["Reconciling"]["status"]) == ("ValidationError", "True")
-        assert why in told["Ready"]["message"]
-        assert status["versionCount"] == 0
+        assert (await topic.conditions())["Validated"]["status"] == "True"
 
 
 async def test_a_payload_that_is_gone_keeps_messages_from_being_asked_and_nothing_else() -> None:
@@ -106,16 +94,3 @@ async def test_versions_that_are_too_much_for_a_run_are_told_of_and_make_no_job(
             assert "too much for a run to read" in told["message"]
             await topic.settle()
         assert await topic.jobs() == []
-
-
-async def test_a_job_that_may_not_be_let_run_tells_its_own_topic_and_holds_up_no_other() -> None:
-    async with asked("Report") as topic:
-        topic.world.api.refusals = {f"PATCH {JOBS}": 422}
-        await topic.look()
-        key = Key("topicschemas", "another", "one")
-        turns, client = topic.topics._ctx.validation.limiter, topic.world.ctx.client
-        owner = {"kind": "TopicSchema", "name": "one", "uid": "u", "controller": True}
-        metadata = {"labels": {TOPIC_LABEL: "one"}, "ownerReferences": [owner]}
-        topic.world.api.put(JOB, "another", "one", {"metadata": metadata, "spec": {"suspend": True}})
-        await turns.start(client, key, lambda _key, _after: None)
-        assert not (await client.get(JOB, "another", "one"))["spec"]["suspend"]

@@ -90,11 +90,10 @@ def test_what_a_topic_says_leaves_the_policys_other_fields() -> None:
     assert (found.spec.sample.max_messages, found.spec.sample.percent) == (5, None)
 
 
-def test_a_gate_is_locked_where_nobody_else_adds_schemas() -> None:
-    gate = {"mode": "Gate"}
-    assert in_force(policy(gate, pulsar=None)).is_locked
-    assert not in_force(policy(gate)).is_locked
-    for seen, is_locked in (
+@pytest.mark.parametrize(
+    ("observed", "is_locked"),
+    [
+        (None, False),
         ({"isAllowAutoUpdateSchema": False}, True),
         ({"isAllowAutoUpdateSchema": True}, False),
         ({}, False),
@@ -102,8 +101,13 @@ def test_a_gate_is_locked_where_nobody_else_adds_schemas() -> None:
         ({"isAllowAutoUpdateSchema": True, "broker": {"isAllowAutoUpdateSchema": False}}, False),
         ({"isAllowAutoUpdateSchema": False, "address": "pulsar:8443"}, True),
         ({"isAllowAutoUpdateSchema": False, "address": "before:8443"}, False),
-    ):
-        assert in_force(policy(gate, {"observed": seen})).is_locked == is_locked
+    ],
+)
+def test_a_gate_is_locked_if_the_broker_lets_no_client_add_schemas(observed: Any, *, is_locked: bool) -> None:
+    assert in_force(policy({"mode": "Gate"}, {"observed": observed} if observed is not None else None)).is_locked == (
+        is_locked
+    )
+    assert in_force(policy({"mode": "Gate"}, pulsar=None)).is_locked
 
 
 def test_what_cannot_be_asked_says_what_is_missing() -> None:
@@ -137,24 +141,20 @@ def test_pods_are_sent_to_brokers_on_allowed_hosts_alone(url: str, *, is_taken: 
     assert in_force(policy(files, pulsar=reached)).invalid_reason == ""
 
 
-def test_a_version_asks_the_same_before_and_after_it_is_registered() -> None:
-    found = in_force(policy({"mode": "Report"}))
-    after = NEXT.history.with_version(TWO, Origin.SPEC, "2026-11-21T06:00:00Z")
-    registered = replace(NEXT, history=after, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 1))
-    assert RunSpec(NEXT, found).hash == RunSpec(registered, found).hash
-
-
-def test_what_makes_it_another_question_and_what_does_not() -> None:
+def test_the_hash_of_a_request_covers_what_is_read_and_not_how() -> None:
     base = {"mode": "Gate", "executors": 0}
     same = RunSpec(NEXT, in_force(policy(base))).hash
     for others in ({"mode": "Report"}, {"executors": 0, "template": {"image": "x"}}, {"activeDeadlineSeconds": 5}):
         assert RunSpec(NEXT, in_force(policy({**base, **others}))).hash == same
+    after = NEXT.history.with_version(TWO, Origin.SPEC, "2026-11-21T06:00:00Z")
+    registered = replace(NEXT, history=after, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 1))
+    assert RunSpec(registered, in_force(policy(base))).hash == same
     for others in ({"sample": {"percent": 5}}, {"tolerance": {"maxInvalidPerMillion": 1}}, {"includeValues": True}):
         assert RunSpec(NEXT, in_force(policy({**base, **others}))).hash != same
     assert RunSpec(NEXT, in_force(policy(base, pulsar={**PULSAR, "serviceURL": "pulsar://other:6650"}))).hash != same
     assert RunSpec(NEXT, in_force(policy(base)), "again").hash != same
-    assert RunSpec(replace(NEXT, history=history()), in_force(policy(base))).hash != same
-    assert RunSpec(replace(NEXT, schema=ONE.info), in_force(policy(base))).hash != same
+    for other in (replace(NEXT, history=history()), replace(NEXT, schema=ONE.info)):
+        assert RunSpec(other, in_force(policy(base))).hash != same
 
 
 def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
@@ -169,35 +169,33 @@ def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
     assert found[0] != found[1]
 
 
-def test_the_question_has_every_version_and_the_candidate_under_its_number() -> None:
-    found = in_force(policy({"mode": "Gate", "sample": {"since": "168h"}, "tolerance": {"maxInvalidPerMillion": 7}}))
-    made = job_request(RunSpec(NEXT, found, "again"), {0: ONE.info}, ME, TOPIC, 3)
-    assert made.question.versions == {0: ONE.info, 1: TWO.info}
-    assert (made.question.candidate, made.question.sample.since_seconds) == (TWO.info, 604_800)
-    assert made.question.tolerance.max_invalid_per_million == 7
-    assert made.question.labels == {"revalidate": "again"}
-    assert (made.attempt, made.image, made.active_deadline_seconds) == (3, IMAGE, 3600)
+def test_the_request_has_every_version_and_the_candidate_under_its_number() -> None:
+    run = RunSpec(NEXT, in_force(policy({"mode": "Gate"})), "again")
+    question = job_request(run, {0: ONE.info}, ME, TOPIC, 3).question
+    assert (question.versions, question.candidate) == ({0: ONE.info, 1: TWO.info}, TWO.info)
+    assert question.labels == {"revalidate": "again"}
 
 
-def test_every_setting_of_the_policy_comes_to_the_question_or_its_job() -> None:
-    absent = job_request(RunSpec(NEXT, in_force(policy({"mode": "Gate"}))), {0: ONE.info}, ME, TOPIC, 1)
-    assert absent.question.sample == Sample(None, 100, None, 0)
-    assert (absent.question.include_values, absent.question.executors, absent.question.labels) == (False, 0, {})
-    assert (absent.active_deadline_seconds, absent.ttl_seconds_after_finished) == (3600, 86_400)
+def test_every_setting_of_the_policy_is_in_the_request_or_its_job() -> None:
     said = {
-        "mode": "Gate",
         "sample": {"maxMessages": 500, "percent": 20, "since": "2m", "seed": 42},
+        "tolerance": {"maxInvalidPerMillion": 7},
         "includeValues": True,
         "executors": 3,
         "activeDeadlineSeconds": 7200,
         "ttlSecondsAfterFinished": 0,
         "template": {"serviceAccountName": "reader"},
     }
-    made = job_request(RunSpec(NEXT, in_force(policy(said))), {0: ONE.info}, ME, TOPIC, 1)
-    assert made.question.sample == Sample(max_messages=500, percent=20, since_seconds=120, seed=42)
-    assert (made.question.include_values, made.question.executors) == (True, 3)
-    assert (made.active_deadline_seconds, made.ttl_seconds_after_finished) == (7200, 0)
-    assert made.template.service_account_name == "reader"
+    for members, sample, tolerance, others in (
+        ({}, Sample(None, 100, None, 0), 0, (False, 0, 3600, 86_400, None)),
+        (said, Sample(500, 20, 120, 42), 7, (True, 3, 7200, 0, "reader")),
+    ):
+        made = job_request(RunSpec(NEXT, in_force(policy({"mode": "Gate", **members}))), {0: ONE.info}, ME, TOPIC, 3)
+        question, account = made.question, made.template.service_account_name
+        assert (question.sample, question.tolerance.max_invalid_per_million) == (sample, tolerance)
+        deadline, stay = made.active_deadline_seconds, made.ttl_seconds_after_finished
+        assert (question.include_values, question.executors, deadline, stay, account) == others
+        assert (made.attempt, made.image) == (3, IMAGE)
 
 
 @pytest.mark.parametrize(

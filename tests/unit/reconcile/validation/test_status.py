@@ -27,7 +27,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, truncate
+from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, ConditionInput, truncate
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.settings import EffectiveSettings, RunSpec, ValidationTarget
 from topicschema.reconcile.validation.status import blocking_error, condition, new_status
@@ -55,13 +55,16 @@ def under(state: ValidationState, **settings: Any) -> ValidationState:
 REPORT = under(GATE, mode=ValidationMode.REPORT)
 REASONS = tuple(ReasonStatus(reason="TRUNCATED", path=f"$.f{n}", messages=n + 1) for n in range(30))
 GOOD = VerdictDocument(question=QUESTION.sha256, verdict=Answer.PASS, messages=10, invalid=0)
+NONE = replace(GOOD, messages=0)
+FILES = ValidationSpec(mode=ValidationMode.GATE, source=SourceSpec(files=FilesSourceSpec(uri="s3://a/b")))
 BAD = replace(GOOD, verdict=Answer.FAIL, invalid=3, by_reason=REASONS)
 
 
-def conditions(seen: ValidationState) -> tuple[ConditionStatus, str]:
-    found = condition(seen, new_status(seen))
+def reported(state: ValidationState) -> ConditionInput:
+    """Return the condition Validated."""
+    found = condition(state, new_status(state))
     assert found is not None
-    return found.status, found.reason
+    return found
 
 
 @pytest.mark.parametrize(
@@ -80,19 +83,15 @@ def test_each_outcome_has_its_phase_its_condition_and_its_reason(
     outcome: Any, phase: str, truth: ConditionStatus, reason: str, kind: type[Exception] | None
 ) -> None:
     for each, stops in ((GATE, kind), (REPORT, None), (replace(GATE, observe_only=True), None)):
-        seen = under(replace(each, outcome=outcome), spec=_files())
-        told = new_status(seen)
-        assert told is not None
-        assert seen.run is not None
-        assert (told.phase, told.question) == (phase, seen.run.hash)
-        assert conditions(seen) == (truth, reason)
-        found = blocking_error(seen)
-        assert (type(found) if found else None) is stops
-        assert found is None or found.reason == reason
-
-
-def _files() -> ValidationSpec:
-    return ValidationSpec(mode=ValidationMode.GATE, source=SourceSpec(files=FilesSourceSpec(uri="s3://a/b")))
+        state = under(replace(each, outcome=outcome), spec=FILES)
+        status = new_status(state)
+        assert status is not None
+        assert state.run is not None
+        assert (status.phase, status.question) == (phase, state.run.hash)
+        assert (reported(state).status, reported(state).reason) == (truth, reason)
+        error = blocking_error(state)
+        assert (type(error) if error else None) is stops
+        assert error is None or error.reason == reason
 
 
 def test_what_is_in_status_stays_small_whatever_was_found() -> None:
@@ -107,12 +106,53 @@ def test_what_is_in_status_stays_small_whatever_was_found() -> None:
     assert len(str(encode(told))) < 40_000
 
 
-def test_the_message_says_how_many_and_why() -> None:
-    seen = replace(REPORT, outcome=Failed(BAD, "p"))
-    found = condition(seen, new_status(seen))
-    assert found is not None
-    assert found.message.startswith("3 of 10 messages cannot be read with this schema: TRUNCATED at $.f0 (1), ")
-    assert found.message.endswith("TRUNCATED at $.f2 (3), and more (status.validation)")
+@pytest.mark.parametrize(
+    ("state", "parts"),
+    [
+        (
+            replace(REPORT, outcome=Failed(BAD, "p")),
+            (
+                "3 of 10 messages cannot be read with this schema: TRUNCATED at $.f0 (1), ",
+                "TRUNCATED at $.f2 (3), and more (status.validation)",
+            ),
+        ),
+        (replace(GATE, outcome=Passed(NONE, "p")), ("there are no messages to read with this schema",)),
+        (
+            replace(GATE, outcome=Passed(replace(GOOD, invalid=1, by_reason=REASONS[:1]), "p")),
+            ("1 of 10", "within the tolerance"),
+        ),
+        (replace(GATE, job=None), ("its messages are not validated yet: no Job was created",)),
+        (replace(GATE, outcome=Waiting()), ("limit the Jobs that run at once (Job created-check-",)),
+        (
+            replace(GATE, outcome=Running(lacks="its Job has no pod yet")),
+            ("its messages are not read yet: its Job has no pod yet (Job created-check-",),
+        ),
+        (replace(GATE, outcome=Running("p")), ("its messages are being validated: 0 % (Job created-check-",)),
+        (
+            replace(GATE, outcome=Running("p", "it ended with status 3: no answer")),
+            ("; the previous try failed: it ended with status 3: no answer",),
+        ),
+    ],
+)
+def test_the_message_says_what_was_read_or_what_is_missing(state: ValidationState, parts: tuple[str, ...]) -> None:
+    state = under(state, spec=FILES)
+    assert all(part in reported(state).message for part in parts)
+    error = blocking_error(state)
+    assert error is None or all(part in error.message for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("sample", "is_sampled"),
+    [
+        (SampleSpec(percent=1), True),
+        (SampleSpec(since="1h"), True),
+        (SampleSpec(max_messages=1), True),
+        (SampleSpec(percent=100, seed=3), False),
+    ],
+)
+def test_no_messages_in_a_sample_are_not_no_messages(sample: SampleSpec, *, is_sampled: bool) -> None:
+    state = under(replace(GATE, outcome=Passed(NONE, "p")), spec=replace(SETTINGS.spec, sample=sample))
+    assert ("the sample has none" in reported(state).message) == is_sampled
 
 
 @pytest.mark.parametrize("is_locked", [True, False])
@@ -120,34 +160,13 @@ def test_the_message_says_how_many_and_why() -> None:
 def test_a_gates_no_says_what_to_do_however_long_its_reasons_are(path: str, *, is_locked: bool) -> None:
     reasons = tuple(ReasonStatus(reason="TRUNCATED", path=path, messages=1) for _ in range(3))
     failed = Failed(replace(BAD, by_reason=reasons), "p")
-    seen = under(replace(GATE, outcome=failed), is_locked=is_locked)
-    found, stop = condition(seen, new_status(seen)), blocking_error(seen)
-    assert found is not None
-    assert stop is not None
-    for each in (found.message, stop.message):
-        stored = truncate(each, MESSAGE_BYTES)
-        assert stored == each
-        assert "; change the schema, or, when these messages are gone, validate again: " in stored
-        assert "topicschema.io/revalidate to any new value" in stored
-
-
-def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
-    none = replace(GATE, outcome=Passed(replace(GOOD, messages=0), "p"))
-    some = replace(GATE, outcome=Passed(replace(GOOD, invalid=1, by_reason=REASONS[:1]), "p"))
-    messages = [found.message for seen in (none, some) if (found := condition(seen, new_status(seen)))]
-    assert messages[0] == "there are no messages to read with this schema"
-    for sample, is_sampled in (
-        (SampleSpec(percent=1), True),
-        (SampleSpec(since="1h"), True),
-        (SampleSpec(max_messages=1), True),
-        (SampleSpec(percent=100, seed=3), False),
-    ):
-        seen = under(none, spec=replace(SETTINGS.spec, sample=sample))
-        found = condition(seen, new_status(seen))
-        assert found is not None
-        assert ("the sample has none" in found.message) == is_sampled
-    assert "1 of 10" in messages[1]
-    assert "within the tolerance" in messages[1]
+    state = under(replace(GATE, outcome=failed), is_locked=is_locked)
+    error = blocking_error(state)
+    assert error is not None
+    for each in (reported(state).message, error.message):
+        assert truncate(each, MESSAGE_BYTES) == each
+        assert "; change the schema, or, when these messages are gone, validate again: " in each
+        assert "topicschema.io/revalidate to any new value" in each
 
 
 @pytest.mark.parametrize(
@@ -163,12 +182,10 @@ def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
 def test_a_gate_that_others_walk_around_says_so_whatever_it_found_and_a_report_does_not(
     outcome: Any, gate: str, report: str
 ) -> None:
-    for each, reason, is_told in ((GATE, gate, True), (REPORT, report, False)):
-        seen = under(replace(each, outcome=outcome), spec=_files(), is_locked=False)
-        found = condition(seen, new_status(seen))
-        assert found is not None
+    for each, reason, is_open in ((GATE, gate, True), (REPORT, report, False)):
+        found = reported(under(replace(each, outcome=outcome), spec=FILES, is_locked=False))
         assert found.reason == reason
-        assert ("clients may add schemas, which bypass the gate" in found.message) == is_told
+        assert ("clients may add schemas, which bypass the gate" in found.message) == is_open
 
 
 def test_progress_goes_in_tens_and_never_back() -> None:
@@ -177,39 +194,6 @@ def test_progress_goes_in_tens_and_never_back() -> None:
     assert told.percent_in_tens == 40
     again = new_status(replace(GATE, outcome=Running("p"), recorded=told))
     assert again == told
-
-
-@pytest.mark.parametrize(
-    ("has_job", "outcome", "words"),
-    [
-        (False, None, "its messages are not validated yet: no Job was created"),
-        (True, Waiting(), "limit the Jobs that run at once (Job created-check-"),
-        (
-            True,
-            Running(lacks="its Job has no pod yet"),
-            "its messages are not read yet: its Job has no pod yet (Job created-check-",
-        ),
-        (True, Running("p"), "its messages are being validated: 0 % (Job created-check-"),
-    ],
-)
-def test_a_run_that_reads_no_messages_yet_says_what_it_waits_for(
-    has_job: bool,  # noqa: FBT001 - a parameter of the test
-    outcome: Any,
-    words: str,
-) -> None:
-    seen = under(replace(GATE, job=job() if has_job else None, outcome=outcome), spec=_files())
-    found, stop = condition(seen, new_status(seen)), blocking_error(seen)
-    assert found is not None
-    assert stop is not None
-    assert words in found.message
-    assert words in stop.message
-
-
-def test_a_run_that_is_tried_again_says_why() -> None:
-    seen = replace(GATE, outcome=Running("p", "it ended with status 3: nobody answers"))
-    found = condition(seen, new_status(seen))
-    assert found is not None
-    assert found.message.endswith("; the previous try failed: it ended with status 3: nobody answers")
 
 
 def test_a_verdict_that_is_told_already_stays_whatever_became_of_its_job() -> None:
