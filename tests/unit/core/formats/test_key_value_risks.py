@@ -15,8 +15,8 @@ EMPTY = '""'
 def pair(
     key: SchemaType, value: SchemaType, texts: tuple[bytes, bytes] = (b"", b""), encoding: Encoding | None = None
 ) -> Schema:
-    parts = (Part(SchemaInfo(kind, text)) for kind, text in zip((key, value), texts, strict=True))
-    return formats.parse(key_value.encode(KeyValue(*parts, encoding or Encoding.INLINE)))
+    first, second = (Part(SchemaInfo(kind, text)) for kind, text in zip((key, value), texts, strict=True))
+    return formats.parse(key_value.encode(KeyValue(first, second, encoding or Encoding.INLINE)))
 
 
 def risks(reader: Schema, writer: Schema) -> list[tuple[str, str]]:
