@@ -13,7 +13,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 
@@ -35,7 +35,7 @@ def turned() -> TurnedClock:
 
 @pytest.fixture
 async def broker(proxy: FaultProxy, turned: TurnedClock) -> AsyncIterator[Broker]:
-    broker = Broker(Access(proxy.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
+    broker = Broker(ClientConfig(proxy.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
     yield broker
     await broker.close()
 
