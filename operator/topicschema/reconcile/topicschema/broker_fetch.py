@@ -105,7 +105,7 @@ async def schema_of(
 
 def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
     """Return the stored entry with the same sign, with which a new numbering begins, or None."""
-    return next((each for each in history.entries if each.sign == entry.sign), None)
+    return next((each for each in history.entries if each.identity == entry.identity), None)
 
 
 async def _recorded_schema(
@@ -288,5 +288,6 @@ class _Fetcher:
 
     def _aligned(self, broker: BrokerVersions) -> BrokerState:
         current = alignment.align(self._query.history, broker, self._ctx.now())
-        arrived = {entry.schema_version for entry in current.arrived} if isinstance(current, HistoryBehind) else set()
-        return BrokerState(current, {number: info for number, info in self._cached.items() if number in arrived})
+        versions = current.new_versions if isinstance(current, HistoryBehind) else ()
+        new = {entry.schema_version for entry in versions}
+        return BrokerState(current, {number: info for number, info in self._cached.items() if number in new})

@@ -125,7 +125,7 @@ def _adopts(query: BrokerQuery, state: BrokerState) -> bool:
     if query.history.entries and not state.alignment.is_recount:
         return False
     candidate = None if query.schema is None else query.schema.fingerprint
-    return any(each.origin is Origin.BROKER and each.fingerprint != candidate for each in state.alignment.arrived)
+    return any(each.origin is Origin.BROKER and each.fingerprint != candidate for each in state.alignment.new_versions)
 
 
 async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> Overrides | None:

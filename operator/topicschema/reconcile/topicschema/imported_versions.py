@@ -27,10 +27,10 @@ async def store_imported_versions(
     Raise BrokerInconsistentError if the broker does not serve one any more. Raise BrokerUnavailableError if it is so
     slow that the first ones might be collected before the history names them.
     """
-    if not action.arrived:
+    if not action.new_versions:
         return ()
     deadline, batch, available = time.monotonic() + _IMPORT_TIMEOUT, [], _BATCH_BYTES
-    for entry in action.arrived[:-1]:
+    for entry in action.new_versions[:-1]:
         info = await schema_of(storage, broker, query, state, entry)
         batch.append((entry, info))
         available -= weight(info)
@@ -39,7 +39,7 @@ async def store_imported_versions(
             batch, available = [], _BATCH_BYTES
         if time.monotonic() > deadline:
             raise BrokerUnavailableError(
-                f"the broker did not return {len(action.arrived)} versions within {_IMPORT_TIMEOUT:.0f} s"
+                f"the broker did not return {len(action.new_versions)} versions within {_IMPORT_TIMEOUT:.0f} s"
             )
-    newest = await schema_of(storage, broker, query, state, action.arrived[-1])
+    newest = await schema_of(storage, broker, query, state, action.new_versions[-1])
     return (*(info for _, info in batch), newest)

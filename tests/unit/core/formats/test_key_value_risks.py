@@ -58,7 +58,7 @@ def test_an_encoding_that_nobody_knows_is_a_trap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [(A, "its schema is kept and nobody reads by it"), (b"", "consumers get plain bytes")]
+    ("text", "words"), [(A, "its schema is stored and no client reads by it"), (b"", "consumers get plain bytes")]
 )
 def test_a_part_without_type_is_a_trap(text: bytes, words: str) -> None:
     info = pair(SchemaType.STRING, SchemaType.AVRO, (b"", text or A)).info
