@@ -1,4 +1,4 @@
-"""Writing of changed statuses, and Events for the user about errors and risks.
+"""Writing of changed statuses by server-side apply, and Events for the user about errors and risks.
 
 The `status` module of each kind computes the status. Success emits no Event, to save one write for each version.
 """
@@ -8,10 +8,16 @@ from typing import Any
 
 from topicschema.api.kinds import Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
+from topicschema.api.wire import encode
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import ApiUnavailableError, ConflictError, NotFoundError, NotLeadingError
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.conditions import CONSUMER_RISK
-from topicschema.reconcile.runtime.status_apply import write_status
 from topicschema.reconcile.runtime.work_queue import Key
+
+FIELD_MANAGER = "topicschema-controller"
+ERRORS_WITHOUT_STATUS = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError)
+"""Errors after which no status can or may be written. The next reconcile writes it."""
 
 
 async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
@@ -22,10 +28,34 @@ async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], stat
     metadata = wire["metadata"]
     key = Key(kind.plural, metadata["namespace"], metadata["name"])
     with ctx.own_writes.suppress(key, lambda: ctx.enqueue(key, 0.0)):
-        written = await write_status(ctx.client, kind, wire, status)
+        written = await _apply(ctx.client, kind, wire, status)
         ctx.own_writes.record(key, written or metadata["resourceVersion"])
     if written is not None:
         await _emit_events(ctx, kind, wire, status.conditions)
+
+
+async def _apply(client: ApiClient, kind: Kind, wire: Mapping[str, Any], status: object) -> str | None:
+    """Write `status` to the object read as `wire`. Return its new resourceVersion, or None if nothing differed.
+
+    Raise ConflictError if the object changed since it was read.
+    """
+    desired = encode(status)
+    if wire.get("status") == desired:
+        return None
+    metadata = wire["metadata"]
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    # The resourceVersion is the precondition: a uid would be ignored here, and another object may have the name now.
+    body = {
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
+        "metadata": {"name": name, "namespace": namespace, "resourceVersion": metadata["resourceVersion"]},
+        "status": desired,
+    }
+    written = await client.apply(kind, namespace, name, body, field_manager=FIELD_MANAGER, subresource="status")
+    if written.get("status") != desired:
+        # Fields of another field manager survive our apply, but the operator is the status's only writer.
+        written = await client.replace(kind, namespace, name, {**written, "status": desired}, subresource="status")
+    return str(written["metadata"]["resourceVersion"])
 
 
 def object_reference(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:

@@ -30,8 +30,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema import gather
 from topicschema.reconcile.topicschema.actions import apply
-from topicschema.reconcile.topicschema.gather import Judged
-from topicschema.reconcile.topicschema.obstacle import obstacle
+from topicschema.reconcile.topicschema.gather import Judged, obstacle
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from yarl import URL
+
 from support.kubernetes.jobs import ended
-from support.kubernetes.topic import World, opened
+from support.kubernetes.topic import ORDERS, World, opened
 from support.schemas.examples import record
 from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
+from topicschema.core.history import Owner
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.runtime.work_queue import Key, Result
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
@@ -24,6 +27,8 @@ Object = dict[str, Any]
 
 FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
 KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+WELL = {"Ready": TRUE, "Compatible": TRUE, "Registered": TRUE, "InSync": TRUE}
 
 
 @dataclass
@@ -96,6 +101,26 @@ class AskedTopic:
 
     async def conditions(self) -> dict[str, Object]:
         return {each["type"]: each for each in (await self.status())["conditions"]}
+
+    async def says(self) -> dict[str, str]:
+        """The statuses of the conditions once nothing is left to do."""
+        await self.look()
+        await self.settle()
+        return {kind: each["status"] for kind, each in (await self.conditions()).items()}
+
+    async def governed(self, **spec: Any) -> None:
+        """By a policy that says this, too; None takes a field away."""
+
+        def change(wire: Object) -> None:
+            wire["spec"] = {name: value for name, value in {**wire["spec"], **spec}.items() if value is not None}
+            wire["metadata"]["generation"] += 1
+
+        self.world.api.change("/shop/namespaceschemapolicies/orders", change)
+        policy = await self.world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+        pulsar = policy["spec"].get("pulsar")
+        address = "" if pulsar is None else URL(pulsar["adminURL"]).authority
+        claims, owner = self.world.ctx.claims, Owner("shop", "orders", policy["metadata"]["uid"])
+        await claims.put_claim(await claims.get_claim(ORDERS), owner, address)
 
     async def jobs(self) -> list[Object]:
         """The Jobs, by attempt."""

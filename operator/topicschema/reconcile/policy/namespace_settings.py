@@ -7,7 +7,7 @@ reads and writes the settings.
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicySpec
@@ -20,8 +20,6 @@ _ATTRIBUTES: Final = {
     Setting.AUTO_UPDATE: "allows_auto_update",
     Setting.ENFORCEMENT: "enforces_validation",
 }
-
-
 _RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})[0-9A-Za-z.-]{0,40}")
 
 
@@ -82,11 +80,6 @@ def is_lock(change: NamespaceSettings, current: NamespaceSettings, own: BrokerSe
     """Return True if the change stops clients that may add schemas now."""
     is_locked_by_broker = current.allows_auto_update is None and own is not None and own.allows_auto_update is False
     return change.allows_auto_update is False and not is_locked_by_broker
-
-
-def without_lock(change: NamespaceSettings) -> NamespaceSettings:
-    """Return the change without isAllowAutoUpdateSchema."""
-    return replace(change, allows_auto_update=None)
 
 
 def undeclared(topics: Iterable[str], declared: Collection[str]) -> tuple[str, ...]:
@@ -162,12 +155,8 @@ def _value(settings: NamespaceSettings, setting: Setting) -> Strategy | bool | N
 
 def _taken(base: NamespaceSettings, other: NamespaceSettings, which: Collection[Setting]) -> NamespaceSettings:
     """Return `base` with the settings `which` of `other`."""
-    return replace(
-        base,
-        strategy=(other if Setting.STRATEGY in which else base).strategy,
-        allows_auto_update=(other if Setting.AUTO_UPDATE in which else base).allows_auto_update,
-        enforces_validation=(other if Setting.ENFORCEMENT in which else base).enforces_validation,
-    )
+    values: dict[str, Any] = {_ATTRIBUTES[each]: _value(other, each) for each in which}
+    return replace(base, **values)
 
 
 def _shown(settings: NamespaceSettings, setting: Setting) -> str:

@@ -16,7 +16,7 @@ from topicschema.core.remote import BrokerSettings, NamespaceSettings
 from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
-from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
+from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 from topicschema.storage.claims import StoredClaim
 
 
@@ -100,7 +100,7 @@ async def _apply(
     resource, current, own = namespace.resource, namespace.current, namespace.own
     undeclared = await _undeclared(namespace, change, declared)
     if undeclared or undeclared is None:
-        change = rules.without_lock(change)
+        change = replace(change, allows_auto_update=None)
     known = await _write(ctx, namespace, change)
     after, desired = rules.written_over(current, change), rules.desired_settings(resource.spec)
     notes = (*rules.override_notes(desired, own), *rules.unmanaged_notes(desired, after, known))

@@ -29,8 +29,8 @@ from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unc
 from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
-from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
 _LISTED = 20
 _FIRST_RECOUNT_DELAY = 1.0

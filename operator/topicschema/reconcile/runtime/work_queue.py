@@ -140,7 +140,7 @@ class WorkQueue:
 
     async def _wait(self) -> None:
         self._changed.clear()
-        due = self._schedule.next_due
+        due = self.next_due
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - self._clock())):
                 await self._changed.wait()
@@ -160,16 +160,13 @@ class WorkQueue:
         async with self._slots.take(_UNKNOWN, key):
             broker = await self._broker_of(key)
         async with self._slots.take(broker, key):
-            return await self._timed(key)
-
-    async def _timed(self, key: Key) -> Result:
-        started = self._clock()
-        self._schedule.begin(key, started)
-        self._slots.urgent.pop(key, None)
-        try:
-            return await self._work(key)
-        finally:
-            telemetry.RECONCILE_DURATION.labels(key.plural).observe(self._clock() - started)
+            started = self._clock()
+            self._schedule.begin(key, started)
+            self._slots.urgent.pop(key, None)
+            try:
+                return await self._work(key)
+            finally:
+                telemetry.RECONCILE_DURATION.labels(key.plural).observe(self._clock() - started)
 
     def _after(self, key: Key, result: Result) -> float | None:
         self._backoff.forget(key)
@@ -179,11 +176,10 @@ class WorkQueue:
         return 0.0 if result is Result.REQUEUE else self._resync_delay()
 
     def _after_error(self, key: Key, error: Exception) -> float:
-        is_ours = isinstance(error, TopicSchemaError)
         reason = error.reason if isinstance(error, TopicSchemaError) else "InternalError"
         telemetry.RECONCILES.labels(key.plural, reason).inc()
         fields = {"kind": key.plural, "namespace": key.namespace, "name": key.name, "reason": reason}
-        if is_ours:
+        if isinstance(error, TopicSchemaError):
             _LOG.info("reconcile incomplete, will retry", extra={"fields": fields})
         else:
             telemetry.INTERNAL_ERRORS.labels(key.plural).inc()

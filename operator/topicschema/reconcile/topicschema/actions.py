@@ -3,28 +3,37 @@
 Every write has a precondition: compare-and-swap for the history, the resourceVersion or UID for the resource.
 """
 
+import time
 from dataclasses import replace
+from typing import Final
 
 from topicschema import telemetry
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.core import plan
 from topicschema.core.alignment import InSync
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import History, Origin
 from topicschema.core.overrides import RecordSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
-from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key
+from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.topicschema.broker_actions import apply_at_broker, at_broker
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, schema_of
 from topicschema.reconcile.topicschema.gather import Judged, Loaded
-from topicschema.reconcile.topicschema.imported_versions import store_imported_versions
 from topicschema.reconcile.validation import actions as validation_actions
+from topicschema.storage.payloads import weight
+from topicschema.storage.protocol import SchemaStorage
 
 FINALIZER_MANAGER = "topicschema-finalizer"
+_BATCH_BYTES: Final = 1 << 20
+_IMPORT_TIMEOUT: Final = 1800.0  # seconds: half of the time after which payloads that no history names are collected
 
 
 async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> Loaded | None:
@@ -34,8 +43,11 @@ async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> L
     """
     loaded = judged.loaded
     match action:
-        case plan.AddFinalizer() | plan.RemoveFinalizer():
-            await _mark(ctx, loaded.resource.metadata, action)
+        case plan.AddFinalizer():
+            await _add_finalizer(ctx, loaded.resource.metadata)
+            return None
+        case plan.RemoveFinalizer():
+            await remove_finalizer(ctx, loaded.resource.metadata)
             return None
         case plan.Claim() | plan.Register() | RecordSettings():
             return await _record(ctx, judged, action)
@@ -91,13 +103,39 @@ async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) ->
     broker, state = at_broker(loaded)
     payloads: tuple[SchemaInfo, ...] = ()
     if [(action.history.incarnation, *each.identity) for each in action.new_versions] != [loaded.announced]:
-        payloads = await store_imported_versions(ctx.storage, broker, loaded.query, state, action)
+        payloads = await _store_imported_versions(ctx.storage, broker, loaded.query, state, action)
     after = await _put(ctx, loaded, action.history, payloads)
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.new_versions))
     state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
     # The resource's schema may depend on the history: sources that were compiled before, or an empty STRING text.
     schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.line, after.stored.history)
     return replace(after, state=state, schema=schema)
+
+
+async def _store_imported_versions(
+    storage: SchemaStorage, broker: Broker, query: BrokerQuery, state: BrokerState, action: plan.Import
+) -> tuple[SchemaInfo, ...]:
+    """Write the payloads of the arrived versions in batches. Return the last ones, to be written with the history.
+
+    Raise BrokerInconsistentError if the broker does not serve one any more. Raise BrokerUnavailableError if it is so
+    slow that the first ones might be collected before the history names them.
+    """
+    if not action.new_versions:
+        return ()
+    deadline, batch, available = time.monotonic() + _IMPORT_TIMEOUT, [], _BATCH_BYTES
+    for entry in action.new_versions[:-1]:
+        info = await schema_of(storage, broker, query, state, entry)
+        batch.append((entry, info))
+        available -= weight(info)
+        if available <= 0:
+            await storage.keep(action.history, batch)
+            batch, available = [], _BATCH_BYTES
+        if time.monotonic() > deadline:
+            raise BrokerUnavailableError(
+                f"the broker did not return {len(action.new_versions)} versions within {_IMPORT_TIMEOUT:.0f} s"
+            )
+    newest = await schema_of(storage, broker, query, state, action.new_versions[-1])
+    return (*(info for _, info in batch), newest)
 
 
 async def _put(
@@ -121,13 +159,6 @@ def _with_source(judged: Judged) -> History:
     if source_hash is None or verdict is None or verdict.schema_version is None:
         return history
     return history.with_source(verdict.schema_version, source_hash)
-
-
-async def _mark(ctx: ReconcileContext, metadata: Metadata, action: plan.AddFinalizer | plan.RemoveFinalizer) -> None:
-    if isinstance(action, plan.AddFinalizer):
-        await _add_finalizer(ctx, metadata)
-    else:
-        await remove_finalizer(ctx, metadata)
 
 
 async def _add_finalizer(ctx: ReconcileContext, metadata: Metadata) -> None:

@@ -1,7 +1,7 @@
 """All reads of a reconcile of a TopicSchema that is not being deleted: policy, history, broker, validation.
 
 `load` reads from the API server, `gather_broker` adds the state at the broker, and `judge` the verdict and the state of
-the validation. `deletion` has the reads of a deletion.
+the validation. `obstacle` is the error that prevents the registration. `deletion` has the reads of a deletion.
 """
 
 from contextlib import suppress
@@ -15,20 +15,27 @@ from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core import plan
 from topicschema.core.alignment import HistoryAhead, InSync
 from topicschema.core.broker_state import BrokerState
-from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
-from topicschema.core.verdict import Candidate, Verdict
+from topicschema.core.verdict import Candidate, Outcome, Verdict
+from topicschema.judging import full_history
 from topicschema.judging.holders import other_holder
 from topicschema.judging.policies import FoundPolicy
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery
-from topicschema.reconcile.topicschema.broker_gather import gather_state, retry_with_fresh_credentials
+from topicschema.reconcile.topicschema.broker_gather import (
+    MISSING,
+    TOPIC_SECONDS,
+    gather_state,
+    retry_with_fresh_credentials,
+)
 from topicschema.reconcile.validation import gather as validation_gather
+from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.gather import ValidationInput, ValidationState
 from topicschema.reconcile.validation.settings import ValidationTarget
 from topicschema.storage.protocol import Stored
@@ -179,6 +186,35 @@ async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     if validation is not None and loaded.job_error is not None:
         validation = validation.rejected(*loaded.job_error)
     return replace(judged, validation=validation)
+
+
+def obstacle(judged: Judged) -> TopicSchemaError | None:
+    """Return the error, or None: a full history, a pending or failed validation, a refusal, or a missing topic."""
+    state, history, verdict = judged.loaded.state, judged.loaded.stored.history, judged.verdict
+    too_many = None if state is None else full_history.refusal_of_broker(history, state.alignment)
+    full = too_many or full_history.refusal(history, verdict)
+    if full is not None:
+        return full
+    is_registered = verdict is not None and verdict.outcome is Outcome.EQUAL_VERSION
+    if judged.validation is not None and not is_registered:
+        held_back = validation_status.blocking_error(judged.validation)
+        if held_back is not None:
+            return held_back
+    if state is None:
+        return None
+    # Another client may have registered the schema since the broker refused it.
+    refused = None if is_registered else state.refused
+    return refused or _missing_topic(state, judged.loaded.topic)
+
+
+def _missing_topic(state: BrokerState, topic: Topic) -> WaitingError | None:
+    if state.overrides is None or not state.overrides.waits_for_topic or not state.may_write:
+        return None
+    message = (
+        f"topic {topic} does not exist at the broker, so its own settings cannot be written; its first producer or "
+        "consumer creates it, because the operator creates no topics"
+    )
+    return WaitingError(MISSING, message, TOPIC_SECONDS)
 
 
 def _has_same_verdict(before: Loaded, now: Loaded) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
-from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
+from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
 _AFTER: Final = 60.0  # seconds
 _UNREADABLE: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")

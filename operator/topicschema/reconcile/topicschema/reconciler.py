@@ -28,8 +28,8 @@ from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.conditions import ObservedAt
 from topicschema.reconcile.runtime.object_index import TopicSummary
-from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.topicschema import gather
 from topicschema.reconcile.topicschema import status as topicschema_status
 from topicschema.reconcile.topicschema.actions import apply, remove_finalizer
@@ -40,9 +40,7 @@ from topicschema.reconcile.topicschema.deletion import (
     gather_deletion,
 )
 from topicschema.reconcile.topicschema.gather import Judged, Loaded
-from topicschema.reconcile.topicschema.obstacle import obstacle
 from topicschema.reconcile.topicschema.status import StatusInput
-from topicschema.reconcile.topicschema.suspended_status import suspended
 from topicschema.reconcile.validation import actions as validation_actions
 from topicschema.reconcile.validation import gather as validation_gather
 from topicschema.reconcile.validation import status as validation_status
@@ -103,7 +101,7 @@ class TopicSchemas:
             if resource.spec.suspend:
                 await validation_actions.delete_all_jobs(self._ctx, metadata, resource.status.validation)
                 moment = ObservedAt(resource.status.conditions, metadata.generation, self._ctx.now())
-                await self._report(key, wire, suspended(resource.status, moment))
+                await self._report(key, wire, topicschema_status.suspended(resource.status, moment))
                 return Result.DONE
             governing = await gather.governing_policy(self._ctx, resource)
             resource = await without_values(self._ctx, resource, governing)
@@ -151,7 +149,7 @@ class TopicSchemas:
         if converged is None:
             return Result.REQUEUE
         judged = await self._with_started_job(key, converged)
-        stop = obstacle(judged)
+        stop = gather.obstacle(judged)
         if judged.verdict is None:
             if stop is not None:
                 raise stop

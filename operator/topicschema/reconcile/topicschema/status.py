@@ -3,8 +3,10 @@
 `status_writer` writes it if it differs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
 
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.topicschemas import (
@@ -19,6 +21,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import StrategySource
+from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import (
     CONSUMER_RISK,
@@ -31,7 +34,6 @@ from topicschema.reconcile.runtime.conditions import (
     stalled,
     truncate,
 )
-from topicschema.reconcile.topicschema.broker_status import broker_notes, rolled_back
 from topicschema.reconcile.topicschema.losses import VersionGoneError
 
 _VERSIONS = 100
@@ -56,6 +58,20 @@ _UNREACHED = frozenset(
 )
 """Reasons of errors that prevent reading a topic's state at the broker. They do not invalidate the previous state."""
 _OBSERVED = "Observed"
+_PROGRESS = (ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED)
+_SUSPENDED = (
+    "spec.suspend is true: the operator neither judges nor registers this spec, and validates no messages; Ready has "
+    "its former value. Set suspend to false to continue"
+)
+_CONSUMERS: Final[Mapping[Strategy, str]] = MappingProxyType(
+    {
+        Strategy.ALWAYS_COMPATIBLE: "not checked at all",
+        Strategy.ALWAYS_INCOMPATIBLE: "refused, whatever their schema",
+        Strategy.BACKWARD_TRANSITIVE: "checked against every version",
+        Strategy.FULL_TRANSITIVE: "checked against every version",
+    }
+)
+"""The checks of consumers by strategy, if they are not against the latest version alone (docs/clients.md)."""
 _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_SYNC)
 
 
@@ -87,11 +103,11 @@ def with_verdict(
     latest = history.latest
     strategy = verdict.strategy
     findings = verdict.incompatibilities
+    validated = () if observed.validated is None else (observed.validated,)
+    conditions = _incompatible(findings) if findings else (*_compatible_conditions(observed, stopped), *validated)
     return TopicSchemaStatus(
         observed_generation=moment.generation,
-        conditions=moment.conditions(
-            _incompatible(findings) if findings else (*_compatible_conditions(observed, stopped), *_validated(observed))
-        ),
+        conditions=moment.conditions(conditions),
         incarnation=history.incarnation,
         schema_version=verdict.schema_version if _is_registered(observed) else None,
         latest_schema_version=None if latest is None else latest.schema_version,
@@ -108,10 +124,6 @@ def with_verdict(
     )
 
 
-def _validated(observed: StatusInput) -> tuple[ConditionInput, ...]:
-    return () if observed.validated is None else (observed.validated,)
-
-
 def with_error(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
     """Return the status of a resource that could not be judged. The fields about the topic stay."""
     reason, message = describe_error(error)
@@ -122,12 +134,12 @@ def with_error(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) 
         conditions=moment.conditions((*not_ready(error), *others, *_still_validated(before, moment))),
     )
     is_same_spec = before.observed_generation == moment.generation
-    after = after if is_same_spec else without_own_strategy(after)
+    after = after if is_same_spec else _without_own_strategy(after)
     if isinstance(error, InvalidSchemaError):
-        after = of_another_spec(after)
+        after = _of_another_spec(after)
         finding = Incompatibility(error.rule, error.place.path, error.message)
         return replace(after, incompatibility_count=1, incompatibilities=(_finding(finding),))
-    return after if is_same_spec and not isinstance(error, StalledError) else of_another_spec(after)
+    return after if is_same_spec and not isinstance(error, StalledError) else _of_another_spec(after)
 
 
 def is_only_unreachable(before: TopicSchemaStatus, error: Exception, generation: int) -> bool:
@@ -146,6 +158,26 @@ def with_unreachable_broker(before: TopicSchemaStatus, error: Exception, moment:
     return replace(before, conditions=moment.conditions(_unreachable(before, reason, message)))
 
 
+def suspended(before: TopicSchemaStatus, moment: ObservedAt) -> TopicSchemaStatus:
+    """Return the status with the previous value of Ready and the reason Suspended.
+
+    Reconciling and Stalled are removed. The other conditions stay with their generation. An unfinished validation is
+    removed.
+    """
+    readiness = next((each.status for each in before.conditions if each.type is ConditionType.READY), None)
+    ready = ConditionInput(ConditionType.READY, readiness or ConditionStatus.UNKNOWN, "Suspended", _SUSPENDED)
+    validation, left = before.validation, set(_PROGRESS)
+    if validation is not None and not validation.is_final:
+        validation, left = None, left | {ConditionType.VALIDATED}
+    after = replace(
+        before,
+        observed_generation=moment.generation,
+        conditions=(*moment.conditions((ready,)), *(each for each in before.conditions if each.type not in left)),
+        validation=validation,
+    )
+    return _of_another_spec(_without_own_strategy(after))
+
+
 def _still_validated(before: TopicSchemaStatus, moment: ObservedAt) -> Iterator[ConditionInput]:
     """Yield the condition Validated of this generation, which is still true."""
     for each in before.conditions:
@@ -159,12 +191,12 @@ def _judged(kind: ConditionType, reason: str) -> ConditionStatus:
     return ConditionStatus.FALSE if is_no else ConditionStatus.UNKNOWN
 
 
-def of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
+def _of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
     """Return the status without the fields of a judged spec."""
     return replace(status, schema_version=None, fingerprint=None, incompatibility_count=0, incompatibilities=())
 
 
-def without_own_strategy(status: TopicSchemaStatus) -> TopicSchemaStatus:
+def _without_own_strategy(status: TopicSchemaStatus) -> TopicSchemaStatus:
     """Return the status without the strategy of an earlier spec, because the topic's current one is unknown."""
     strategy = status.effective_strategy
     if strategy is None or strategy.source is not StrategySource.TOPIC:
@@ -202,7 +234,7 @@ def _compatible_conditions(observed: StatusInput, stopped: TopicSchemaError | No
 def _registered(observed: StatusInput) -> tuple[ConditionInput, ...]:
     reason, message = _version_message(observed)
     message = "; ".join(
-        (message, *(note.message for note in observed.verdict.notes), *broker_notes(observed.history, observed.broker))
+        (message, *(note.message for note in observed.verdict.notes), *_broker_notes(observed.history, observed.broker))
     )
     is_registered = _is_registered(observed)
     registered = ConditionInput(ConditionType.REGISTERED, _truth(is_registered), reason, message)
@@ -229,7 +261,30 @@ def _version_message(observed: StatusInput) -> tuple[str, str]:
         return "Registered", f"version {number} is registered"
     if _is_foreign(observed):
         return "Registered", f"version {number} is registered; the latest is version {latest.schema_version}"
-    return "RolledBack", rolled_back(number, latest.schema_version, observed.verdict.strategy.value)
+    return "RolledBack", _rolled_back(number, latest.schema_version, observed.verdict.strategy.value)
+
+
+def _broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
+    """Yield notes about the broker. If `state` is None, the policy names no broker any more."""
+    if state is None:
+        if history.counted:
+            number = history.counted[-1].schema_version
+            yield f"a broker had the versions up to {number}; the policy names no broker now, so nothing is compared"
+        return
+    if state.unmanaged_strategy is not None:
+        yield f"the topic has its own strategy at the broker, {state.unmanaged_strategy}, which no field manages"
+    deleted = max((each.schema_version for each in history.entries if each.is_tombstone), default=0)
+    if deleted:
+        yield f"versions before {deleted} were deleted at the broker, which serves them to no client"
+
+
+def _rolled_back(number: int | None, latest: int, strategy: Strategy) -> str:
+    """Return the effect on clients if the schema is an older version again, by strategy (docs/clients.md)."""
+    consumers = _CONSUMERS.get(strategy, f"still checked against version {latest}")
+    return (
+        f"the schema equals version {number}, and Pulsar's latest stays version {latest}: producers with this schema "
+        f"write as version {number}, while new consumers are {consumers}"
+    )
 
 
 def _is_registered(observed: StatusInput) -> bool:

@@ -25,9 +25,8 @@ from topicschema.cluster.errors import (
 from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.status_writer import object_reference
+from topicschema.reconcile.status_writer import FIELD_MANAGER, object_reference
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job import manifest as job_manifest

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.kubernetes.topic import ORDERS, World, opened
+from support.kubernetes.topic import ORDERS, World
 from support.pulsar.fake_broker import PlayedBroker, playing
 from topicschema.api.brokers import PulsarSpec
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
@@ -17,14 +17,6 @@ from topicschema.reconcile.runtime.work_queue import Key, Result
 FIRST = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 SECOND = Key(NAMESPACE_SCHEMA_POLICY.plural, "store", "secret-name")
 THEIRS = PulsarNamespaceKey("theirs", "shop", "orders")
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        for name in ("shop", "store"):
-            world.allow_claims(name)
-        yield world
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ Passes over a policy at a played API server and a broker in memory.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.topic import World, opened
+from support.kubernetes.topic import World
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.policies import HistoryCheck, NamespaceSchemaPolicyStatus
@@ -25,14 +24,6 @@ from topicschema.reconcile.runtime.work_queue import Key
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 UNSEEN = Key(TOPIC_SCHEMA.plural, "shop", "unseen")
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        world.allow_claims()
-        world.ctx.index.are_topics_listed = True
-        yield world
 
 
 async def on_record(world: World, name: str, *schemas: Schema) -> None:

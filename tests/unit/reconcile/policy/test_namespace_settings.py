@@ -16,7 +16,6 @@ from topicschema.reconcile.policy.namespace_settings import (
     record_before,
     undeclared,
     unmanaged_notes,
-    without_lock,
     written_over,
 )
 
@@ -50,7 +49,6 @@ def test_written_settings_replace_the_current_ones_and_undefined_is_nothing() ->
     current = NamespaceSettings(Strategy.BACKWARD, "Full", enforces_validation=True)
     assert written_over(current, UNSET) == NamespaceSettings(None, "Full", enforces_validation=True)
     assert written_over(current, LOCKED).allows_auto_update is False
-    assert without_lock(EVERYTHING) == NamespaceSettings(Strategy.FULL, enforces_validation=True)
 
 
 def test_the_original_value_of_a_setting_is_recorded_before_its_first_write_and_stays() -> None:

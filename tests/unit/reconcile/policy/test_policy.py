@@ -2,13 +2,12 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 from yarl import URL
 
-from support.kubernetes.topic import World, opened
+from support.kubernetes.topic import World
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicyStatus
@@ -26,14 +25,6 @@ from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 POLICY = "/namespaceschemapolicies/orders"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        world.allow_claims()
-        world.ctx.index.are_topics_listed = True
-        yield world
 
 
 async def has_on_record(world: World, *schemas: Schema) -> None:

@@ -1,11 +1,10 @@
 """A version that was uploaded and not put on record, because the controller was killed, is the operator's own."""
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import pytest
 
-from support.kubernetes.topic import World, opened
+from support.kubernetes.topic import World
 from support.schemas.examples import record
 from topicschema.api.brokers import AdoptionPolicy
 from topicschema.core.errors import WaitingError
@@ -15,12 +14,6 @@ from topicschema.core.schemas import Schema
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 RECORD = "/apis/topicschema.io/v1alpha1/namespaces/topicschema-system"
 OURS, THEIRS = Origin.SPEC, Origin.BROKER
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        yield world
 
 
 async def killed(world: World) -> None:

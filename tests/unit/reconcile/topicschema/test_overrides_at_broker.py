@@ -1,10 +1,8 @@
 """A topic's own strategy at its broker: what others gave it is judged by, what an edit gave it goes with the edit."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from support.kubernetes.topic import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World
 from support.schemas.examples import record
 from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
 from topicschema.core.history import TopicSettingsRecord
@@ -16,12 +14,6 @@ from topicschema.core.strategies import Strategy
 from topicschema.reconcile.topicschema.actions import apply
 
 ONE, TWO = record("id"), record("id", "a?")
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        yield world
 
 
 async def _done(world: World, steps: int) -> list[type]:

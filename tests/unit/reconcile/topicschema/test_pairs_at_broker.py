@@ -1,11 +1,10 @@
 """Pairs that a broker shows in another form than it has them: the text `null` of a STRING part, and 1.00 as 1.0."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.topic import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World
 from support.pulsar.schema_service import Entry
 from support.schemas.examples import record
 from topicschema.api.schemas import KeyValueSpec, PartSpec
@@ -22,12 +21,6 @@ VALUE = '{"type":"record","name":"R","fields":[{"name":"a","type":"double","defa
 NULL, NONE = "null", ""
 KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
 FIELD = '{"name":"x","type":"double","default":%s}'
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        yield world
 
 
 def wants(world: World, key: str, number: str = "1.00") -> Schema:

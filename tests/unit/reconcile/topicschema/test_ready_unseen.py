@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.topic import TOPIC, opened
-from support.kubernetes.topic_status import FALSE, TRUE, UNKNOWN, WELL, ToldTopic
+from support.kubernetes.topic import TOPIC
 from support.schemas.examples import record
+from support.validation.validated_topic import FALSE, TRUE, UNKNOWN, WELL, AskedTopic, asked
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
@@ -18,21 +18,21 @@ WAITING = {"Ready": FALSE, "Reconciling": TRUE, **JUDGED}
 
 
 @pytest.fixture
-async def topic() -> AsyncIterator[ToldTopic]:
-    async with opened() as world:
-        yield ToldTopic(world)
+async def topic() -> AsyncIterator[AskedTopic]:
+    async with asked("Off") as topic:
+        yield topic
 
 
-async def test_a_version_of_the_broker_stays_ready_while_that_is_unreachable(topic: ToldTopic) -> None:
+async def test_a_version_of_the_broker_stays_ready_while_that_is_unreachable(topic: AskedTopic) -> None:
     topic.wants(ONE)
     for is_shut in (False, True, False):
-        topic.broker.is_shut = is_shut
+        topic.world.broker.is_shut = is_shut
         assert await topic.says() == {**WELL, **({"InSync": UNKNOWN} if is_shut else {})}
 
 
 @pytest.mark.parametrize("has_version", [True, False])
 async def test_an_edit_that_was_only_observed_is_not_ready_before_it_is_uploaded(
-    topic: ToldTopic, *, has_version: bool
+    topic: AskedTopic, *, has_version: bool
 ) -> None:
     if has_version:
         topic.wants(ONE)
@@ -42,17 +42,17 @@ async def test_an_edit_that_was_only_observed_is_not_ready_before_it_is_uploaded
     assert await topic.says() == {**WELL, "Registered": FALSE, "InSync": FALSE}
     if has_version:
         await topic.governed(managementPolicy=None)
-        topic.broker.upload_status = 403
+        topic.world.broker.upload_status = 403
         assert await topic.says() == WAITING
-    topic.broker.is_shut = True
+    topic.world.broker.is_shut = True
     assert await topic.says() == WAITING
 
 
 @pytest.mark.parametrize("hindrance", ["away", "no such Secret", "not allowed"])
 async def test_what_was_registered_without_a_broker_is_not_ready_before_the_broker_has_it(
-    topic: ToldTopic, hindrance: str
+    topic: AskedTopic, hindrance: str
 ) -> None:
-    there: dict[str, Any] = {"adminURL": topic.broker.url}
+    there: dict[str, Any] = {"adminURL": topic.world.broker.url}
     await topic.governed(pulsar=None)
     topic.wants(ONE)
     assert await topic.says() == WELL
@@ -62,11 +62,11 @@ async def test_what_was_registered_without_a_broker_is_not_ready_before_the_brok
         "no such Secret": {**there, "authentication": token},
         "not allowed": {"adminURL": "http://elsewhere:8080"},
     }
-    topic.broker.is_shut = hindrance == "away"
+    topic.world.broker.is_shut = hindrance == "away"
     await topic.governed(pulsar=named[hindrance])
     stalled = {"Ready": FALSE, "Stalled": TRUE, **JUDGED}
     assert await topic.says() == (stalled if hindrance == "not allowed" else WAITING)
-    topic.broker.is_shut = False
+    topic.world.broker.is_shut = False
     await topic.governed(pulsar=there)
     assert await topic.says() == WELL
     assert await topic.world.agrees()
@@ -75,69 +75,69 @@ async def test_what_was_registered_without_a_broker_is_not_ready_before_the_brok
 @pytest.mark.parametrize("of", ["spec", "record"])
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_version_that_others_deleted_is_not_ready_though_the_topic_s_own_strategy_may_not_be_read(
-    topic: ToldTopic, of: str, status: int
+    topic: AskedTopic, of: str, status: int
 ) -> None:
     if of == "record":
-        topic.broker.schemas.settings[TOPIC] = {"strategy": Strategy.FULL}
+        topic.world.broker.schemas.settings[TOPIC] = {"strategy": Strategy.FULL}
     topic.wants(ONE, **({"schemaCompatibilityStrategy": "FULL"} if of == "spec" else {}))
     assert await topic.says() == WELL
-    topic.broker.own_status = status
+    topic.world.broker.own_status = status
     assert await topic.says() == {**WELL, "InSync": UNKNOWN}
     before = await topic.world.history()
-    topic.broker.schemas.soft_delete(TOPIC)
+    topic.world.broker.schemas.soft_delete(TOPIC)
     assert await topic.says() == WAITING
-    reason, message = await topic.ready()
-    assert reason == "BrokerForbidden"
-    assert "no longer serves version 0" in message
-    assert "GET /admin/v2/persistent/shop/orders/created/schemaCompatibilityStrategy" in message
-    topic.broker.is_shut = True
+    ready = (await topic.conditions())["Ready"]
+    assert ready["reason"] == "BrokerForbidden"
+    assert "no longer serves version 0" in ready["message"]
+    assert "GET /admin/v2/persistent/shop/orders/created/schemaCompatibilityStrategy" in ready["message"]
+    topic.world.broker.is_shut = True
     assert await topic.says() == WAITING
     assert await topic.world.history() == before
-    topic.broker.is_shut, topic.broker.own_status = False, 200
+    topic.world.broker.is_shut, topic.world.broker.own_status = False, 200
     assert await topic.says() == WELL
     assert await topic.world.agrees()
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
 async def test_only_a_version_of_the_same_number_is_ready_while_settings_cannot_be_read(
-    topic: ToldTopic, *, is_replaced: bool
+    topic: AskedTopic, *, is_replaced: bool
 ) -> None:
     topic.wants(ONE, schemaCompatibilityStrategy="FULL")
     assert await topic.says() == WELL
-    topic.broker.own_status = 403
+    topic.world.broker.own_status = 403
     if is_replaced:
-        topic.broker.schemas.soft_delete(TOPIC)
+        topic.world.broker.schemas.soft_delete(TOPIC)
     topic.world.there(ONE if is_replaced else TWO)
     assert await topic.says() == (WAITING if is_replaced else {**WELL, "InSync": UNKNOWN})
-    topic.broker.own_status = 200
+    topic.world.broker.own_status = 200
     assert await topic.says() == {**WELL, **({} if is_replaced else {"InSync": FALSE})}
     assert await topic.world.agrees()
 
 
 @pytest.mark.parametrize("there", [None, TWO], ids=["nothing", "another"])
 async def test_a_version_that_is_gone_is_not_ready_though_the_broker_tells_no_numbers(
-    topic: ToldTopic, there: Schema | None
+    topic: AskedTopic, there: Schema | None
 ) -> None:
     topic.wants(ONE)
     assert await topic.says() == WELL
-    topic.broker.schemas.force_delete(TOPIC)
+    topic.world.broker.schemas.force_delete(TOPIC)
     if there is not None:
         topic.world.there(there)
-    topic.broker.hides_numbers = True
+    topic.world.broker.hides_numbers = True
     assert await topic.says() == WAITING
-    assert "no longer serves version 0" in (await topic.ready())[1]
+    assert "no longer serves version 0" in (await topic.conditions())["Ready"]["message"]
 
 
-async def test_a_version_that_others_deleted_is_not_ready_before_it_is_uploaded_again(topic: ToldTopic) -> None:
+async def test_a_version_that_others_deleted_is_not_ready_before_it_is_uploaded_again(topic: AskedTopic) -> None:
     topic.wants(ONE)
     assert await topic.says() == WELL
     before = await topic.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created")
-    topic.broker.schemas.soft_delete(TOPIC)
-    topic.broker.upload_status = 403
+    topic.world.broker.schemas.soft_delete(TOPIC)
+    topic.world.broker.upload_status = 403
     assert await topic.says() == WAITING
     topic.world.api.change("/shop/topicschemas/created", lambda wire: wire.update(status=before["status"]))
-    topic.broker.is_shut = True  # the history has it as deleted
+    topic.world.broker.is_shut = True  # the history has it as deleted
     assert await topic.says() == WAITING
-    topic.broker.is_shut, topic.broker.upload_status = False, 200
+    topic.world.broker.is_shut, topic.world.broker.upload_status = False, 200
     assert await topic.says() == WELL
     assert await topic.world.agrees()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.topic import TOPIC, opened
-from support.kubernetes.topic_status import FALSE, KEY, TRUE, UNKNOWN, WELL, ToldTopic
+from support.kubernetes.topic import TOPIC
 from support.metrics import counted
 from support.schemas.examples import record
+from support.validation.validated_topic import FALSE, KEY, TRUE, UNKNOWN, WELL, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
@@ -22,23 +22,21 @@ WAITS = {"Ready": FALSE, "Reconciling": TRUE, "Compatible": UNKNOWN, "Registered
 
 
 @pytest.fixture
-async def topic() -> AsyncIterator[ToldTopic]:
+async def topic() -> AsyncIterator[AskedTopic]:
     """A topic with one version, under a policy that has BACKWARD at its broker."""
-    async with opened() as world:
-        world.allow_claims()
-        topic = ToldTopic(world)
-        topic.ctx.index.are_topics_listed = True
+    async with asked("Off") as topic:
+        topic.world.allow_claims()
         await topic.governed(schemaCompatibilityStrategy="BACKWARD")
         topic.wants(ONE)
-        await NamespaceSchemaPolicies(topic.ctx, 0.0).reconcile(POLICY)
+        await NamespaceSchemaPolicies(topic.topics._ctx, 0.0).reconcile(POLICY)
         assert await topic.says() == WELL
         yield topic
 
 
-def has(topic: ToldTopic, strategy: Strategy) -> None:
+def has(topic: AskedTopic, strategy: Strategy) -> None:
     """Somebody gives the Pulsar namespace this strategy."""
-    topic.broker.settings["schema_compatibility_strategy"] = strategy.value
-    topic.broker.schemas.strategy = strategy
+    topic.world.broker.settings["schema_compatibility_strategy"] = strategy.value
+    topic.world.broker.schemas.strategy = strategy
 
 
 def waits_for_topics(wire: dict[str, Any]) -> None:
@@ -47,54 +45,54 @@ def waits_for_topics(wire: dict[str, Any]) -> None:
     wire["status"]["conditions"] = [{**ready, "observedGeneration": wire["metadata"]["generation"]}]
 
 
-async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: ToldTopic) -> None:
+async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: AskedTopic) -> None:
     bugs = counted("internal_errors_total", component="broker")
     has(topic, Strategy.FULL)
     topic.wants(LESS)
     topic.enqueued.clear()
     assert await topic.says() == WAITS
-    reason, message = await topic.ready()
-    assert reason == "RefusedByBroker"
-    assert "has FULL, and not BACKWARD" in message
-    assert POLICY in topic.enqueued
-    policies = NamespaceSchemaPolicies(topic.ctx, 600.0)
+    ready = (await topic.conditions())["Ready"]
+    assert ready["reason"] == "RefusedByBroker"
+    assert "has FULL, and not BACKWARD" in ready["message"]
+    assert POLICY.name in [name for name, _ in topic.enqueued]
+    policies = NamespaceSchemaPolicies(topic.topics._ctx, 600.0)
     topic.enqueued.clear()
     await policies.reconcile(POLICY)
-    assert topic.enqueued.count(KEY) == 1
+    assert topic.enqueued.count((KEY.name, 0.0)) == 1
     await policies.reconcile(POLICY)
-    assert topic.enqueued.count(KEY) == 1
+    assert topic.enqueued.count((KEY.name, 0.0)) == 1
     assert await topic.says() == WELL
     assert await topic.world.agrees()
     assert counted("internal_errors_total", component="broker") == bugs
 
 
-async def test_a_history_waits_for_the_policy_s_strategy_at_a_new_broker(topic: ToldTopic) -> None:
+async def test_a_history_waits_for_the_policy_s_strategy_at_a_new_broker(topic: AskedTopic) -> None:
     await topic.governed(pulsar=None)
     topic.wants(LESS)
     assert await topic.says() == WELL
     has(topic, Strategy.FULL)
-    await topic.governed(pulsar={"adminURL": topic.broker.url})
+    await topic.governed(pulsar={"adminURL": topic.world.broker.url})
     assert await topic.says() == WAITS
-    assert "has FULL, and not BACKWARD" in (await topic.ready())[1]
-    await NamespaceSchemaPolicies(topic.ctx, 0.0).reconcile(POLICY)
+    assert "has FULL, and not BACKWARD" in (await topic.conditions())["Ready"]["message"]
+    await NamespaceSchemaPolicies(topic.topics._ctx, 0.0).reconcile(POLICY)
     assert await topic.says() == WELL
     assert await topic.world.agrees()
 
 
 @pytest.mark.parametrize("version", ["4.0.7", "4.1.2"])
 async def test_a_refusal_is_counted_and_logged_unless_the_broker_is_of_another_version(
-    topic: ToldTopic, caplog: pytest.LogCaptureFixture, version: str
+    topic: AskedTopic, caplog: pytest.LogCaptureFixture, version: str
 ) -> None:
     topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
-    topic.broker.version = version
-    topic.ctx.brokers._own.clear()  # as some minutes later
-    topic.broker.upload_status = 409
+    topic.world.broker.version = version
+    topic.topics._ctx.brokers._own.clear()  # as some minutes later
+    topic.world.broker.upload_status = 409
     topic.wants(LESS)
     bugs = counted("internal_errors_total", component="broker")
     assert await topic.says() == REFUSED
     lines = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert len(lines) == counted("internal_errors_total", component="broker") - bugs
-    message = (await topic.ready())[1]
+    message = (await topic.conditions())["Ready"]["message"]
     if version == "4.0.7":
         assert "passes the operator's check" in message
         assert "passes the operator's check" in lines[0].getMessage()
@@ -105,11 +103,11 @@ async def test_a_refusal_is_counted_and_logged_unless_the_broker_is_of_another_v
 
 
 async def test_a_topic_s_own_strategy_is_what_the_spec_says_while_the_broker_refuses_the_schema(
-    topic: ToldTopic,
+    topic: AskedTopic,
 ) -> None:
-    own = topic.broker.schemas.settings
+    own = topic.world.broker.schemas.settings
     own[TOPIC] = {"strategy": Strategy.FORWARD}
-    topic.broker.upload_status = 409
+    topic.world.broker.upload_status = 409
     has(topic, Strategy.FULL)
     for _ in range(2):
         topic.wants(LESS, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
@@ -120,8 +118,8 @@ async def test_a_topic_s_own_strategy_is_what_the_spec_says_while_the_broker_ref
     assert own[TOPIC]["strategy"] is Strategy.FORWARD
 
 
-async def test_a_refusal_stays_one_where_the_pulsar_namespace_s_settings_may_not_be_read(topic: ToldTopic) -> None:
+async def test_a_refusal_stays_one_where_the_pulsar_namespace_s_settings_may_not_be_read(topic: AskedTopic) -> None:
     has(topic, Strategy.FULL)
-    topic.broker.are_settings_shown = False
+    topic.world.broker.are_settings_shown = False
     topic.wants(LESS)
     assert await topic.says() == REFUSED

@@ -1,12 +1,12 @@
 """What a pass asks of a broker and makes of it, whatever others do between two of its calls."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.topic import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World
 from support.pulsar.schema_service import Entry, PulsarSchemas, RefusedError
 from support.schemas.examples import record
 from topicschema.api.brokers import AdoptionPolicy
@@ -19,12 +19,6 @@ from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 FOUR = record("id", "a?", "b?", "c?")
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        yield world
 
 
 def others_upload(schemas: PulsarSchemas) -> None:

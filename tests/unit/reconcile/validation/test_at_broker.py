@@ -1,10 +1,6 @@
 """A gate in front of a broker: nothing is uploaded and no setting written before messages have passed."""
 
-from collections.abc import AsyncIterator
-
-import pytest
-
-from support.kubernetes.topic import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World
 from support.schemas.examples import record
 from topicschema.api.validation import TopicValidationSpec, ValidationMode
 from topicschema.core.strategies import Strategy
@@ -12,12 +8,6 @@ from topicschema.core.strategies import Strategy
 ONE, TWO = record("id"), record("id", "a?")
 GATE = TopicValidationSpec(mode=ValidationMode.GATE)
 REPORT = TopicValidationSpec(mode=ValidationMode.REPORT)
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        yield world
 
 
 async def test_a_gate_without_a_verdict_blocks_all_writes_and_a_report_none(world: World) -> None:
