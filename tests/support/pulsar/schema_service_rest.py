@@ -47,9 +47,10 @@ class PulsarAtTheWire:
 
     `is_shut` while it lets nobody in; it knows nobody without `token`, if there is one. `settings` are those of its
     Pulsar namespaces, `settings_status` is how it answers who writes them, `own_status` who asks for a topic's own,
-    `upload_status` who uploads; `asked_for_own` is how often somebody asked, `asked_for_settings` how often for those
-    of the Pulsar namespace; `hides_numbers` where nobody may ask which versions there are. `happens` is told the number
-    of each call of schemas, from 1, before it is carried out: what others do meanwhile.
+    `upload_status` who uploads; `topics` are the names of the topics, None where nobody may list them; `asked_for_own`
+    is how often somebody asked, `asked_for_settings` how often for those of the Pulsar namespace; `hides_numbers` where
+    nobody may ask which versions there are. `happens` is told the number of each call of schemas, from 1, before it is
+    carried out: what others do meanwhile.
     """
 
     schemas: PulsarSchemas
@@ -66,6 +67,8 @@ class PulsarAtTheWire:
     are_settings_shown: bool = True
     hides_numbers: bool = False
     version: str = "4.0.7"
+    topics: tuple[str, ...] | None = ()
+    requests: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -79,6 +82,7 @@ class PulsarAtTheWire:
         if self.is_shut:
             return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")
+        self.requests.append(f"{request.method} /{'/'.join(parts[2:])}")
         if parts[2] != "schemas":
             return await self._other(parts[2:], request)
         topic, what = unquote(parts[5]), "/".join(parts[6:])
@@ -102,7 +106,11 @@ class PulsarAtTheWire:
             return await self._namespace(parts[3:], request)
         if parts[0] == "brokers":
             return web.Response(text=self.version) if parts[1] == "version" else web.json_response({})
-        return await self._own(unquote(parts[3]), parts[4], request)
+        if parts[4:]:
+            return await self._own(unquote(parts[3]), parts[4], request)
+        is_list = parts == ["persistent", "shop", "orders"]  # and not one of non-persistent or partitioned topics
+        names = [f"persistent://shop/orders/{name}" for name in self.topics or () if is_list]
+        return web.json_response(names, status=403 if self.topics is None else 200)
 
     async def _namespace(self, setting: list[str], request: web.Request) -> web.Response:
         """The settings of the Pulsar namespace, or one of them written; schemas are judged by its strategy."""

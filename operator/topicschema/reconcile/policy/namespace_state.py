@@ -76,11 +76,11 @@ async def _read(
     namespace = _Namespace(resource, claim, broker, current, own)
     change = rules.differing(rules.desired_settings(resource.spec), current)
     other_line = rules.other_line(resource.spec.broker_profile.line, own)
+    observed, difference = (
+        rules.observed(current, own, address_of(resource)),
+        rules.describe_difference(change, current),
+    )
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
-        observed, difference = (
-            rules.observed(current, own, address_of(resource)),
-            rules.describe_difference(change, current),
-        )
         return NamespaceState(observed, difference, other_line=other_line)
     try:
         return replace(await _apply(ctx, namespace, change, declared), other_line=other_line)
@@ -88,9 +88,7 @@ async def _read(
         raise
     except TopicSchemaError as error:
         # The difference is known, even if the operator may not fix it.
-        return NamespaceState(
-            rules.observed(current, own, address_of(resource)), rules.describe_difference(change, current), error=error
-        )
+        return NamespaceState(observed, difference, error=error)
 
 
 async def _apply(

@@ -73,8 +73,8 @@ class NamespaceSchemaPolicies:
             pending = await self._apply(key, wire, moment)
         except ERRORS_WITHOUT_STATUS:
             raise
-        except Exception as pending:
-            conditions = moment.conditions(not_ready(pending))
+        except Exception as error:
+            conditions = moment.conditions(not_ready(error))
             check = before.history_check if before.observed_generation == metadata.generation else None
             status = replace(
                 before, observed_generation=metadata.generation, conditions=conditions, history_check=check
