@@ -213,3 +213,35 @@ async def test_histories_are_read_one_by_one(world: World) -> None:
     world.api.largest = 0
     await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     assert world.api.largest <= one
+
+
+async def test_conflicts_change_with_the_settings_of_the_broker_and_the_strategy_of_the_topic(world: World) -> None:
+    await on_record(world, "created", record("id"), record("other"))
+    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
+    counts = [(await status(world, policies)).history_conflict_count]
+    for strategy in ("ALWAYS_COMPATIBLE", "FULL"):
+        world.broker.settings["schema_compatibility_strategy"] = strategy
+        counts.append((await status(world, policies)).history_conflict_count)
+    sees(world, "created", Strategy.ALWAYS_COMPATIBLE)
+    counts.append((await status(world, policies)).history_conflict_count)
+    assert counts == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("is_holder_first", [True, False])
+async def test_the_strategy_of_the_resource_that_holds_the_topic_counts(world: World, *, is_holder_first: bool) -> None:
+    await on_record(world, "created", record("id"), record("other"))
+    holder = world.ctx.index.summary(Key(TOPIC_SCHEMA.plural, "shop", "created"))
+    assert holder is not None
+    summaries = {
+        "created": replace(holder, strategy=Strategy.ALWAYS_COMPATIBLE),
+        "second": replace(holder, lost_claim=True),
+    }
+    for name in sorted(summaries, reverse=not is_holder_first):
+        world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summaries[name])
+    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
+    assert (await status(world, policies)).history_conflict_count == 0
+    world.ctx.index.remove_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"))
+    for strategy, count in ((None, 1), (Strategy.ALWAYS_COMPATIBLE, 0)):
+        second = replace(holder, strategy=strategy)
+        world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", "second"), second)
+        assert (await status(world, policies)).history_conflict_count == count

@@ -10,13 +10,10 @@ from yarl import URL
 from support.kubernetes.topic import World
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.api.policies import NamespaceSchemaPolicyStatus
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
-from topicschema.core.history import Origin
-from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, Result
@@ -25,61 +22,6 @@ from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 POLICY = "/namespaceschemapolicies/orders"
-
-
-async def has_on_record(world: World, *schemas: Schema) -> None:
-    """The topic has these versions on record."""
-    stored = await world.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
-    history = stored.history
-    for schema in schemas:
-        history = history.with_version(schema, Origin.BROKER, "2026-11-21T00:00:00Z")
-    await world.ctx.storage.put(stored, history, tuple(schema.info for schema in schemas))
-
-
-def sees(world: World, strategy: Strategy | None = None, name: str = "created", *, lost_claim: bool = False) -> None:
-    """A pass has been over a resource of the one topic, which has that strategy of its own."""
-    topic = TopicKey("pulsar", Topic("shop", "orders", "created"))
-    summary = TopicSummary(str(topic.topic), "shop/orders", topic.history_name, strategy, lost_claim=lost_claim)
-    world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
-
-
-async def status(world: World) -> NamespaceSchemaPolicyStatus:
-    return (await world.ctx.policies.resolve("shop", "shop/orders")).resource.status
-
-
-async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
-    """Return the number of conflicts after a reconcile."""
-    assert await policies.reconcile(KEY) is Result.DONE
-    return (await status(world)).history_conflict_count
-
-
-async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_change(world: World) -> None:
-    await has_on_record(world, record("id"), record("other"))
-    sees(world)
-    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
-    assert await conflicts(world, policies) == 1
-    world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
-    assert await conflicts(world, policies) == 0
-    world.broker.settings["schema_compatibility_strategy"] = "FULL"
-    assert await conflicts(world, NamespaceSchemaPolicies(world.ctx, 0.0)) == 1
-    sees(world, Strategy.ALWAYS_COMPATIBLE)
-    assert await conflicts(world, policies) == 0
-
-
-@pytest.mark.parametrize("first", ["created", "second"])
-async def test_by_which_strategy_a_history_is_looked_through_its_holder_says(world: World, first: str) -> None:
-    await has_on_record(world, record("id"), record("other"))
-    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
-    for name in (first, *({"created", "second"} - {first})):
-        is_holder = name == "created"
-        sees(world, Strategy.ALWAYS_COMPATIBLE if is_holder else None, name, lost_claim=not is_holder)
-    assert await conflicts(world, policies) == 0
-    world.ctx.index.remove_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"))
-    assert await conflicts(world, policies) == 1
-    sees(world, None, "second")
-    assert await conflicts(world, policies) == 1
-    sees(world, Strategy.ALWAYS_COMPATIBLE, "second")
-    assert await conflicts(world, policies) == 0
 
 
 @pytest.mark.parametrize(("source", "strategy"), [("Topic", Strategy.FORWARD), ("Namespace", None)])

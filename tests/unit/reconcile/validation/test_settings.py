@@ -110,35 +110,36 @@ def test_a_gate_is_locked_if_the_broker_lets_no_client_add_schemas(observed: Any
     assert in_force(policy({"mode": "Gate"}, pulsar=None)).is_locked
 
 
-def test_what_cannot_be_asked_says_what_is_missing() -> None:
-    assert in_force(policy({"mode": "Gate"})).invalid_reason == ""
-    assert "spec.pulsar.serviceURL" in in_force(policy({"mode": "Gate"}, pulsar=None)).invalid_reason
-    assert "serviceAccountName" in in_force(policy({"mode": "Gate", "executors": 1})).invalid_reason
-    files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
-    assert in_force(policy(files, pulsar=None)).invalid_reason == ""
-    uninstalled = effective(policy({"mode": "Gate"}), topic(), "", HOSTS)
-    assert uninstalled is not None
-    assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.invalid_reason
+FILES = {"source": {"files": {"uri": "s3://a/b"}}}
 
 
 @pytest.mark.parametrize(
-    ("url", "is_taken"),
+    ("validation", "pulsar", "parts"),
     [
-        ("pulsar://pulsar", True),
-        ("pulsar+ssl://away", True),
-        ("pulsar+ssl://pulsar:1,away:6651/", True),
-        ("pulsar://away", False),
-        ("pulsar+ssl://pulsar,elsewhere:6651", False),
-        ("pulsar://127.0.0.1", False),
+        ({}, PULSAR, ()),
+        ({}, None, ("spec.pulsar.serviceURL",)),
+        (FILES, None, ()),
+        ({"executors": 1}, PULSAR, ("serviceAccountName",)),
+        *(
+            (validation, {**PULSAR, "serviceURL": url}, parts)
+            for validation, parts in (({}, ("serviceURL", "TOPICSCHEMA_BROKER_HOSTS")), (FILES, ()))
+            for url in ("pulsar://away", "pulsar+ssl://pulsar,elsewhere:6651", "pulsar://127.0.0.1")
+        ),
+        *(
+            ({}, {**PULSAR, "serviceURL": url}, ())
+            for url in ("pulsar://pulsar", "pulsar+ssl://away", "pulsar+ssl://pulsar:1,away:6651/")
+        ),
     ],
 )
-def test_pods_are_sent_to_brokers_on_allowed_hosts_alone(url: str, *, is_taken: bool) -> None:
-    reached = {**PULSAR, "serviceURL": url}
-    why = in_force(policy({"mode": "Gate"}, pulsar=reached)).invalid_reason
-    assert (why == "") == is_taken
-    assert is_taken or ("serviceURL" in why and "TOPICSCHEMA_BROKER_HOSTS" in why)
-    files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
-    assert in_force(policy(files, pulsar=reached)).invalid_reason == ""
+def test_a_reason_names_what_is_missing_or_not_allowed(
+    validation: dict[str, Any], pulsar: dict[str, str] | None, parts: tuple[str, ...]
+) -> None:
+    why = in_force(policy({"mode": "Gate", **validation}, pulsar=pulsar)).invalid_reason
+    assert all(part in why for part in parts)
+    assert bool(why) == bool(parts)
+    uninstalled = effective(policy({"mode": "Gate", **validation}, pulsar=pulsar), topic(), "", HOSTS)
+    assert uninstalled is not None
+    assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.invalid_reason
 
 
 def test_the_hash_of_a_request_covers_what_is_read_and_not_how() -> None:
