@@ -49,7 +49,7 @@ def differing(desired: NamespaceSettings, current: NamespaceSettings) -> Namespa
 
 
 def written_over(current: NamespaceSettings, desired: NamespaceSettings) -> NamespaceSettings:
-    """Return the settings after `wanted` is written. UNDEFINED becomes None."""
+    """Return the settings after `desired` is written. UNDEFINED becomes None."""
     after = _taken(current, desired, named(desired))
     return replace(after, strategy=None) if after.strategy is Strategy.UNDEFINED else after
 

@@ -162,7 +162,7 @@ class NamespaceSchemaPolicies:
         )
 
     def _index_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
-        """Add the policy's Pulsar namespace to the index, by which `_lost` enqueues the policies that wait for it."""
+        """Add the policy's Pulsar namespace to the index, by which `_remove` enqueues the policies that wait for it."""
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)

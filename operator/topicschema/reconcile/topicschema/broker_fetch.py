@@ -58,7 +58,7 @@ class BrokerQuery:
         return known if known in self.history.counted else None
 
     def missing_from(self, current: Alignment) -> VersionEntry | None:
-        """Return the version of `counted` if the broker lacks it by the alignment `seen`, else None."""
+        """Return the version of `counted` if the broker lacks it by the alignment `current`, else None."""
         known = self.counted
         if known is None or not isinstance(current, HistoryBehind):
             return None

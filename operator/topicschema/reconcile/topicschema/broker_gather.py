@@ -39,7 +39,7 @@ TOPIC_SECONDS = 10.0
 async def retry_with_fresh_credentials(
     ctx: ReconcileContext, governing: FoundPolicy, broker: Broker, call: Callable[[Broker], Awaitable[T]]
 ) -> T:
-    """Return the result of `ask`. After a 401 or a VersionGoneError, retry with the Secret's current credentials."""
+    """Return the result of `call`. After a 401 or a VersionGoneError, retry with the Secret's current credentials."""
     try:
         return await call(broker)
     except (BrokerUnauthorizedError, VersionGoneError) as error:

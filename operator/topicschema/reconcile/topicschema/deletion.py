@@ -252,8 +252,8 @@ async def _overrides(broker: Broker, history: History, domain: str) -> Overrides
 def _has_ours(current: Alignment, history: History, candidate: str) -> bool:
     """Return True if the broker serves a version of the operator that is stored or was uploaded since.
 
-    A version of another client counts only if it has the fingerprint `wanted`. So the versions of other clients are not
-    hidden alone. After a soft delete whose answer was lost, the broker may serve only such versions.
+    A version of another client counts only if it has the fingerprint `candidate`. So the versions of other clients are
+    not hidden alone. After a soft delete whose answer was lost, the broker may serve only such versions.
     """
     match current:
         case HistoryLost():
