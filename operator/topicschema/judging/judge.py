@@ -5,7 +5,7 @@ run in a worker process.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
@@ -15,13 +15,13 @@ from topicschema.core import compatibility, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, WaitingError
-from topicschema.core.history import History, VersionEntry
+from topicschema.core.history import History
 from topicschema.core.parts import Found
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
+from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.comparing import Answer, Comparer, Question, Version
@@ -143,11 +143,11 @@ class Judge:
             broker_versions.demand_readable(candidate, history)
             if compatibility.uses_custom_checker(candidate.schema, self._checkers):
                 return await self._judged_by_checkers(candidate, history, policy)
-            must = {each.schema_version for each in verdict.required(candidate, history, policy)}
             strategy = effective_strategy(policy, candidate.strategy).value
             is_equal = history.equal_to(candidate.schema.fingerprint) is not None
             question = Question(candidate.schema.info, policy.profile.line, strategy, is_equal)
-            found = await self._found(question, history, verdict.looks(candidate, history, policy), must)
+            earlier = verdict.earlier_versions(candidate, history, policy)
+            found = await self._found(question, history, earlier)
         except UnreadableVersionError as error:
             return verdict.refused(candidate, policy, error.finding)
         return verdict.concluded(candidate, history, policy, verdict.strictly(policy, found, strategy))
@@ -171,8 +171,8 @@ class Judge:
     async def _judged_by_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """Return the verdict of the custom checkers on all versions together."""
         policy = self._with_checkers(policy)
-        wanted, must = verdict.needed(candidate, history, policy), verdict.required(candidate, history, policy)
-        payloads = await self._payloads(history, wanted, policy.profile.line, must)
+        earlier = verdict.earlier_versions(candidate, history, policy)
+        payloads = await self._payloads(history, earlier, policy.profile.line)
         return await self._by_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
 
     async def _compared_by_checkers(
@@ -181,9 +181,9 @@ class Judge:
         policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
         strategy, considered = effective_strategy(policy, asked.strategy).value, [before]
         if strategy.is_transitive:
-            wanted = verdict.compared(asked, history, policy)
-            payloads = await self._payloads(history, wanted, policy.profile.line, wanted)
-            considered = [*verdict.predecessors(asked, history, policy, payloads), before]
+            stored = verdict.earlier_versions(asked, history, policy, is_deduplicated=False)
+            payloads = await self._payloads(history, stored, policy.profile.line)
+            considered = [*verdict.predecessors(stored, payloads), before]
         return await self._by_checkers(lambda: verdict.compare(asked.schema, considered, strategy, policy))
 
     def _with_checkers(self, policy: Policy) -> Policy:
@@ -203,15 +203,15 @@ class Judge:
             message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
             raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
 
-    async def _found(self, question: Question, history: History, looks: Sequence[Look], must: Collection[int]) -> Found:
-        """Return the findings of all parts. Raise UnreadableVersionError if a version of `must` does not parse."""
+    async def _found(self, question: Question, history: History, earlier: Sequence[Earlier]) -> Found:
+        """Return the findings of all parts. Raise UnreadableVersionError if a required version does not parse."""
         found = Found()
-        musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
-        async for part in self.versions.parts(history, looks):
+        required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
+        async for part in self.versions.parts(history, earlier):
             answer = await self._answer(question, part, MOST_STEPS - found.steps)
             for number, error in answer.unreadable.items():
-                if number in musts:
-                    raise broker_versions.unreadable(musts[number], question.line, error)
+                if number in required:
+                    raise broker_versions.unreadable(required[number], question.line, error)
             found += answer.found
             if found.given_up:
                 break
@@ -259,23 +259,21 @@ class Judge:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         strategy = effective_strategy(policy, candidate.strategy).value
         question = Question(candidate.schema.info, policy.profile.line, strategy)
-        found = await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())
+        earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
+        optional = [each._replace(is_required=False) for each in earlier]
+        found = await self._found(question, history, optional)
         return (*compatibility.listed(found.risks), *((found.given_up,) if found.given_up else ()))
 
-    async def _payloads(
-        self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
-    ) -> Mapping[int, Schema]:
-        """Return the schemas by number, without unreadable ones. Raise UnreadableVersionError for one of `must`."""
-        entries, musts = tuple(wanted), {each.schema_version for each in must}
-        read = await asyncio.gather(
-            *(self._read(history, each, line, is_must=each.schema_version in musts) for each in entries)
-        )
-        return {entry.schema_version: schema for entry, schema in zip(entries, read, strict=True) if schema is not None}
+    async def _payloads(self, history: History, earlier: Sequence[Earlier], line: PulsarLine) -> Mapping[int, Schema]:
+        """Return the schemas by number. Raise UnreadableVersionError for a required one; leave out others."""
+        read = await asyncio.gather(*(self._payload(history, each, line) for each in reversed(earlier) if each.is_read))
+        return {number: schema for number, schema in read if schema is not None}
 
-    async def _read(self, history: History, entry: VersionEntry, line: PulsarLine, *, is_must: bool) -> Schema | None:
+    async def _payload(self, history: History, earlier: Earlier, line: PulsarLine) -> tuple[int, Schema | None]:
+        number = earlier.entry.schema_version
         try:
-            return await self.versions.version(history, entry, line)
+            return number, await self.versions.version(history, earlier.entry, line)
         except UnreadableVersionError:
-            if is_must:
+            if earlier.is_required:
                 raise
-            return None
+            return number, None
