@@ -234,7 +234,7 @@ async def test_under_a_broker_that_nobody_reaches_edits_are_judged_by_what_was_s
             refused, told = shop.apply(shop.topic_schema(INCOMPATIBLE)), shop.apply(shop.topic_schema(COMPATIBLE))
             assert "BACKWARD (the Pulsar namespace's own at the broker) demands" in refused.stderr
             assert told.returncode == 0, told.stderr
-            assert "Warning: what the broker has of this topic is not on record yet" in told.stderr
+            assert "Warning: the broker's schemas of this topic are not recorded yet" in told.stderr
             again = shop.apply(shop.policy(pulsar={"adminURL": address}))
             assert "Warning: spec.isAllowAutoUpdateSchema is not managed any more" in again.stderr
             silent.setblocking(False)  # noqa: FBT003 - socket's signature

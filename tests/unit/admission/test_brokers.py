@@ -83,7 +83,9 @@ async def test_a_broker_that_was_not_seen_yet_is_judged_by_the_policy_with_a_war
     await governed(world, brokerProfile={"schemaCompatibilityStrategy": "BACKWARD"})
     await adopted(world, avro(V0))
     reply = await world.create(record_schema(ID, NOTE_WITH_DEFAULT))
-    assert reply.warnings == ["policy orders has not seen its broker yet: judged by BACKWARD, and again once it has"]
+    assert reply.warnings == [
+        "policy orders has not read its broker's settings yet: judged by BACKWARD, and again after it has"
+    ]
     assert not (await world.create(FORWARD_ONLY)).is_allowed
     assert (await world.create(V0, schemaCompatibilityStrategy="FULL")).warnings == []
 
@@ -267,14 +269,14 @@ async def test_a_string_of_which_both_texts_are_registered_shuts_nobody_out(worl
 @pytest.mark.parametrize(
     ("adoption", "words"),
     [
-        ("Adopt", "they are adopted and this one is judged again"),
-        ("Refuse", "this resource stops with AdoptionRefused"),
+        ("Adopt", "is judged again after they are adopted"),
+        ("Refuse", "stops with AdoptionRefused"),
     ],
 )
 async def test_what_is_not_on_record_yet_may_be_at_the_broker(world: World, adoption: str, words: str) -> None:
     await governed(world, {})
     (told,) = (await world.create(adoptionPolicy=adoption)).warnings
-    assert told == f"what the broker has of this topic is not on record yet: if it has schemas, {words}"
+    assert told == f"the broker's schemas of this topic are not recorded yet: if it has any, this resource {words}"
 
 
 async def test_a_lost_record_is_made_anew_from_the_broker(world: World) -> None:
@@ -282,7 +284,7 @@ async def test_a_lost_record_is_made_anew_from_the_broker(world: World) -> None:
     old = {**world.resource(), "status": {"versionCount": 3}}
     replaced, told = (await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings
     assert replaced.startswith("this replaces an accepted edit that is not registered yet")
-    assert told.startswith("what the broker has of this topic is not on record yet")
+    assert told.startswith("the broker's schemas of this topic are not recorded yet")
 
 
 async def test_a_string_that_python_registered_is_the_topic_s_string(world: World) -> None:

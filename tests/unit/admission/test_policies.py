@@ -165,7 +165,7 @@ async def test_topics_beyond_the_first_two_hundred_are_counted_as_not_examined(
     assert sum("/schemahistories/" in request for request in shop.api.requests) == 200
     assert shop.api.largest < 203 * 500  # of a history, its metadata has some 400 bytes
     assert reply.warnings[0].startswith("200 of 200 topics examined would not pass")
-    assert reply.warnings[1].startswith("3 of 203 topics on record were not examined")
+    assert reply.warnings[1].startswith("3 of 203 recorded topics were not examined")
     assert reply.warnings[-1] == "and 190 more topics"
 
 
@@ -177,7 +177,7 @@ async def test_topics_that_there_is_no_time_for_are_counted_as_not_examined(
     await topic(shop, "created", V0)
     reply = await shop.edit(old, constraints={"requiredProperties": ["owner"]})
     assert reply.is_allowed
-    assert reply.warnings == ["no topic was examined within 0 seconds; the policy's status will tell"]
+    assert reply.warnings == ["no topic was examined within 0 seconds; see the policy's status later"]
 
 
 async def test_an_edit_that_changes_no_judgement_examines_nothing(shop: World) -> None:

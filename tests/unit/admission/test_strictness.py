@@ -86,7 +86,7 @@ async def test_many_risks_are_counted(world: World) -> None:
     await world.versions(many("NONE", "HEARTS", "SPADES"))
     warnings = (await world.create(many("NONE", "HEARTS"))).warnings
     assert len(warnings) == 11
-    assert warnings[-1] == "ConsumerRisk: and 20 more; topicschema check tells them all"
+    assert warnings[-1] == "ConsumerRisk: and 20 more; topicschema check lists all"
 
 
 def many(*symbols: str) -> str:

@@ -246,7 +246,7 @@ async def test_an_edit_of_a_topic_whose_history_is_lost_is_warned_of(world: Worl
     old = {**world.resource(schema=V0), "status": {"observedGeneration": 1, "versionCount": 3}}
     reply = await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))
     assert reply.is_allowed
-    assert reply.warnings[0].startswith("HistoryLost: the status tells of 3 versions, the record has none")
+    assert reply.warnings[0].startswith("HistoryLost: the status has 3 versions, the history none")
 
 
 async def test_an_edit_of_a_topic_whose_record_is_an_older_one_is_warned_of(world: World) -> None:
@@ -255,7 +255,7 @@ async def test_an_edit_of_a_topic_whose_record_is_an_older_one_is_warned_of(worl
     await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
     reply = await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))
     assert reply.is_allowed
-    assert reply.warnings[0].startswith("HistoryLost: the status tells of 3 versions, the record has 1; admitted")
+    assert reply.warnings[0].startswith("HistoryLost: the status has 3 versions, the history 1; admitted")
     restored = {**old, "status": {**old["status"], "versionCount": 1}}
     assert (await world.edit(restored, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings == []
 

@@ -69,11 +69,11 @@ async def test_a_checker_gets_a_pending_edit_as_it_will_once_it_is_registered(st
 async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else() -> None:
     storage, history = await on_record(schema(ID))
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, patience=0.05)
+    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, checker_timeout=0.05)
     with pytest.raises(CheckerTimeoutError) as raised:
         await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
     assert raised.value.reason == "CheckerTimeout"
-    assert "checkers are plugged in (acme); it is asked again later" in raised.value.message
+    assert "the plugged-in checkers (acme) did not answer within" in raised.value.message
     assert (await judge.versions.parse(schema(ID).info, PulsarLine.V4_0)).info == schema(ID).info
     hanging.released.set()
     judge.close()
@@ -82,7 +82,7 @@ async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else() -> None:
 async def test_ones_that_hang_for_ever_hold_up_no_other_type() -> None:
     storage, history = await on_record(schema(ID))
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.PROTOBUF: CustomChecker("acme", hanging)}, patience=0.05)
+    judge = Judge(storage, checkers={SchemaType.PROTOBUF: CustomChecker("acme", hanging)}, checker_timeout=0.05)
     one, two = (formats.parse(replace(each.info, type=SchemaType.PROTOBUF)) for each in (schema(ID), schema(ID, NOTE)))
     for _ in range(3):
         with pytest.raises(CheckerTimeoutError, match="plugged in"):
@@ -96,7 +96,7 @@ async def test_ones_that_hang_for_ever_hold_up_no_other_type() -> None:
 async def test_risks_are_told_while_a_checker_hangs() -> None:
     storage, history = await on_record(WIDE, NARROW)
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, patience=0.05)
+    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, checker_timeout=0.05)
     policy = Policy(Strategy.BACKWARD)
     equal = Verdict(Outcome.EQUAL_VERSION, effective_strategy(policy, None), 1)
     assert [risk.rule for risk in await judge.risks(equal, history, None, policy)] == ["ENUM_SYMBOL_REPLACED"]

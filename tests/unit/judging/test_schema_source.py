@@ -14,7 +14,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.judging.judge import Judge
-from topicschema.judging.schema_source import field_of, info_of, placed, sources_of
+from topicschema.judging.schema_source import field_of, info_of, sources_of, with_spec_field
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}'
 PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
@@ -119,9 +119,9 @@ def test_only_protobuf_s_own_type_has_sources() -> None:
 
 def test_what_is_said_of_the_text_of_a_pair_is_said_of_the_pair() -> None:
     large = Incompatibility("SCHEMA_TOO_LARGE", "spec.schema", "m")
-    assert placed(large, pair()).path == "spec.keyValue"
-    assert placed(large, spec("AVRO")) == large
-    assert placed(replace(large, path="spec.type"), pair()).path == "spec.type"
+    assert with_spec_field(large, pair()).path == "spec.keyValue"
+    assert with_spec_field(large, spec("AVRO")) == large
+    assert with_spec_field(replace(large, path="spec.type"), pair()).path == "spec.type"
 
 
 @pytest.mark.parametrize(

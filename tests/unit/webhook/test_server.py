@@ -62,7 +62,7 @@ async def test_a_schema_that_does_not_parse_needs_no_api_server_that_works(world
 
 async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureFixture) -> None:
     async def stumble(review: Review) -> Answer:
-        raise KeyError(str(review.wanted))
+        raise KeyError(str(review.new))
 
     before = counted("internal_errors_total", component="webhook")
     with caplog.at_level(logging.ERROR, "topicschema.webhook.server"):
