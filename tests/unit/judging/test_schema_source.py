@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.memory_storage import MemoryStorage
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.core import formats
@@ -13,8 +12,8 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.judging.judge import Judge
 from topicschema.judging.schema_source import field_of, info_of, sources_of, with_spec_field
+from unit.judging.conftest import JudgeOf
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}'
 PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
@@ -74,14 +73,13 @@ def test_a_part_of_each_sort_is_read_back_as_it_was_given(part: dict[str, Any]) 
     assert read.info.schema == key_value.compacted(part.get("schema", ""))
 
 
-async def test_a_part_can_be_an_envelope_of_protobuf() -> None:
-    judge = Judge(MemoryStorage())
+async def test_a_part_can_be_an_envelope_of_protobuf(judge_of: JudgeOf) -> None:
+    judge = judge_of()
     envelope = (
         await judge.schema_of(spec("PROTOBUF_NATIVE", protobuf=SOURCES), PulsarLine.V4_0, None)
     ).info.schema.decode()
     schema = await judge.schema_of(pair(value={"type": "PROTOBUF_NATIVE", "schema": envelope}), PulsarLine.V4_0, None)
     assert schema.info.type is SchemaType.KEY_VALUE
-    judge.close()
 
 
 def test_spacing_in_a_part_makes_no_other_schema() -> None:
@@ -101,14 +99,13 @@ def test_a_pair_that_was_stored_without_its_parts_is_refused_as_no_pair() -> Non
         formats.parse(info_of(spec("KEY_VALUE")))
 
 
-async def test_sources_become_the_envelope_that_they_compile_to() -> None:
-    judge = Judge(MemoryStorage())
+async def test_sources_become_the_envelope_that_they_compile_to(judge_of: JudgeOf) -> None:
+    judge = judge_of()
     schema = await judge.schema_of(
         spec("PROTOBUF_NATIVE", protobuf=SOURCES, properties={"owner": "a"}), PulsarLine.V4_0, None
     )
     assert schema.info.schema.startswith(b'{"fileDescriptorSet":')
     assert schema.info.properties == {"owner": "a"}
-    judge.close()
 
 
 def test_only_protobuf_s_own_type_has_sources() -> None:
