@@ -29,7 +29,7 @@ async def test_a_version_beyond_the_most_is_refused_with_what_to_do(world: World
     (cause,) = (await world.create(NEXT)).causes
     assert cause["field"] == "spec.topic"
     assert cause["message"].startswith("HistoryFull: the history of topic shop/orders/created has 10,000 versions")
-    assert "take another topic" in cause["message"]
+    assert "use another topic" in cause["message"]
     assert "deletionPolicy: Delete" in cause["message"]
 
 
