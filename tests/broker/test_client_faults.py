@@ -19,7 +19,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import NamespaceSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -45,7 +45,7 @@ def turned() -> TurnedClock:
 
 @pytest.fixture
 async def broker(proxy: FaultProxy, turned: TurnedClock) -> AsyncIterator[Broker]:
-    broker = Broker(Access(proxy.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
+    broker = Broker(ClientConfig(proxy.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
     yield broker
     await broker.close()
 
@@ -98,7 +98,7 @@ async def test_a_broker_that_refuses_connections_is_away_until_it_takes_them(
     broker: Broker, proxy: FaultProxy, turned: TurnedClock, topic: Topic
 ) -> None:
     proxy.refuse()
-    with pytest.raises(BrokerUnavailableError, match="nobody answers at this address"):
+    with pytest.raises(BrokerUnavailableError, match="no server answers at this address"):
         await broker.latest(topic)
     proxy.accept()
     turned.time += LONGEST_PAUSE

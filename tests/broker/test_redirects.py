@@ -21,7 +21,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import Token
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerTLSVerificationFailedError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 
@@ -44,7 +44,7 @@ class Pair:
     async def asked(self, allowed: str = "127.0.0.1", ca: bytes | None = None) -> AsyncIterator[Broker]:
         hosts = AllowedHosts.parse(allowed)
         token = Token(self.tokens.superuser)
-        access = Access(self.first.url, hosts, token, ca)
+        access = ClientConfig(self.first.url, hosts, token, ca)
         broker = Broker(access, self.clock.as_clock())
         yield broker
         await broker.close()

@@ -45,7 +45,7 @@ async def test_an_override_stands_at_the_broker_before_the_schema_that_needs_it(
     ]
     recorded = (await topic.history()).topic_settings
     assert recorded is not None
-    assert recorded.found.strategy is None
+    assert recorded.original.strategy is None
     assert recorded.written == TopicSettings(Strategy.ALWAYS_COMPATIBLE, enforces_validation=True)
     assert await topic.looked_again() == []
 

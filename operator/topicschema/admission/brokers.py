@@ -43,7 +43,7 @@ def for_topic(active: ActivePolicy, spec: TopicSchemaSpec, old: TopicSchema | No
         left = observed.value if observed.source is StrategySource.TOPIC else None
     else:
         recorded = history.topic_settings
-        left = None if recorded is None else recorded.found.strategy
+        left = None if recorded is None else recorded.original.strategy
     return replace(active, policy=replace(active.policy, left=None if left is Strategy.UNDEFINED else left))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from topicschema.core import broker_errors, compatibility, formats, parts
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.parts import Found
+from topicschema.core.parts import Findings
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
 from topicschema.core.schemas import AVRO_TEXTS, Schema
 from topicschema.core.steps import MOST_STEPS, Listing
@@ -89,7 +89,7 @@ def earlier_versions(
             is_needed, is_useful = False, _differs_in_properties(candidate.schema, equal)
         else:
             is_needed = compatibility.is_payload_needed(strategy, kind, entry.type, checkers)
-            is_useful = compatibility.is_payload_wanted(strategy, kind, entry.type, checkers)
+            is_useful = compatibility.is_payload_used(strategy, kind, entry.type, checkers)
         is_parsed = entry.schema_version in versions
         is_required = is_parsed or is_needed or (is_useful and is_strict)
         versions[entry.schema_version] = Earlier(entry, is_read=is_parsed or is_useful, is_required=is_required)
@@ -130,12 +130,12 @@ def predecessors(newest_first: Sequence[Earlier], payloads: Mapping[int, Schema]
 def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
     """Return the verdict that follows from a comparison with the `earlier_versions`."""
     strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
-    found = comparison.incompatibilities
-    if found:
-        return Verdict(Outcome.INCOMPATIBLE, strategy, None, found, comparison.risks, thrown=comparison.thrown)
+    findings = comparison.incompatibilities
+    if findings:
+        return Verdict(Outcome.INCOMPATIBLE, strategy, None, findings, comparison.risks, thrown=comparison.thrown)
     if equal is None:
         return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks)
-    notes = _kept_text(candidate.schema, equal)
+    notes = _stored_text_note(candidate.schema, equal)
     return Verdict(Outcome.EQUAL_VERSION, strategy, equal.schema_version, (), comparison.risks, notes)
 
 
@@ -169,33 +169,33 @@ class Comparison:
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """Return the check and the risks under the policy's strictness. `considered` is `compatibility.check`'s."""
-    checkers, found = policy.profile.checkers, Found(risks=Listing(compatibility.self_risks(candidate)))
+    checkers, findings = policy.profile.checkers, Findings(risks=Listing(compatibility.self_risks(candidate)))
     for part in parts.divided(reversed(considered)):
-        found += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - found.steps)
-        if found.given_up:
+        findings += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - findings.steps)
+        if findings.too_complex:
             break
     else:
-        found.refused += compatibility.check_plugged(candidate, considered, strategy, checkers)
-    comparison = strictly(policy, found, strategy)
+        findings.refused += compatibility.check_plugged(candidate, considered, strategy, checkers)
+    comparison = strictly(policy, findings, strategy)
     return replace(comparison, thrown=None) if compatibility.uses_custom_checker(candidate, checkers) else comparison
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
     """Return the same for two schemas that the broker takes for one and does not compare."""
-    return strictly(policy, Found(risks=Listing(compatibility.risks_of_equal(candidate, equal))))
+    return strictly(policy, Findings(risks=Listing(compatibility.risks_of_equal(candidate, equal))))
 
 
-def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> Comparison:
+def strictly(policy: Policy, findings: Findings, strategy: Strategy | None = None) -> Comparison:
     """Return the comparison under the policy's strictness. It refuses the candidate if the comparison was given up.
 
     `strategy` is the one under which Pulsar's own checkers ran, or None if they did not run.
     """
-    refused, risks = compatibility.listed(found.refused), compatibility.listed(found.risks)
+    refused, risks = compatibility.listed(findings.refused), compatibility.listed(findings.risks)
     thrown = None if strategy is None else broker_errors.broker_would_throw(strategy, refused)
-    given_up = (found.given_up,) if found.given_up else ()
+    too_complex = (findings.too_complex,) if findings.too_complex else ()
     if policy.strictness is Strictness.STRICT:
-        return Comparison((*refused, *risks, *given_up), (), thrown)
-    return Comparison((*refused, *given_up), risks, thrown)
+        return Comparison((*refused, *risks, *too_complex), (), thrown)
+    return Comparison((*refused, *too_complex), risks, thrown)
 
 
 def _parsed_by_dedupe(
@@ -212,11 +212,11 @@ def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:
 
 
 def _considered(history: History, strategy: Strategy) -> tuple[VersionEntry, ...]:
-    trimmed = tuple(history.trimmed)
-    return trimmed if strategy.is_transitive else trimmed[-1:]
+    active_versions = tuple(history.active_versions)
+    return active_versions if strategy.is_transitive else active_versions[-1:]
 
 
-def _kept_text(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:
+def _stored_text_note(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:
     if schema.info.content_hash == equal.content_hash:
         return ()
     ignored = "what Pulsar does not compare (docs, aliases, properties, spacing)"

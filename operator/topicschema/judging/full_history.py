@@ -15,7 +15,7 @@ _RECREATE = f"{_MOVE} delete this resource with deletionPolicy: Delete and creat
 
 def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
     """Return the error if the candidate needs a version more than the record can store, else None."""
-    if verdict is None or verdict.outcome is not Outcome.NEXT_VERSION or history.room > 0:
+    if verdict is None or verdict.outcome is not Outcome.NEXT_VERSION or history.remaining > 0:
         return None
     message = f"the history of topic {history.key.topic} has {len(history.entries):,} versions, which is the maximum"
     return StalledError(REASON, f"{message}; {_RECREATE}. A schema that is already a version still passes")
@@ -23,11 +23,11 @@ def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
 
 def refusal_of_broker(history: History, alignment: Alignment) -> StalledError | None:
     """Return the error if the record cannot store all versions of the broker, else None."""
-    if not isinstance(alignment, HistoryBehind) or alignment.history.room >= 0:
+    if not isinstance(alignment, HistoryBehind) or alignment.history.remaining >= 0:
         return None
     message = (
         f"with the broker's versions, the history of topic {history.key.topic} would have "
-        f"{len(alignment.history.entries):,} versions, {-alignment.history.room:,} more than the maximum"
+        f"{len(alignment.history.entries):,} versions, {-alignment.history.remaining:,} more than the maximum"
     )
     advice = _RECREATE if history.entries else f"{_MOVE} delete the topic's schemas at the broker"
     return StalledAtBrokerError(REASON, f"{message}; {advice}")
@@ -38,4 +38,4 @@ def warnings(history: History, verdict: Verdict) -> tuple[str, ...]:
     if verdict.outcome is not Outcome.NEXT_VERSION or len(history.entries) < WARNED_FROM:
         return ()
     count = f"the history of this topic has {len(history.entries):,} versions; after this one it takes"
-    return (f"{count} {history.room - 1:,} more. Before it is full, {_RECREATE}",)
+    return (f"{count} {history.remaining - 1:,} more. Before it is full, {_RECREATE}",)

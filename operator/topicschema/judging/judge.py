@@ -16,7 +16,7 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History
-from topicschema.core.parts import Found
+from topicschema.core.parts import Findings
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
 from topicschema.core.steps import MOST_STEPS
@@ -209,9 +209,9 @@ class Judge:
                 "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
             ) from None
 
-    async def _findings(self, request: ComparisonRequest, history: History, earlier: Sequence[Earlier]) -> Found:
+    async def _findings(self, request: ComparisonRequest, history: History, earlier: Sequence[Earlier]) -> Findings:
         """Return the findings of all parts. Raise UnreadableVersionError if a required version does not parse."""
-        findings = Found()
+        findings = Findings()
         required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
         async for part in self.versions.parts(history, earlier):
             result = await self._compare_part(request, part, MOST_STEPS - findings.steps)
@@ -219,7 +219,7 @@ class Judge:
                 if number in required:
                     raise broker_versions.unreadable(required[number], request.line, error)
             findings += result.findings
-            if findings.given_up:
+            if findings.too_complex:
                 break
             request = replace(request, is_first=False)
         return findings
@@ -230,14 +230,14 @@ class Judge:
         """Return the result for one part, within `most_steps`. A large comparison runs in a worker."""
         if comparing.size_of(request, part) < LARGE:
             result = self._comparer.compare(request, part, min(_FEW_STEPS, most_steps))
-            if result.findings.given_up is None or most_steps <= _FEW_STEPS:
+            if result.findings.too_complex is None or most_steps <= _FEW_STEPS:
                 return result
         try:
             return await self._workers.call(comparing.compare, request, part, most_steps)
         except OutOfMemoryError as error:
             number, kind, *_ = part[0]
             finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
-            return ComparisonResult(Found(given_up=finding), {})
+            return ComparisonResult(Findings(too_complex=finding), {})
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -247,10 +247,12 @@ class Judge:
         After an equal version, the verdict itself compares no more. So the version is compared again with the
         `_RISK_SPAN` versions before it. The result depends on the record and the policy only.
         """
-        entry = next((each for each in history.trimmed if each.schema_version == verdict.schema_version), None)
+        entry = next((each for each in history.active_versions if each.schema_version == verdict.schema_version), None)
         if entry is None:
             return verdict.risks
-        earlier = tuple(each for each in history.trimmed if each.schema_version < entry.schema_version)[-_RISK_SPAN:]
+        earlier = tuple(each for each in history.active_versions if each.schema_version < entry.schema_version)[
+            -_RISK_SPAN:
+        ]
         key = _RisksKey(
             digest("\n".join(f"{each.schema_version} {each.content_hash}" for each in (*earlier, entry)).encode()),
             verdict.strategy.value,
@@ -270,7 +272,7 @@ class Judge:
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
         optional = [each._replace(is_required=False) for each in earlier]
         findings = await self._findings(request, history, optional)
-        return (*compatibility.listed(findings.risks), *((findings.given_up,) if findings.given_up else ()))
+        return (*compatibility.listed(findings.risks), *((findings.too_complex,) if findings.too_complex else ()))
 
     async def _payloads(self, history: History, earlier: Sequence[Earlier], line: PulsarLine) -> Mapping[int, Schema]:
         """Return the schemas by number. Raise UnreadableVersionError for a required one; leave out others."""

@@ -15,7 +15,7 @@ from aiohttp import web
 from yarl import URL
 
 from testbed import broker_faults, ports
-from testbed.calls import Exchange, credential_of
+from testbed.calls import Exchange, Fault, credential_of
 from testbed.certificates import Authority
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
@@ -119,7 +119,7 @@ async def test_half_an_answer_is_no_json(proxy: FaultProxy, client: aiohttp.Clie
     ids=["before the broker hears", "after it has heard", "after a silence"],
 )
 async def test_a_connection_that_breaks_before_the_answer(
-    proxy: FaultProxy, client: aiohttp.ClientSession, heard: list[str], fault: broker_faults.Fault, *, is_heard: bool
+    proxy: FaultProxy, client: aiohttp.ClientSession, heard: list[str], fault: Fault, *, is_heard: bool
 ) -> None:
     proxy.fault = fault
 
