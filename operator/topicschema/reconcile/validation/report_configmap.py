@@ -23,7 +23,7 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import FIELD_MANAGER, object_reference
@@ -61,7 +61,7 @@ async def with_report(
     return replace(status, report=body["metadata"]["name"]) if await _is_stored(ctx, body) else status
 
 
-async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing: FoundPolicy | None) -> TopicSchema:
+async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePolicy | None) -> TopicSchema:
     """Return the resource without message values, and delete the report with them, unless includeValues is set.
 
     If the report cannot be deleted, the status still names it, and each reconcile tries again.
@@ -85,7 +85,7 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing
 
 
 def report_with_values(
-    resource: TopicSchema, governing: FoundPolicy | None, after: ValidationStatus | None
+    resource: TopicSchema, governing: ActivePolicy | None, after: ValidationStatus | None
 ) -> str | None:
     """Return the name of the ConfigMap that may have message values with the new status `after`, or None.
 
@@ -99,7 +99,7 @@ def report_with_values(
     return before.report_with_values if after.report is None else None  # the new report replaced it
 
 
-def _includes_values(governing: FoundPolicy | None) -> bool:
+def _includes_values(governing: ActivePolicy | None) -> bool:
     spec = None if governing is None else governing.resource.spec.validation
     return spec is not None and bool(spec.include_values)
 

@@ -23,7 +23,7 @@ from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarLine, SchemaInfo, digest
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.validation.job.manifest import JobRequest
 from topicschema.validation.job.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
 from topicschema.validation.request import (
@@ -143,7 +143,7 @@ class EffectiveSettings:
 
 
 def effective(
-    governing: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts
+    governing: ActivePolicy, resource: TopicSchema, image: str, hosts: AllowedHosts
 ) -> EffectiveSettings | None:
     """Return the settings of one topic, or None if validation is off. The topic's own fields have precedence."""
     policy = governing.resource
@@ -169,7 +169,7 @@ def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec
     return ValidationSpec(**(general | {name: value for name, value in own.items() if value is not None}))
 
 
-def _is_locked(governing: FoundPolicy) -> bool:
+def _is_locked(governing: ActivePolicy) -> bool:
     """Return True if only the operator adds schemas, as last observed. This also applies without a broker."""
     spec, observed = governing.resource.spec, governing.resource.observed
     if spec.pulsar is None:

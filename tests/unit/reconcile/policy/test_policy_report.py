@@ -15,7 +15,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     NamespaceNotFoundError,
 )
-from topicschema.judging.policies import says_in_force
+from topicschema.judging.policies import is_active
 from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.policy.status import conditions, notes, pending_error
 
@@ -96,8 +96,8 @@ def test_conditions(resource: NamespaceSchemaPolicy, state: NamespaceState, expe
         Condition(type=each.type, status=each.status, reason=each.reason, observed_generation=2) for each in found
     )
     after = replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=reported))
-    assert says_in_force(after)  # a policy with a claim governs, whatever its broker does
-    assert not says_in_force(replace(after, metadata=EDITED.metadata))
+    assert is_active(after)  # a policy with a claim governs, whatever its broker does
+    assert not is_active(replace(after, metadata=EDITED.metadata))
 
 
 LOCKING = replace(WITHOUT_BROKER, spec=replace(WITHOUT_BROKER.spec, is_allow_auto_update_schema=False))
