@@ -26,7 +26,7 @@ from topicschema.api.brokers import (
 from topicschema.api.kinds import SECRET
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.broker.errors import BrokerUnavailableError
+from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import StalledError, WaitingError
@@ -199,6 +199,23 @@ async def test_policies_with_one_address_share_its_limits(brokers: Brokers) -> N
     for uid, url in enumerate(urls):
         await brokers.of(policy(None, url, str(uid)))
     assert [limits.rate.per_second for limits in brokers._limits.values()] == [5, 5, 5]
+
+
+async def test_a_refused_token_is_replaced_by_that_of_the_secret(api: FakeApiServer, brokers: Brokers) -> None:
+    keep(api, "expired")
+    async with playing() as wire:
+        wire.says(401, {"message": "Authentication required"})
+        broker = await brokers.of(policy(url=wire.url))
+        assert broker is not None
+        with pytest.raises(BrokerUnauthorizedError):
+            await broker.latest(Topic("shop", "orders", "created"))
+        keep(api, "fresh")
+        wire.forgets()
+        wire.says(404, {"reason": "Schema not found"})
+        fresh = await brokers.of(policy(url=wire.url), refresh=True)
+        assert fresh is not None
+        assert await fresh.latest(Topic("shop", "orders", "created")) is None
+        assert wire.requests[0].headers["Authorization"] == "Bearer fresh"
 
 
 async def own_strategy(brokers: Brokers, of: NamespaceSchemaPolicy) -> Strategy | None:

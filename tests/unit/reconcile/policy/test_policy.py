@@ -12,6 +12,7 @@ from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
+from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
@@ -22,6 +23,18 @@ from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 POLICY = "/namespaceschemapolicies/orders"
+
+
+async def test_settings_that_cannot_be_written_are_an_error_until_they_can(world: World) -> None:
+    world.api.change(POLICY, lambda wire: wire["spec"].update(schemaCompatibilityStrategy="FULL"))
+    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
+    world.broker.settings_status = 403
+    for _ in range(2):
+        with pytest.raises(BrokerForbiddenError):
+            await policies.reconcile(KEY)
+    world.broker.settings_status = 200
+    assert await policies.reconcile(KEY) is Result.DONE
+    assert world.broker.settings["schema_compatibility_strategy"] == "FULL"
 
 
 @pytest.mark.parametrize(("source", "strategy"), [("Topic", Strategy.FORWARD), ("Namespace", None)])
