@@ -8,21 +8,11 @@ from typing import Any
 import pytest
 
 from support.kubernetes.admission import SYSTEM
-from support.kubernetes.topic import ORDERS, TOPIC, World
-from support.pulsar.deleted_topic import (
-    KEY,
-    ONE,
-    OTHER,
-    TWO,
-    first,
-    going,
-    holds,
-    in_a_namespace,
-    ready_to_go,
-    resource,
-)
-from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
+from support.kubernetes.topic import ORDERS, TOPIC, World, opened
+from support.schemas.examples import record
+from topicschema.api import FINALIZER, SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import (
+    CUSTOM_RESOURCE_DEFINITION,
     EVENT,
     NAMESPACE,
     NAMESPACE_SCHEMA_POLICY,
@@ -42,7 +32,7 @@ from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.judge import Judge
 from topicschema.reconcile.topicschema.actions import apply
 from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
@@ -51,11 +41,61 @@ from topicschema.reconcile.topicschema.gather import judge, owner_of
 from topicschema.storage.protocol import Stored
 from topicschema.storage.record import RecordStorage
 
+KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
+ONE, TWO, OTHER = record("id"), record("id", "a?"), record("other")
+
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    async with in_a_namespace() as world:
+    """A topic in a Kubernetes namespace that exists, as does the CRD."""
+    async with opened() as world:
+        world.api.put(CUSTOM_RESOURCE_DEFINITION, "", TOPIC_SCHEMA.crd_name, {})
+        world.api.put(NAMESPACE, "", "shop", {})
         yield world
+
+
+def resource(world: World, schema: Schema, **spec: Any) -> dict[str, Any]:
+    text = schema.info.schema.decode()
+    written = {"topic": f"persistent://{KEY.topic}", "type": schema.info.type.value, "schema": text}
+    return world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": {**written, "deletionPolicy": "Delete", **spec}})
+
+
+async def holds(
+    world: World,
+    wire: dict[str, Any],
+    *schemas: Schema,
+    counted_by: Counter = Counter.OPERATOR,
+    others: int = 0,
+    uncounted: int = 0,
+) -> None:
+    """The resource holds the topic, and these are on record, as registered without a broker unless it counted them.
+
+    The first `others` of them came from elsewhere, the last `uncounted` since the broker counted.
+    """
+    history = History(KEY, counted_by=counted_by).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
+    for turn, schema in enumerate(schemas):
+        origin = Origin.BROKER if turn < others else Origin.SPEC
+        history = history.with_version(schema, origin, "2026-11-20T00:00:00Z")
+    history = replace(history, uncounted=uncounted)
+    await world.ctx.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
+
+
+def ready_to_go(wire: dict[str, Any]) -> TopicSchema:
+    """The resource whose finalizer is there already."""
+    return decode(TopicSchema, {**wire, "metadata": {**wire["metadata"], "finalizers": [FINALIZER]}})
+
+
+def going(wire: dict[str, Any]) -> dict[str, Any]:
+    """The resource in its deletion, which began long ago."""
+    metadata = {**wire["metadata"], "finalizers": [FINALIZER], "deletionTimestamp": "2026-11-01T00:00:00Z"}
+    return {**wire, "metadata": metadata}
+
+
+async def first(world: World, wire: dict[str, Any]) -> plan.DeletionAction:
+    """What a deletion begins with."""
+    seen = await gather_deletion(world.ctx, going(wire))
+    assert seen is not None
+    return seen.planned
 
 
 @pytest.mark.parametrize(
