@@ -16,7 +16,6 @@ from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
-from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy, Strictness
@@ -139,13 +138,14 @@ class TopicSchemas:
         earlier = await pending.pending(self._judge, edit.predecessor, history, active)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
             too = await self._judge.compare(edit.candidate, earlier, history, active.policy)
-            incompatibilities = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))
-            risks = tuple(dict.fromkeys((*too.risks, *verdict.risks)))
-            verdict = replace(verdict, incompatibilities=incompatibilities, risks=risks)
-        decision = messages.Decision(edit.resource.spec, verdict.strategy, active.resource)
+            verdict = replace(
+                verdict,
+                incompatibilities=tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities))),
+                risks=tuple(dict.fromkeys((*too.risks, *verdict.risks))),
+                strict_only=too.strict_only | verdict.strict_only,
+            )
+        decision = messages.Decision(edit.resource.spec, verdict, active.resource)
         if verdict.incompatibilities:
-            strictly = await self._refused_by_policy(edit, active.policy, history, earlier)
-            decision = replace(decision, risks=strictly)
             causes = tuple(messages.cause_of(finding, decision) for finding in verdict.incompatibilities)
             lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_loss(edit.predecessor))
             return _refused(edit, "Incompatible", (*lost, *causes))
@@ -158,17 +158,6 @@ class TopicSchemas:
         effects = brokers.warnings_of_topic(edit.resource.spec, edit.schema.info, edit.predecessor, active, history)
         filling = full_history.warnings(history, verdict)
         return allow(*losses, *_warnings(verdict, history, decision, replaced=replaced), *filling, *effects)
-
-    async def _refused_by_policy(
-        self, edit: _Edit, policy: Policy, history: History, earlier: Schema | None
-    ) -> frozenset[Incompatibility]:
-        """Return the findings that only a Strict policy refuses. The refusal's message names it."""
-        if policy.strictness is Strictness.BROKER:
-            return frozenset()
-        lenient = replace(policy, strictness=Strictness.BROKER)
-        verdict = await self._judge.judge(edit.candidate, history, lenient)
-        too = await self._judge.compare(edit.candidate, earlier, history, lenient)
-        return frozenset((*verdict.risks, *too.risks))
 
 
 def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:

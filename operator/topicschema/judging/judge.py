@@ -24,7 +24,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
-from topicschema.judging.comparing import Comparer, ComparisonRequest, ComparisonResult, Version
+from topicschema.judging.comparing import Comparer, Request, Result, Version
 from topicschema.judging.rereading import Rereading
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, Versions
@@ -147,7 +147,7 @@ class Judge:
                 return await self._judged_by_checkers(candidate, history, policy)
             strategy = effective_strategy(policy, candidate.strategy).value
             is_equal = history.equal_to(candidate.schema.fingerprint) is not None
-            request = ComparisonRequest(candidate.schema.info, policy.profile.line, strategy, is_equal)
+            request = Request(candidate.schema.info, policy.profile.line, strategy, is_equal)
             earlier = verdict.earlier_versions(candidate, history, policy)
             findings = await self._findings(request, history, earlier)
         except UnreadableVersionError as error:
@@ -168,7 +168,7 @@ class Judge:
         is_equal = schema.fingerprint == earlier.fingerprint
         if not is_equal and compatibility.uses_custom_checker(schema, self._checkers):
             return await self._compared_by_checkers(candidate, earlier, history, policy)
-        request = ComparisonRequest(schema.info, policy.profile.line, strategy, is_equal)
+        request = Request(schema.info, policy.profile.line, strategy, is_equal)
         part = [Version(None, earlier.info.type, earlier.info)]
         return verdict.strictly(policy, (await self._compare_part(request, part)).findings, strategy)
 
@@ -209,7 +209,7 @@ class Judge:
                 "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
             ) from None
 
-    async def _findings(self, request: ComparisonRequest, history: History, earlier: Sequence[Earlier]) -> Findings:
+    async def _findings(self, request: Request, history: History, earlier: Sequence[Earlier]) -> Findings:
         """Return the findings of all parts. Raise UnreadableVersionError if a required version does not parse."""
         findings = Findings()
         required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
@@ -224,9 +224,7 @@ class Judge:
             request = replace(request, is_first=False)
         return findings
 
-    async def _compare_part(
-        self, request: ComparisonRequest, part: Sequence[Version], most_steps: int = MOST_STEPS
-    ) -> ComparisonResult:
+    async def _compare_part(self, request: Request, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Result:
         """Return the result for one part, within `most_steps`. A large comparison runs in a worker."""
         if comparing.size_of(request, part) < LARGE:
             result = self._comparer.compare(request, part, min(_FEW_STEPS, most_steps))
@@ -237,7 +235,7 @@ class Judge:
         except OutOfMemoryError as error:
             number, kind, *_ = part[0]
             finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
-            return ComparisonResult(Findings(too_complex=finding), {})
+            return Result(Findings(too_complex=finding), {})
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -268,7 +266,7 @@ class Judge:
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         strategy = effective_strategy(policy, candidate.strategy).value
-        request = ComparisonRequest(candidate.schema.info, policy.profile.line, strategy)
+        request = Request(candidate.schema.info, policy.profile.line, strategy)
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
         optional = [each._replace(is_required=False) for each in earlier]
         findings = await self._findings(request, history, optional)
