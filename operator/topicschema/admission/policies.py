@@ -128,15 +128,12 @@ class Policies:
 
     async def _refusals(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> AsyncIterator[Cause]:
         """Yield the reasons against the claim. An update cannot change the claim, so it only gets warnings."""
-        if not await self._may_claim(resource, key):
-            yield _not_allowed(resource.metadata.namespace, key)
+        namespace = resource.metadata.namespace
+        if not await may_govern(self._client, namespace, key, anyone_may=self._anyone_may_claim):
+            yield _not_allowed(namespace, key)
         holder = await self._other_holder(resource, key)
         if holder is not None:
             yield _claimed(holder, key)
-
-    async def _may_claim(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
-        namespace = resource.metadata.namespace
-        return await may_govern(self._client, namespace, key, anyone_may=self._anyone_may_claim)
 
     async def _other_holder(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> str | None:
         """Describe another holder of the Pulsar namespace, without a name from another Kubernetes namespace."""
@@ -146,7 +143,9 @@ class Policies:
             if other and owner_of(other) != own and other.spec.pulsar_namespace == key.pulsar_namespace:
                 return f"policy {other.metadata.name}"
         for holder in {(await self._claims.get_claim(key)).owner, *await self._holders_there(resource, key)}:
-            if holder not in (None, own) and await self._counts(holder, key):
+            if holder not in (None, own) and await holds_namespace(
+                self._client, holder, key, anyone_may=self._anyone_may_claim
+            ):
                 return "a policy of another team"
         return None
 
@@ -154,9 +153,6 @@ class Policies:
         """Return the holders of the Pulsar namespace at the policy's broker, under any name of its Pulsar cluster."""
         address = address_of(resource)
         return [held.owner for held in await self._claims.list_held(key.pulsar_namespace, address)] if address else []
-
-    async def _counts(self, holder: Owner, key: PulsarNamespaceKey) -> bool:
-        return await holds_namespace(self._client, holder, key, anyone_may=self._anyone_may_claim)
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Return warnings that name the topics which the changed policy would refuse.

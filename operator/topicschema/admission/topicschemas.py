@@ -108,7 +108,9 @@ class TopicSchemas:
         except ApiRefusedError:
             raise  # the request to the API server was wrong, not the user's edit
         except StalledError as error:
-            return _not_judged(error) if error.reason in INACTIVE_REASONS else deny(error.reason, [_damaged(error)])
+            if error.reason in INACTIVE_REASONS:
+                return _not_judged(error)
+            return deny(error.reason, [messages.stalled(error, messages.TOPIC_FIELD)])
         except WaitingError as error:
             if error.reason not in INACTIVE_REASONS:
                 raise
@@ -187,10 +189,6 @@ def _not_in_time(policy: Policy, history: History) -> Answer:
         return allow(f"{what}; admitted unjudged: the controller judges it and reports the result in the status")
     todo = "try again; if that does not help, make the schema smaller or compare with the latest version alone"
     return deny("NotJudgedInTime", [Cause(messages.TOPIC_FIELD, f"{what}, and Strict admits nothing unjudged; {todo}")])
-
-
-def _damaged(error: StalledError) -> Cause:
-    return messages.stalled(error, messages.TOPIC_FIELD)
 
 
 def _claimed(holder: Owner) -> Cause:
