@@ -70,12 +70,12 @@ class Comparer:
 
         Raise InvalidSchemaError if the candidate does not parse.
         """
-        candidate = self.parsed(request.candidate, request.line)
+        candidate = self.parse(request.candidate, request.line)
         predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
         for number, kind, info, is_compared in versions:
             schema = None
             try:
-                schema = None if info is None else self.parsed(info, request.line)
+                schema = None if info is None else self.parse(info, request.line)
             except InvalidSchemaError as error:
                 if number is not None:
                     unreadable[number] = error
@@ -90,15 +90,15 @@ class Comparer:
             findings += parts.compare(candidate, predecessors, request.strategy, BUILT_IN, most_steps)
         return Result(findings, unreadable)
 
-    def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+    def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """Return the parsed schema, cached if possible. Raise InvalidSchemaError with rule and place."""
-        schema = self.cached(info.type, info.content_hash, line)
+        schema = self.get_cached(info.type, info.content_hash, line)
         if schema is None:
             schema = formats.parse(info, line)
             self.cache(schema, line, _BYTES_PER_BYTE * len(info.schema))
         return schema
 
-    def cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
+    def get_cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
         """Return the cached schema, or None."""
         return self._cache.get((kind, content_hash, line))
 
@@ -117,4 +117,4 @@ def compare(request: Request, versions: Sequence[Version], most_steps: int) -> R
 
 def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:
     """Return the fingerprint of the parsed schema, with the worker's own cache. Raise InvalidSchemaError."""
-    return _OF_WORKER.parsed(info, line).fingerprint
+    return _OF_WORKER.parse(info, line).fingerprint
