@@ -182,20 +182,6 @@ async def test_a_silent_server_costs_no_more_than_the_timeout(wire: Wire) -> Non
     assert len(wire.requests) == 1
 
 
-async def test_an_answer_that_stops_half_way_is_no_answer(wire: Wire, client: ApiClient) -> None:
-    async def broken(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Length": "1000"})
-        await response.prepare(request)
-        await response.write(b'{"kind"')
-        assert request.transport is not None
-        request.transport.close()
-        return response
-
-    wire.answers.append(broken)
-    with pytest.raises(ApiUnavailableError, match="ClientPayloadError"):
-        await client.get(LEASE, "ns", "x")
-
-
 async def test_a_server_that_is_not_there_is_waited_for() -> None:
     async with client_of("http://127.0.0.1:1") as client:
         with pytest.raises(ApiUnavailableError, match="GET /api/v1/namespaces/x: ClientConnector"):

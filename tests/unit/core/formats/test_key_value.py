@@ -1,7 +1,6 @@
 """KEY_VALUE as a schema: its parts by their own types, its identity, and what may follow it."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -9,8 +8,8 @@ from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
-from topicschema.core.formats.key_value import Encoding, KeyValue, KeyValueSchema, Part, Side
-from topicschema.core.schemas import PRIMITIVES, Schema, SchemaInfo, SchemaType
+from topicschema.core.formats.key_value import Encoding, KeyValue, KeyValueSchema, Part
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 
 CHECKED = [each for each in Strategy if each.directions]
@@ -58,13 +57,6 @@ def test_each_part_is_parsed_by_its_own_type() -> None:
     assert schema.value.fingerprint == formats.parse(ONE.info).fingerprint
 
 
-@pytest.mark.parametrize("kind", sorted(PRIMITIVES))
-def test_a_pair_of_primitives_is_eight_zero_bytes(kind: SchemaType) -> None:
-    schema = pair(part(kind), part(kind))
-    assert schema.info.schema == bytes(8)
-    assert schema.fingerprint == pair(STRING, INT32).fingerprint
-
-
 def test_only_the_bytes_are_the_identity() -> None:
     plain = pair(STRING, ONE)
     as_json = Part(SchemaInfo(SchemaType.JSON, ONE.info.schema), "another name")
@@ -94,11 +86,6 @@ def test_a_part_that_is_no_schema_of_its_type_is_refused_with_its_place(
         pair(key, value)
     assert rule in ("", error.value.rule)
     assert str(error.value.place) == path
-
-
-def test_line_and_column_inside_a_part_are_told_in_words() -> None:
-    found = refusal(b"\0\0\0\0\0\0\0\x02\n{", types("STRING", "AVRO"))
-    assert "(line 2, column 2 of the value's schema)" in found.message
 
 
 def test_unions_may_be_the_top_of_json_and_protobuf_parts() -> None:
@@ -183,15 +170,3 @@ def test_a_verdict_needs_the_text_of_an_earlier_pair_for_the_types_stand_in_it()
     assert all(needed(strategy, SchemaType.KEY_VALUE) for strategy in CHECKED)
     assert not any(needed(strategy, SchemaType.AVRO) for strategy in Strategy)
     assert not needed(Strategy.ALWAYS_INCOMPATIBLE, SchemaType.KEY_VALUE)
-
-
-def test_a_place_in_a_part_is_a_place_in_the_rest_form() -> None:
-    form: dict[str, Any] = {"key": "", "value": json.loads(OTHER.info.schema)}
-    candidate = SchemaInfo(SchemaType.KEY_VALUE, key_value.payload_of(json.dumps(form)), types("STRING", "AVRO"))
-    (found,) = check(formats.parse(candidate), pair(STRING, ONE), Strategy.BACKWARD)
-    assert found.path == "$.value.fields[1]"
-    assert form["value"]["fields"][1]["name"] == "c"
-
-
-def test_the_parts_are_walked_in_the_brokers_order() -> None:
-    assert [side for side, _ in KeyValue(STRING, ONE).parts] == [Side.KEY, Side.VALUE]

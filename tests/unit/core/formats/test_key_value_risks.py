@@ -82,10 +82,3 @@ def test_the_charset_of_a_part_counts() -> None:
     before, after = (formats.parse(key_value.encode(KeyValue(plain, each))) for each in (plain, latin))
     assert risks(after, before) == [("CHARSET_CHANGED", "$.value")]
     assert before.fingerprint == after.fingerprint
-
-
-def test_the_spelling_of_a_charset_does_not_count() -> None:
-    small, absent = (
-        formats.parse(SchemaInfo(SchemaType.STRING, b"", properties)) for properties in ({"__charset": "utf-8"}, {})
-    )
-    assert risks(small, absent) == []

@@ -11,8 +11,6 @@ from support.schemas import protobuf_schemas
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats import key_value
-from topicschema.core.formats.key_value import KeyValue, Part
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -177,12 +175,6 @@ def test_an_import_must_be_in_the_set() -> None:
     assert refusal(envelope(file("m.proto", "p", "M", imports=("n.proto",))))[0] == "MISSING_FILE"
 
 
-def test_files_that_import_each_other_are_refused() -> None:
-    one, two = file("m.proto", "p", "M", imports=("n.proto",)), file("n.proto", "p", imports=("m.proto",))
-    assert refusal(envelope(one, two))[0] == "CIRCULAR_IMPORT"
-    assert refusal(envelope(file("m.proto", "p", "M", imports=("m.proto",))))[0] == "CIRCULAR_IMPORT"
-
-
 def test_of_two_things_that_are_wrong_the_one_is_told_that_the_broker_comes_to_first() -> None:
     broken, itself = file("n.proto", "p", "1M"), file("m.proto", "p", "M", imports=("n.proto", "m.proto"))
     assert refusal(envelope(broken, itself))[0] == "INVALID_DESCRIPTOR"
@@ -234,11 +226,3 @@ def test_only_the_root_messages_full_name_is_compared(strategy: Strategy) -> Non
 @pytest.mark.parametrize("strategy", [Strategy.ALWAYS_INCOMPATIBLE, Strategy.UNDEFINED])
 def test_strategies_that_pulsars_checker_does_not_know_admit_nothing(strategy: Strategy) -> None:
     assert [each.rule for each in check(OTHER, parsed(PLAIN), strategy)] == [strategy.value]
-
-
-def test_as_a_part_of_a_pair_it_is_compared_there() -> None:
-    def pair(schema: Schema) -> Schema:
-        return formats.parse(key_value.encode(KeyValue(Part(schema.info), Part(SchemaInfo(SchemaType.STRING)))))
-
-    (found,) = check(pair(OTHER), pair(parsed(PLAIN)), Strategy.FULL)
-    assert (found.rule, found.path) == ("ROOT_MESSAGE_CHANGED", "$.key.rootMessageTypeName")

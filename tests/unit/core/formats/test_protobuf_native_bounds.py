@@ -120,16 +120,6 @@ def test_a_text_of_bytes_has_escapes_that_c_has(text: str, *, fits: bool) -> Non
     assert defaults.is_default(Kind.BYTES, f"before{text}") == fits
 
 
-def test_the_innermost_scope_that_knows_the_first_part_of_a_name_decides() -> None:
-    made = file()
-    made.message_type[0].nested_type.add(name="N")
-    made.message_type.add(name="N").nested_type.add(name="X")
-    made.message_type[0].field.add(name="f", number=1, label=1, type=11, type_name=".p.N.X")
-    assert refused(made) == ""
-    made.message_type[0].field[0].type_name = "N.X"  # p.M.N is nearer than p.N, and has no X
-    assert "'N.X' is not defined" in refused(made)
-
-
 @pytest.mark.parametrize("package", ["p.M", "p.M.q", "p.M.q.r"])
 def test_a_message_may_have_the_name_of_no_package_that_is_imported_nor_of_a_part_of_it(package: str) -> None:
     imported, root = file("n.proto", package), file()

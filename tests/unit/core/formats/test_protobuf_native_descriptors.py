@@ -195,13 +195,6 @@ def test_what_protobufs_java_library_does_not_build_is_refused_with_the_name(wor
     assert len(message) < 512
 
 
-def test_a_name_may_not_be_that_of_a_package() -> None:
-    imported = FileDescriptorProto(name="n.proto", package="p.M.q")
-    root = file()
-    root.dependency.append("n.proto")
-    assert "the name is that of a package already" in refusal(imported, root)
-
-
 def test_an_enums_default_is_one_of_its_values() -> None:
     made = file("proto2")
     made.enum_type.add(name="E").value.add(name="V", number=0)

@@ -11,8 +11,6 @@ from protobuf_evolution.worlds import OPTIONAL, PROTO2, PROTO3, REPEATED, F, cop
 from support.schemas import protobuf_schemas
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
-from topicschema.core.formats import key_value
-from topicschema.core.formats.key_value import KeyValue, Part
 from topicschema.core.formats.protobuf_native.risks import MAX_STAND_INS
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
@@ -100,15 +98,6 @@ def test_a_map_says_whether_its_key_or_its_value_changed() -> None:
     assert [each.message[:14] for each in found] == ["the key of siz", "the value of s"]
 
 
-def test_as_a_part_of_a_pair_it_has_its_risks_too() -> None:
-    def pair(file: FileDescriptorProto) -> SchemaInfo:
-        return key_value.encode(KeyValue(Part(parsed(file).info), Part(SchemaInfo(SchemaType.STRING))))
-
-    earlier, candidate = (formats.parse(pair(file)) for file in (order(ID), order(("id", 1, F.TYPE_STRING))))
-    (found,) = formats.risks(candidate, earlier)
-    assert (found.rule, found.reader_path) == ("FIELD_TYPE_CHANGED", "$.key.fileDescriptorSet.p.M.id")
-
-
 def test_what_an_enum_of_proto3_is_to_a_proto2_message_it_is_to_javas_readers_closed() -> None:
     def file(syntax: str) -> FileDescriptorProto:
         made = order(syntax=syntax)
@@ -147,13 +136,6 @@ def test_circles_of_messages_under_other_names_end() -> None:
     found = formats.risks(parsed(circle(900, "A")), parsed(circle(901, "B")))  # 810,900 pairs
     assert {each.rule for each in found} == {"FIELD_TYPE_RENAMED"}
     assert len(found) == MAX_STAND_INS + 1
-
-
-def test_names_without_an_end_are_cut() -> None:
-    long = "a" * 400
-    (found,) = risks(order((long, 1, F.TYPE_STRING)), order((long, 1, F.TYPE_INT64)))
-    assert len(found.path.encode()) < 200
-    assert len(found.message.encode()) < 512
 
 
 def test_equal_files_in_another_envelope_are_no_risk() -> None:
@@ -233,31 +215,3 @@ def is_extension_found(writer: FileDescriptorProto, reader: FileDescriptorProto)
     message.Extensions[message.DESCRIPTOR.file.extensions_by_name["more"]].size = 5
     read = readings.on_the_wire(message, kinds[1])
     return read is not None and [field.name for field, _ in read.ListFields()] == ["more"]
-
-
-@pytest.mark.parametrize(
-    ("rule", "take"), [("RESERVED_NUMBER_REMOVED", "other"), ("RESERVED_NAME_REMOVED", "note")], ids=lambda each: each
-)
-def test_what_is_no_longer_reserved_is_taken_and_messages_from_before_are_misread(rule: str, take: str) -> None:
-    first = FileDescriptorProto(name="m.proto", package="p", syntax="proto3")
-    first.message_type.add(name="M").field.add(name="note", number=1, type=F.TYPE_STRING, label=OPTIONAL)
-    second = copied(first)
-    message = second.message_type[0]
-    del message.field[:]
-    message.reserved_range.add(start=1, end=2)
-    message.reserved_name.append("note")
-    third = copied(second)
-    number = 1 if take == "other" else 2
-    third.message_type[0].ClearField("reserved_name" if take == "note" else "reserved_range")
-    fourth = copied(third)
-    fourth.message_type[0].field.add(name=take, number=number, type=F.TYPE_BYTES, label=OPTIONAL)
-    assert told(first, second, Direction.BACKWARD) == set()
-    assert told(second, third, Direction.BACKWARD) == {rule}
-    assert told(third, fourth, Direction.BACKWARD) == set()
-    kinds = root(first), root(fourth)
-    assert kinds[0] is not None
-    assert kinds[1] is not None
-    carry = readings.on_the_wire if take == "other" else readings.in_json
-    read = carry(kinds[0](note="abcd"), kinds[1])
-    assert read is not None
-    assert getattr(read, take) != b""
