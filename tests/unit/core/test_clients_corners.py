@@ -1,4 +1,4 @@
-"""Who may connect: what stands beside the two tables. Errors, exceptions, texts that cannot be read."""
+"""Who may connect: errors, texts that cannot be read, and the risks that a client is warned of."""
 
 import base64
 import json
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from support.pulsar.connections import (
     AUTO_CONSUME,
@@ -25,6 +26,7 @@ from support.pulsar.connections import (
     STRING,
     UNION,
     UNKNOWN,
+    USES,
     avro,
     consumer,
     field,
@@ -33,9 +35,11 @@ from support.pulsar.connections import (
     rules,
     topic,
 )
+from support.schemas.protobuf_schemas import envelope
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Connection, TopicState
-from topicschema.core.schemas import PRIMITIVES, SchemaInfo, SchemaType
+from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
+from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
 Connect = Callable[[SchemaInfo | None, TopicState], Connection]
@@ -306,3 +310,134 @@ def test_an_accepted_client_gets_its_version(
 ) -> None:
     found = client(sent, state)
     assert (found.may_connect, found.schema_version) == (True, version)
+
+
+JSON = replace(ID, type=SchemaType.JSON)
+SAME_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x", "title": "t"}')
+OTHER_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "y"}')
+WITHOUT_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object"}')
+BROKEN_RECORD = SchemaInfo(SchemaType.JSON, b'{"type": "record", "name": "R"}')
+NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
+JSON_PAIRS = [
+    (JSON, LEGACY, None),
+    (LEGACY, JSON, None),
+    (LEGACY, SAME_ID, None),
+    (LEGACY, OTHER_ID, INCOMPATIBLE),
+    (LEGACY, WITHOUT_ID, INCOMPATIBLE),
+    (WITHOUT_ID, LEGACY, UNKNOWN),
+    (JSON, NO_JSON, INCOMPATIBLE),
+    (JSON, BROKEN_RECORD, UNKNOWN),
+    (NO_JSON, JSON, None),
+]
+
+
+@pytest.mark.parametrize(("known", "sent", "error"), JSON_PAIRS)
+def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_all_versions_are_looked_at(
+    known: SchemaInfo, sent: SchemaInfo, error: BrokerError | None
+) -> None:
+    assert consumer(sent, topic(known, strategy=Strategy.FORWARD)).error is error
+    found = consumer(sent, topic(known, strategy=Strategy.BACKWARD_TRANSITIVE))
+    assert refused(found, INCOMPATIBLE)
+    assert len(rules(found)) == 1
+
+
+@pytest.mark.parametrize("side", Side)
+def test_the_parts_of_a_pair_are_asked_as_they_would_be_alone(side: Side) -> None:
+    def pair(part: SchemaInfo) -> SchemaInfo:
+        other = Part(SchemaInfo(SchemaType.BYTES))
+        return encode(KeyValue(Part(part), other) if side is Side.KEY else KeyValue(other, Part(part)))
+
+    taken = producer(pair(LEGACY), topic())
+    assert (taken.may_connect, [(each.rule, each.path) for each in taken.warnings]) == (
+        True,
+        [("LEGACY_JSON_SCHEMA", f"$.{side}")],
+    )
+    assert refused(producer(pair(BROKEN_RECORD), topic()), BrokerError.NO_ANSWER)
+    found = producer(pair(NO_JSON), topic())
+    assert refused(found, INCOMPATIBLE)
+    assert found.incompatibilities[0].path.startswith(f"$.{side}")
+
+
+def test_files_that_import_each_other_overflow_the_brokers_stack_whatever_is_asked() -> None:
+    files = FileDescriptorSet()
+    files.file.add(name="m.proto", syntax="proto3", dependency=["m.proto"]).message_type.add(name="M")
+    looping = SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, "M", "m.proto")).encode())
+    assert refused(producer(looping, topic()), BrokerError.NO_ANSWER)
+    assert refused(consumer(looping, topic()), UNKNOWN)
+    for strategy in (Strategy.FORWARD, Strategy.BACKWARD_TRANSITIVE):
+        other = replace(looping, schema=looping.schema + b" ")
+        assert refused(consumer(looping, topic(other, strategy=strategy)), UNKNOWN)
+
+
+def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_left_unread() -> None:
+    needs, chokes = replace(NEEDS, type=SchemaType.JSON), replace(CHOKES, type=SchemaType.JSON)
+    found = consumer(needs, topic(JSON, strategy=Strategy.FULL))
+    assert refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
+    assert rules(found) == ["FIELD_WITHOUT_DEFAULT"]
+    assert consumer(needs, topic(chokes, strategy=Strategy.FULL)).may_connect
+
+
+@pytest.mark.parametrize("text", [b"null", b'{"type": "any"}'])
+def test_what_jackson_takes_is_stored_as_json_with_a_warning_and_under_no_other_type(text: bytes) -> None:
+    found = producer(SchemaInfo(SchemaType.JSON, text), topic())
+    assert (found.may_connect, len(found.warnings)) == (True, 1)
+    assert refused(producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data")
+
+
+def suits(*symbols: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:
+    return avro(field("suit", {"type": "enum", "name": "Suit", "symbols": list(symbols)}), kind=kind)
+
+
+WIDE, NARROW = suits("HEARTS", "SPADES"), suits("HEARTS")
+
+
+def told(found: Connection) -> list[tuple[str, Direction | None, int | None]]:
+    return [(each.rule, each.direction, each.schema_version) for each in found.warnings]
+
+
+def test_a_producer_that_registers_is_told_who_will_not_read_it() -> None:
+    found = producer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))
+    assert (found.outcome, told(found)) == (REGISTERS, [("ENUM_SYMBOL_UNKNOWN", Direction.FORWARD, 0)])
+    assert told(producer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))) == []
+
+
+def test_a_consumer_is_told_what_it_will_not_read() -> None:
+    found = consumer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))
+    assert (found.outcome, told(found)) == (NO_VERSION, [("ENUM_SYMBOL_UNKNOWN", Direction.BACKWARD, 0)])
+    assert told(consumer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))) == []
+
+
+def test_risks_are_those_of_the_versions_that_are_compared() -> None:
+    history = (WIDE, NARROW)
+    third = suits("HEARTS", "CLUBS")
+    backward = [("ENUM_SYMBOL_UNKNOWN", Direction.BACKWARD, 0)]
+    assert told(producer(third, topic(*history, strategy=Strategy.BACKWARD))) == []
+    assert told(producer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
+    assert told(consumer(third, topic(*history, strategy=Strategy.FULL))) == []
+    assert told(consumer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
+
+
+def test_types_that_the_broker_does_not_check_have_their_risks_told() -> None:
+    wide, narrow = (suits(*symbols, kind=SchemaType.PROTOBUF) for symbols in (("HEARTS", "SPADES"), ("HEARTS",)))
+    assert [rule for rule, *_ in told(consumer(narrow, topic(wide)))] == ["ENUM_SYMBOL_UNKNOWN"]
+
+
+@pytest.mark.parametrize("sent", [STRING, NONE, BROKEN])
+def test_a_changed_type_is_told_where_any_type_may_connect(sent: SchemaInfo) -> None:
+    history = topic(suits("HEARTS", kind=SchemaType.JSON), strategy=Strategy.ALWAYS_COMPATIBLE)
+    assert told(consumer(sent, history)) == [("TYPE_CHANGED", None, 0)]
+
+
+def test_of_texts_that_cannot_be_read_no_risk_is_told() -> None:
+    for line in PulsarLine:
+        state = topic(BROKEN, strategy=Strategy.ALWAYS_COMPATIBLE, line=line)
+        assert told(consumer(ID, state)) == told(consumer(BROKEN, state)) == []
+
+
+def test_a_pair_that_is_taken_for_another_is_told_of() -> None:
+    types = {"key.schema.type": "STRING", "value.schema.type": "INT32"}
+    pair = SchemaInfo(SchemaType.KEY_VALUE, bytes(8), types)
+    other = SchemaInfo(SchemaType.KEY_VALUE, bytes(8), {**types, "value.schema.type": "INT64"})
+    found = producer(other, topic(pair))
+    assert (found.outcome, told(found)) == (USES, [("PART_TYPE_CHANGED", None, 0)])
+    assert told(producer(pair, topic(pair))) == []
