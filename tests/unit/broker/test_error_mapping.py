@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from support.http_server import Answer
 from support.pulsar.broker_answers import (
     AVRO,
     AWAY,
@@ -27,7 +28,7 @@ from support.pulsar.broker_answers import (
     page,
     reason,
 )
-from support.pulsar.fake_broker import Answer, PlayedBroker, half, reset
+from support.pulsar.fake_broker import PlayedBroker, half, reset
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerInconsistentError,
