@@ -4,12 +4,12 @@ import pyarrow as pa
 import pytest
 
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import validator_for
+from topicschema.payload.columnar.reasons import REASONS
 from topicschema.validation.report import rendering
-from topicschema.validation.report.examples import Drawing
+from topicschema.validation.report.examples import ExampleSelection
 from topicschema.validation.report.tally import Tally
 from topicschema.validation.run.batches import BATCH, DAMAGED, ENCRYPTED, INVALID_KEY, UNKNOWN_SCHEMA_VERSION
-from topicschema.validation.run.judging import Judging
+from topicschema.validation.run.validators import Validators
 
 _TEXT = SchemaInfo(SchemaType.STRING, b"")
 
@@ -26,9 +26,8 @@ _TEXT = SchemaInfo(SchemaType.STRING, b"")
     ],
 )
 def test_what_cannot_be_judged_does_not_pass_and_says_why(writer: int, reason: str) -> None:
-    judging, batch = Judging(_TEXT, {0: _TEXT}, PulsarLine.V4_0, validator_for), _batch(writer)
-    judged = judging.judge(batch)
-    assert [judging.words[code] for code in judged.reason] == [reason]
+    [each] = Validators(_TEXT, {0: _TEXT}, PulsarLine.V4_0).validate(_batch(writer))
+    assert [REASONS[number] for number in each.verdicts.reasons] == [reason]
 
 
 def _batch(writer: int) -> pa.RecordBatch:
@@ -39,7 +38,7 @@ def _batch(writer: int) -> pa.RecordBatch:
 
 @pytest.mark.parametrize(("writer", "value"), [(ENCRYPTED, None), (DAMAGED, None), (7, '""')])
 def test_of_what_nobody_can_read_no_value_is_shown(writer: int, value: str | None) -> None:
-    judging, batch, tally = Judging(_TEXT, {}, PulsarLine.V4_0, validator_for), _batch(writer), Tally()
-    drawing = Drawing(0, rendering.of(_TEXT, {}, PulsarLine.V4_0))
-    drawing.keep(tally, batch, judging.judge(batch), judging.words)
-    assert [each.value for kept in tally.examples.values() for each in kept] == [value]
+    batch, tally = _batch(writer), Tally()
+    [each] = Validators(_TEXT, {}, PulsarLine.V4_0).validate(batch)
+    ExampleSelection(0, rendering.of(_TEXT, {}, PulsarLine.V4_0)).add(tally, batch, each)
+    assert [example.value for examples in tally.examples.values() for example in examples] == [value]

@@ -2,7 +2,6 @@
 
 import random
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.validation import order_files
-from topicschema.payload.columnar import validator_for
+from topicschema.core.schemas import PulsarLine
 from topicschema.validation.report import counting
 from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, hours_of
-from topicschema.validation.report.examples import Drawing
-from topicschema.validation.report.grouping import grouped
+from topicschema.validation.report.counting import grouped
+from topicschema.validation.report.examples import ExampleSelection
 from topicschema.validation.report.tables import Figures
 from topicschema.validation.report.tally import EXAMPLES, MAX_UNKNOWN_VERSIONS, Tally
 from topicschema.validation.run.batches import BATCH
-from topicschema.validation.run.judging import Judging
+from topicschema.validation.run.validators import Validators
 from topicschema.validation.sources import Plan
 
 ORDERS = order_files.orders(400, share=0.2)
@@ -42,11 +41,11 @@ def batch_of(rows: list[int]) -> pa.RecordBatch:
 
 def tally_of(rows: list[int]) -> Tally:
     tally = Tally()
-    judging = Judging(order_files.CANDIDATE, order_files.VERSIONS, order_files.question(Path("x")).line, validator_for)
     batch = batch_of(rows)
-    judged = judging.judge(batch)
-    counting.count(tally, batch, judged, judging.words)
-    Drawing(3).keep(tally, batch, judged, judging.words)
+    verdicts = list(Validators(order_files.CANDIDATE, order_files.VERSIONS, PulsarLine.V4_0).validate(batch))
+    counting.count(tally, batch, verdicts)
+    for each in verdicts:
+        ExampleSelection(3).add(tally, batch, each)
     return tally
 
 

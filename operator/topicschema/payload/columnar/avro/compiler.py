@@ -13,8 +13,8 @@ from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload.avro.defaults import Defaults, UnfitError
 from topicschema.payload.avro.resolving import Resolver
+from topicschema.payload.columnar import reasons
 from topicschema.payload.columnar.avro import opcodes as to
-from topicschema.payload.columnar.avro import reasons
 from topicschema.payload.columnar.avro.branches import LOST
 from topicschema.payload.columnar.avro.builder import NOWHERE, ProgramBuilder, TooLargeError
 from topicschema.payload.columnar.avro.program import Program

@@ -62,14 +62,6 @@ class Inputs(NamedTuple):
     nulls: NDArray[np.bool_]
 
 
-class Result(NamedTuple):
-    """Verdict on each message, as in Verdicts."""
-
-    reasons: NDArray[np.int16]
-    paths: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-
-
 def nothing_known(program: Program) -> NDArray[np.int64]:
     """Return the empty table of a new validator. It is tiny if the program calls nothing."""
     has_calls = (program.routes.parents < 0).sum() > 1

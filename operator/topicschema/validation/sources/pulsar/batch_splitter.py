@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.payload.columnar.avro.numba_cache import cached, mark
 from topicschema.payload.columnar.column import unwritable
-from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar.compiled import cached, fast, mark
 from topicschema.validation.sources.pulsar import compiled
 from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
 from topicschema.validation.sources.pulsar.frames import Of
