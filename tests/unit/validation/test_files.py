@@ -217,7 +217,7 @@ def damaged() -> Iterator[tuple[str, bytes, str]]:
     yield "no.parquet", b"PAR1 this is none PAR1", ""
     yield "no.avro", b"Obj\2", "the header at byte 0: it is no Avro container"
     yield "short.avro", b"Obj\1", "the header at byte 0: it ends too early"
-    yield "unnamed.bin", b"x", "its name does not tell its format"
+    yield "unnamed.bin", b"x", "its name does not show its format"
     yield "bad.json", b'{"value": 1}\n{"value": \n', "the line at byte 13: it is not JSON"
     yield "list.json", b"[1]\n", "the line at byte 0: it is no JSON object"
     yield (

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.job import log_protocol
 
 REPORT = random.Random(1).randbytes(50_000)  # noqa: S311  # the same each time
@@ -30,7 +30,7 @@ def test_the_last_report_counts() -> None:
 
 
 def test_a_damaged_report_is_told() -> None:
-    with pytest.raises(InvalidQuestionError, match="damaged"):
+    with pytest.raises(InvalidRequestError, match="damaged"):
         log_protocol.report_in([f"TOPICSCHEMA-REPORT 1/1 {base64.b64encode(bytes(99)).decode()}"])
 
 
@@ -38,7 +38,7 @@ def test_a_report_that_unpacks_to_more_than_any_run_tells_is_refused() -> None:
     assert log_protocol.report_in(log_protocol.report_lines(bytes(log_protocol.MAX_REPORT))) == bytes(
         log_protocol.MAX_REPORT
     )
-    with pytest.raises(InvalidQuestionError, match="larger than 8 MiB"):
+    with pytest.raises(InvalidRequestError, match="larger than 8 MiB"):
         log_protocol.report_in(log_protocol.report_lines(bytes(log_protocol.MAX_REPORT + 1)))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import request
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.request import (
     Columns,
     FileFormat,
@@ -69,7 +69,7 @@ WRONG: dict[str, Any] = {
 def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
     members = json.loads(ASKED.text) | WRONG[message]
     members = {name: value for name, value in members.items() if value is not ...}
-    with pytest.raises(InvalidQuestionError) as raised:
+    with pytest.raises(InvalidRequestError) as raised:
         request.read(json.dumps(members).encode())
     assert raised.value.message.startswith(message)
 
@@ -78,11 +78,11 @@ def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
     "content", [b"", b"[", b"[]", b"\xff", ASKED.pack().content[:-9], b"\xfd7zXZ\0nothing", b"[" * 10_000]
 )
 def test_bytes_that_hold_none_are_refused(content: bytes) -> None:
-    with pytest.raises(InvalidQuestionError):
+    with pytest.raises(InvalidRequestError):
         request.read(content)
 
 
 def test_a_packed_one_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "MAX_BYTES", 1024 * 1024)
-    with pytest.raises(InvalidQuestionError, match="not whole, or larger"):
+    with pytest.raises(InvalidRequestError, match="not whole, or larger"):
         request.read(lzma.compress(b" " * (2 * 1024 * 1024), preset=0))

@@ -19,7 +19,7 @@ _OUTER = SchemaInfo(
     SchemaType.PROTOBUF, b'{"type":"record","name":"R","fields":[]}', properties={"__PARSING_INFO__": _FIELDS}
 )
 _PAIR = encode(KeyValue(Part(SchemaInfo(SchemaType.STRING)), Part(_OUTER), Encoding.INLINE))
-_NOTE = "of PROTOBUF the outermost message alone was looked at: its schema does not tell those inside"
+_NOTE = "of PROTOBUF only the outermost message was checked: its schema does not describe the inner ones"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,9 @@ def test_entries_that_held_no_message_for_a_reader_are_told_where_there_are_any(
     asked, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
     tally.messages, tally.withheld = 1, withheld
     found = report(asked, Plan(), tally, Course(0, 1.0))
-    told = "12,000 entries held no message for a reader: marks, aborted transactions, or what the broker passes over"
+    note = (
+        "12,000 entries held no message for a reader: markers, aborted transactions, or messages that the broker skips"
+    )
     assert found.document["withheld"] == withheld
-    assert found.document["notes"] == ([told] if withheld else [])
+    assert found.document["notes"] == ([note] if withheld else [])
     assert ("entries without a message" in page(found.document)) == bool(withheld)

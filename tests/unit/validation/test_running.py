@@ -17,7 +17,7 @@ from pyarrow import parquet
 from support.validation import order_files
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import job
-from topicschema.validation.errors import InvalidQuestionError, RunError
+from topicschema.validation.errors import InvalidRequestError, RunError
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job.html_report import page
 from topicschema.validation.job.result import Answer, read
@@ -124,7 +124,7 @@ def test_a_candidate_that_is_no_schema_is_a_wrong_question(stored: Path) -> None
     asked = ValidationRequest(
         SchemaInfo(SchemaType.AVRO, b"{"), {0: SchemaInfo(SchemaType.STRING)}, "t", order_files.question(stored).files
     )
-    with pytest.raises(InvalidQuestionError, match="the proposed schema cannot be judged with"):
+    with pytest.raises(InvalidRequestError, match="the proposed schema cannot be judged with"):
         run(asked)
 
 

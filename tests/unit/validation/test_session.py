@@ -102,9 +102,9 @@ def test_what_kept_spark_from_starting_is_told_in_the_api_servers_words() -> Non
     )
     error = ValueError("Py4J's words")
     error.java_exception = Thrown("SparkException: it cannot be\n instantiated", server)  # type: ignore[attr-defined]
-    assert session.told_by(error) == words
+    assert session.cause_of(error) == words
     error.java_exception = Thrown("IOException: no\n  space")  # type: ignore[attr-defined]
-    assert session.told_by(error) == "IOException: no space"
+    assert session.cause_of(error) == "IOException: no space"
     error.java_exception = Thrown("IllegalStateException: Spark context stopped while waiting for backend")  # type: ignore[attr-defined]
-    assert "a quota, perhaps" in session.told_by(error)
-    assert session.told_by(ValueError("the gateway ended")) == "the gateway ended"
+    assert "a quota, perhaps" in session.cause_of(error)
+    assert session.cause_of(ValueError("the gateway ended")) == "the gateway ended"

@@ -69,7 +69,7 @@ async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[st
 
 
 async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
-    """Return the payloads of all versions that messages may have. Raise InvalidQuestionError if they are too large."""
+    """Return the payloads of all versions that messages may have. Raise InvalidRequestError if they are too large."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     found: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):

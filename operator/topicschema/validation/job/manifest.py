@@ -70,8 +70,8 @@ class JobRequest:
 def job_name(owner: Owner, request_hash: str, attempt: int) -> str:
     """Return the name of the Job for this attempt at the request."""
     digest = hashlib.sha256(f"{owner.uid}\n{request_hash}\n{attempt}".encode()).hexdigest()[:_HASH]
-    room = _NAME_LENGTH - len(digest) - len("-check-")
-    return f"{owner.name.replace('.', '-')[:room].rstrip('-')}-check-{digest}"
+    length = _NAME_LENGTH - len(digest) - len("-check-")
+    return f"{owner.name.replace('.', '-')[:length].rstrip('-')}-check-{digest}"
 
 
 def topic_label(name: str) -> str:

@@ -1,6 +1,7 @@
 """Counts of a batch and its verdicts, added to the tally."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from topicschema.validation.run.validators import WriterVerdicts
 
 HOUR: Final = 3_600_000
 """An hour in milliseconds."""
+_FEW: Final = 1_000
+"""Maximum number of rows that Python counts faster than Arrow."""
 
 
 def count(tally: Tally, batch: pa.RecordBatch, verdicts: Sequence[WriterVerdicts]) -> None:
@@ -36,9 +39,10 @@ def count(tally: Tally, batch: pa.RecordBatch, verdicts: Sequence[WriterVerdicts
 
 def _count_findings(tally: Tally, each: WriterVerdicts, partitions: NDArray[Any], hours: NDArray[Any]) -> None:
     bad = np.flatnonzero(each.verdicts.reasons)
+    if not len(bad):
+        return
     tally.invalid += len(bad)
-    rows = each.rows[bad]
-    paths = each.validator.paths if len(bad) else ()
+    rows, paths = each.rows[bad], each.validator.paths
     columns: list[NDArray[Any]] = [each.verdicts.reasons[bad], each.verdicts.paths[bad], partitions[rows], hours[rows]]
     for (number, path, *rest), messages in grouped(columns):
         reason = REASONS[number]
@@ -60,11 +64,13 @@ def _count_writers(tally: Tally, batch: pa.RecordBatch, writers: NDArray[np.int6
                 tally.count_unknown_version(version, count)
 
 
-def grouped(columns: Sequence[NDArray[Any]]) -> Iterator[tuple[tuple[int, ...], int]]:
+def grouped(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[int, ...], int]]:
     """Return each combination of values that rows have, and the number of these rows.
 
     The columns are integers of one length.
     """
+    if len(columns[0]) <= _FEW:
+        return Counter(zip(*(column.tolist() for column in columns), strict=True)).items()
     names = [str(number) for number in range(len(columns))]
     groups = pa.table(list(columns), names=names).group_by(names, use_threads=False)
     *values, counts = (column.to_pylist() for column in groups.aggregate([([], "count_all")]).columns)

@@ -34,6 +34,8 @@ class ExampleSelection:
     def add(self, tally: Tally, batch: pa.RecordBatch, each: WriterVerdicts) -> None:
         """Add to the tally the invalid messages with the lowest ranks of each reason."""
         bad = np.flatnonzero(each.verdicts.reasons)
+        if not len(bad):
+            return
         reasons = each.verdicts.reasons[bad]
         ranks = identity_of(batch).take(each.rows[bad]).hashes(self.seed ^ _APART)
         for number in np.unique(reasons).tolist():

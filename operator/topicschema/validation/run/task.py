@@ -7,10 +7,10 @@ from typing import Final
 import pyarrow as pa
 
 from topicschema.core.schemas import SchemaInfo
-from topicschema.validation import request
 from topicschema.validation.report import counting, rendering
 from topicschema.validation.report.examples import ExampleSelection, identity_of
 from topicschema.validation.report.tally import Tally
+from topicschema.validation.request import read
 from topicschema.validation.run.sampling import Sampling
 from topicschema.validation.run.validators import Validators
 from topicschema.validation.sources import Expired, NotDelivered, Source, Split
@@ -20,11 +20,11 @@ from topicschema.validation.sources import Expired, NotDelivered, Source, Split
 class Task:
     """Data that the workers of a run receive. `run` is unique to this run.
 
-    `asked` is the packed request. `writers` are the source's own schemas.
+    `packed_request` is the request as a Job mounts it. `writers` are the source's own schemas.
     """
 
     run: str
-    asked: bytes
+    packed_request: bytes
     source: Source
     sampling: Sampling
     writers: Mapping[int, SchemaInfo] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Task:
     def tally(self, split: Split) -> Tally:
         """Return the tally of the split.
 
-        Raises SourceError if the split cannot be read, and InvalidQuestionError if its messages cannot be validated.
+        Raises SourceError if the split cannot be read, and InvalidRequestError if its messages cannot be validated.
         """
         tally, (validators, examples) = Tally(), self._state()
         for batch in self.source.read(split):
@@ -64,10 +64,10 @@ class Task:
         """Return what a process creates once for a run, for any number of splits."""
         if self.run not in _STATES:
             _STATES.clear()
-            asked = request.read(self.asked)
-            versions = {**asked.versions, **self.writers}
-            render = rendering.of(asked.candidate, versions, asked.line) if asked.include_values else None
-            validators = Validators(asked.candidate, versions, asked.line)
+            request = read(self.packed_request)
+            versions = {**request.versions, **self.writers}
+            render = rendering.of(request.candidate, versions, request.line) if request.include_values else None
+            validators = Validators(request.candidate, versions, request.line)
             _STATES[self.run] = validators, ExampleSelection(self.sampling.seed, render)
         return _STATES[self.run]
 

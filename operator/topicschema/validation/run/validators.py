@@ -14,7 +14,7 @@ from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.base import ConstantFailure
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.verdicts import Validator, Verdicts
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.report.tally import UNKNOWN_WRITER
 from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, INVALID_KEY, NO_VERSION
 
@@ -57,7 +57,7 @@ class Validators:
     def validate(self, batch: pa.RecordBatch) -> Iterator[WriterVerdicts]:
         """Yield the verdicts on a batch of the schema `batches.BATCH`, by writer.
 
-        Raises InvalidQuestionError if the candidate is not a valid schema.
+        Raises InvalidRequestError if the candidate is not a valid schema.
         """
         payloads = column_of(batch.column("payload"))
         keys = column_of(batch.column("key")) if self._has_keys else None
@@ -85,7 +85,7 @@ class Validators:
             try:
                 validator = validator_for(self._candidate, self._writers[writer], self._line)
             except InvalidSchemaError as error:
-                raise InvalidQuestionError(f"the proposed schema cannot be judged with: {error.sentence}") from None
+                raise InvalidRequestError(f"the proposed schema cannot be judged with: {error.sentence}") from None
             self._validators[writer] = validator
         return self._validators[writer]
 

@@ -39,7 +39,7 @@ def payloads(
     span = Span("persistent://shop/live/orders", 0, (EntryRange(3, first, count),))
     found: list[bytes] = []
     with serving(broker) as asked, soon_quiet(patience):
-        options = ReaderOptions(asked, has_keys=False, patience=patience)
+        options = ReaderOptions(asked, has_keys=False, timeout=patience)
         for batch in reader.read(options, span, Topic.parse(span.topic)):
             assert not isinstance(batch, Expired)
             found.extend([] if isinstance(batch, NotDelivered) else (row["payload"] for row in batch.to_pylist()))
@@ -84,7 +84,7 @@ def test_what_is_read_and_held_until_the_next_ledger_is_open_is_waited_for() -> 
 def test_a_read_that_never_ends_gives_no_verdict() -> None:
     broker = ReaderAtTheWire(entries=3, reads_next=3, reading=1, subscribed=[sending(0)])
     with pytest.raises(SourceSilentError, match="messages are left"):
-        payloads(broker, patience=2.5)
+        payloads(broker, timeout=2.5)
 
 
 @pytest.mark.parametrize("mark", [-1, 1])
@@ -94,7 +94,7 @@ def test_entries_of_the_last_ledger_are_gone_where_that_was_removed_though_it_st
     broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[sending(0)], marks=[mark], is_trimmed=True)
     span = Span("persistent://shop/live/orders", 0, (EntryRange(3, 0, 2),))
     with serving(broker) as asked, soon_quiet(PATIENT):
-        options = ReaderOptions(asked, has_keys=False, patience=PATIENT)
+        options = ReaderOptions(asked, has_keys=False, timeout=PATIENT)
         *_, last = reader.read(options, span, Topic.parse(span.topic))
     assert last == Expired(1)
 
@@ -103,7 +103,7 @@ def _unread(broker: ReaderAtTheWire, *entry_ranges: EntryRange) -> list[Expired 
     """What a reader of these is told besides messages."""
     span = Span("persistent://shop/live/orders", 0, entry_ranges, messages_per_entry=10.0)
     with serving(broker) as asked, soon_quiet(PATIENT):
-        found = reader.read(ReaderOptions(asked, has_keys=False, patience=PATIENT), span, Topic.parse(span.topic))
+        found = reader.read(ReaderOptions(asked, has_keys=False, timeout=PATIENT), span, Topic.parse(span.topic))
         return [each for each in found if isinstance(each, Expired | NotDelivered)]
 
 
@@ -147,13 +147,13 @@ def test_what_a_transaction_held_back_is_read_though_the_last_message_was_told_b
 def test_what_a_transaction_holds_back_for_too_long_is_no_end() -> None:
     broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)], transactions=1, shown=0)
     with pytest.raises(SourceSilentError, match="a transaction is open"):
-        payloads(broker, patience=2.5)
+        payloads(broker, timeout=2.5)
 
 
 def test_a_broker_that_has_not_read_to_the_end_and_sends_nothing_gives_no_verdict() -> None:
     broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)])
     with pytest.raises(SourceSilentError, match="messages are left"):
-        payloads(broker, patience=1.5)
+        payloads(broker, timeout=1.5)
 
 
 @pytest.mark.parametrize(("claims", "given"), [((1 << 31) - 1, (1 << 31) - 1), ((1 << 40) + 5, 5), (1 << 63, 1)])
@@ -248,7 +248,7 @@ def test_what_is_skipped_before_the_first_message_came_is_read_by_a_second_reade
 def test_a_broker_that_is_made_to_skip_again_and_again_gives_no_verdict() -> None:
     broker = ReaderAtTheWire(7, 7, [_entries(0, 5, 6)] * 50, marks=[4] * 50)
     with pytest.raises(SourceSilentError, match="made to skip"):
-        payloads(broker, patience=1.5)
+        payloads(broker, timeout=1.5)
 
 
 @pytest.mark.parametrize("is_mute", [False, True])

@@ -10,7 +10,7 @@ from topicschema.payload.columnar.compiled import INT_BYTES, LONG_BYTES, NO, byt
 def number(values: Any, at: Any, end: Any, longest: Any) -> Any:
     """Return the bits of an int or a long and their end, or NO if they do not end or are too many."""
     bits, after = varint(values, at, end, longest)
-    if after <= at + 1:
+    if after - at <= 1:
         return bits, after
     if longest == INT_BYTES:
         return bits, after if bits >> 32 == 0 else NO

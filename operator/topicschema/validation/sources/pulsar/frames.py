@@ -104,8 +104,8 @@ def _version(content: Any, at: Any, size: Any) -> Any:
         return np.int64(NO_VERSION)
     if size != 8 and size != 64:  # noqa: PLR1714  # compiled code would have to create the set
         return np.int64(UNKNOWN_SCHEMA_VERSION)
-    found = four(content, at) << 32 | four(content, at + 4)
-    return found if found >= 0 else np.int64(UNKNOWN_SCHEMA_VERSION)
+    version = four(content, at) << 32 | four(content, at + 4)
+    return version if version >= 0 else np.int64(UNKNOWN_SCHEMA_VERSION)
 
 
 @fast
