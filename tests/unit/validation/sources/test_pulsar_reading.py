@@ -22,24 +22,24 @@ Send = Callable[[bytes], object]
 
 
 @contextmanager
-def soon_quiet(patience: float) -> Iterator[None]:
+def soon_quiet(timeout: float) -> Iterator[None]:
     """Where readers are patient, they ask sooner what they would ask after the product's longer times."""
     with pytest.MonkeyPatch.context() as patch:
-        if patience == PATIENT:
+        if timeout == PATIENT:
             patch.setattr(span_reader, "QUIET_SECONDS", QUIET)
             patch.setattr(span_reader, "_PAUSE_SECONDS", 0.05)
         yield
 
 
 def payloads(
-    broker: ReaderAtTheWire, patience: float = PATIENT, first: int = 0, entries: int | None = None
+    broker: ReaderAtTheWire, timeout: float = PATIENT, first: int = 0, entries: int | None = None
 ) -> list[bytes]:
     """What a reader of so many entries from that one on gets, or of all."""
     count = broker.entries - first if entries is None else entries
     span = Span("persistent://shop/live/orders", 0, (EntryRange(3, first, count),))
     found: list[bytes] = []
-    with serving(broker) as asked, soon_quiet(patience):
-        options = ReaderOptions(asked, has_keys=False, timeout=patience)
+    with serving(broker) as asked, soon_quiet(timeout):
+        options = ReaderOptions(asked, has_keys=False, timeout=timeout)
         for batch in reader.read(options, span, Topic.parse(span.topic)):
             assert not isinstance(batch, Expired)
             found.extend([] if isinstance(batch, NotDelivered) else (row["payload"] for row in batch.to_pylist()))
