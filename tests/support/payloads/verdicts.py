@@ -1,7 +1,13 @@
-"""Verdicts of a validator in words."""
+"""Verdicts, findings and refusals in words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import pytest
+
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
+from topicschema.core.schemas import Schema
+from topicschema.payload import validate
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.reasons import REASONS
 from topicschema.payload.columnar.verdicts import Validator
@@ -29,3 +35,17 @@ def losses(validator: Validator, *payloads: bytes | None) -> dict[tuple[str, str
     """Return the number of messages with each loss."""
     counts = validator.validate(Column.of(payloads)).losses.tolist()
     return {tuple(loss): count for loss, count in zip(validator.losses, counts, strict=True) if count}
+
+
+def findings(schema: Schema, content: bytes | str | None, key: bytes | None = None) -> list[tuple[str, str, int, bool]]:
+    """Return rule, path, byte and tolerance of each finding of a payload. A text is hexadecimal."""
+    payload_bytes = bytes.fromhex(content) if isinstance(content, str) else content
+    return [(each.rule, each.path, each.offset, each.is_tolerated) for each in validate(schema, payload_bytes, key)]
+
+
+def refusal(call: Callable[..., object], *arguments: Any) -> tuple[str, str, int | None]:
+    """Return rule, path and byte of the error that the call raises. An invalid schema has neither path nor byte."""
+    with pytest.raises((InvalidPayloadError, InvalidSchemaError)) as caught:
+        call(*arguments)
+    error = caught.value
+    return error.rule, getattr(error, "path", ""), getattr(error, "offset", None)

@@ -27,7 +27,6 @@ from topicschema.validation.run.sampling import Sampling
 from topicschema.validation.run.spark import SplitTallies, merged
 from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Expired, NotDelivered, Plan, Split
-from topicschema.validation.sources.files.source import FileMessages
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
 
 SPLITS = 150
@@ -37,8 +36,7 @@ ORDERS = order_files.orders(3_000, share=0.3)
 def tallies(folder: Path, a_task: int) -> list[bytes]:
     """What tasks of so many splits each hand back, of 150 splits in all."""
     asked = order_files.question(order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
-    assert asked.files is not None
-    files = FileMessages(asked.files, split_bytes=1)
+    files = order_files.source(asked, 1)
     splits = files.plan().splits
     assert len(splits) == SPLITS
     judging = SplitTallies(Task("150 splits", asked.pack().content, files, Sampling(0)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.payload.columnar.avro.branches import LOST
+from topicschema.payload.columnar.avro.program import LOST
 from topicschema.payload.columnar.reasons import REASONS
 
 PAGE = (Path(__file__).parents[4] / "docs" / "validation-reasons.md").read_text()

@@ -72,26 +72,21 @@ def sized(content: bytes) -> bytes:
     return len(content).to_bytes(4) + content
 
 
-def test_by_itself_the_part_is_judged_by_the_version_that_it_was_written_with() -> None:
+def test_part_alone_is_validated_with_its_writer() -> None:
     validator = validator_for(order(is_old=False), order(is_old=True), LINE)
     assert (verdicts(validator, *PARTS), losses(validator, *PARTS)) == (FOUND, LOST)
 
 
+@pytest.mark.parametrize("encoding", Encoding)
 @pytest.mark.parametrize("side", Side)
-def test_in_one_payload_it_is_found_behind_the_lengths_and_the_part_before(side: Side) -> None:
-    reader, writer = (pair(order(is_old=each), side, Encoding.INLINE) for each in (False, True))
-    validator = validator_for(reader, writer, LINE)
-    is_key = side is Side.KEY
-    parts = zip(PARTS, OTHERS, strict=True) if is_key else zip(OTHERS, PARTS, strict=True)
-    pairs = [sized(key) + sized(value) for key, value in parts]
-    begins = [4 if is_key else 8 + len(each) for each in OTHERS]
-    assert verdicts(validator, *pairs) == in_pairs(side, begins)
-    assert losses(validator, *pairs) == {(kind, under(side, path)): each for (kind, path), each in LOST.items()}
-
-
-@pytest.mark.parametrize("side", Side)
-def test_apart_from_the_other_it_is_found_where_it_is_by_itself(side: Side) -> None:
-    reader, writer = (pair(order(is_old=each), side, Encoding.SEPARATED) for each in (False, True))
+def test_part_of_a_pair_has_the_verdict_of_the_part_alone(side: Side, encoding: Encoding) -> None:
+    reader, writer = (pair(order(is_old=each), side, encoding) for each in (False, True))
     validator = validator_for(reader, writer, LINE)
     keys, values = (PARTS, OTHERS) if side is Side.KEY else (OTHERS, PARTS)
-    assert verdicts(validator, *values, keys=keys) == in_pairs(side, [0] * len(PARTS))
+    if encoding is Encoding.INLINE:
+        begins = [4 if side is Side.KEY else 8 + len(each) for each in OTHERS]
+        pairs = [sized(key) + sized(value) for key, value in zip(keys, values, strict=True)]
+        assert verdicts(validator, *pairs) == in_pairs(side, begins)
+        assert losses(validator, *pairs) == {(kind, under(side, path)): each for (kind, path), each in LOST.items()}
+    else:
+        assert verdicts(validator, *values, keys=keys) == in_pairs(side, [0] * len(PARTS))

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from topicschema.payload.columnar import reasons
 from topicschema.payload.columnar.avro import diagnose, error_paths, opcodes, values, vm_loop, vm_variants
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.branches import LOST, written
-from topicschema.payload.columnar.avro.program import Program
+from topicschema.payload.columnar.avro.program import LOST, Program, written
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.compiled import Result, cached, mark
 from topicschema.payload.columnar.reasons import Reasons

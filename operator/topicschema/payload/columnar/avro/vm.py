@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.avro.branches import LOST
 from topicschema.payload.columnar.avro.opcodes import MAX_DEPTH
-from topicschema.payload.columnar.avro.program import Program
+from topicschema.payload.columnar.avro.program import LOST, Program
 
 PLACES: Final = 1_000
 """Maximum number of distinguished paths of calls, and of losses."""

@@ -33,31 +33,6 @@ def validator(writer: Any, reader: Any = None) -> ProgramValidator:
     return ProgramValidator(compile_program(parsed(writer if reader is None else reader), parsed(writer)))
 
 
-def test_the_first_thing_that_is_wrong_is_told_with_its_path_and_byte() -> None:
-    judging = validator(record("R", field("a", "string"), field("b", array(record("I", field("c", "boolean"))))))
-    assert verdicts(judging, b"\x02x\x02\x01\x00", b"\x02\xff\x02", b"\x02x\x04\x01\x02\x00", b"", b"\x02x\x00x") == [
-        ("", "$", -1),
-        ("INVALID_UTF8", "$.a", 1),
-        ("INVALID_BOOLEAN", "$.b[].c", 4),
-        ("TRUNCATED", "$.a", 0),
-        ("TRAILING_BYTES", "$", 3),
-    ]
-
-
-def test_what_two_versions_do_not_agree_on_is_told_where_a_message_has_it() -> None:
-    kinds = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
-    writer = record("R", field("n", ["null", "int", "string"]), field("e", kinds))
-    reader = record("R", field("n", "int"), field("e", {**kinds, "symbols": ["A"]}))
-    assert verdicts(validator(writer, reader), b"\2\2\0", b"\0\0", b"\4\2x\0", b"\2\2\2", b"\2\2\4") == [
-        ("", "$", -1),
-        ("NULL_NOT_ALLOWED", "$.n", 1),
-        ("CANNOT_READ", "$.n", 1),
-        ("UNKNOWN_SYMBOL", "$.e", 2),
-        ("ENUM_INDEX", "$.e", 2),
-    ]
-    assert verdicts(validator(record("R"), record("R", field("x", "int"))), b"") == [("MISSING_DEFAULT", "$.x", 0)]
-
-
 def test_versions_on_which_avro_breaks_down_read_nothing() -> None:
     reader = record("R", {**field("x", "int"), "default": "text"})
     schema = formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(reader).encode()), validate_defaults=False)
@@ -173,37 +148,10 @@ def test_a_column_may_be_memory_that_nobody_may_write_and_may_have_nulls() -> No
     assert run(judging.program, column).reasons.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("offsets", [[0, 9], [-1, 1], [0, 2, 1]])
-def test_offsets_that_lead_out_of_the_values_are_refused(offsets: list[int]) -> None:
-    program = validator("long").program
-    with pytest.raises(ValueError, match="offsets"):
-        run(program, Column.between(np.zeros(3, np.uint8), np.array(offsets, np.int64)))
-
-
 @pytest.mark.parametrize("size", range(1, 6))
 def test_texts_are_utf_8_to_a_program_exactly_where_they_are_to_python(size: int) -> None:
     rng = random.Random(size)  # noqa: S311  # a seed
-    bytes_ = (
-        0x00,
-        0x41,
-        0x7F,
-        0x80,
-        0x8F,
-        0x90,
-        0x9F,
-        0xA0,
-        0xBF,
-        0xC1,
-        0xC2,
-        0xDF,
-        0xE0,
-        0xE1,
-        0xED,
-        0xEF,
-        0xF0,
-        0xF4,
-        0xF5,
-    )
+    bytes_ = bytes.fromhex("00417f808f909fa0bfc1c2dfe0e1edeff0f4f5")
     texts = [bytes(rng.choices(bytes_, k=size)) for _ in range(3_000)]
     found = verdicts(validator("string"), *(number(size) + text for text in texts))
     assert found == [wanted(text) for text in texts]
