@@ -171,8 +171,8 @@ def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path
 
 def ask(folder: Path, asked: ValidationRequest) -> tuple[int, str]:
     packed = asked.pack().content
-    (folder / "question.xz.000").write_bytes(packed[:40])
-    (folder / "question.xz.001").write_bytes(packed[40:])
+    (folder / "request.xz.000").write_bytes(packed[:40])
+    (folder / "request.xz.001").write_bytes(packed[40:])
     status = driver.main([str(folder), "--termination-log", str(folder / "log")])
     return status, (folder / "log").read_text()
 
@@ -198,7 +198,7 @@ def test_a_driver_never_ends_as_a_verdict_where_there_is_none(stored: Path, tmp_
     status, message = ask(tmp_path, gone)
     assert status == driver.FAILED
     assert message.endswith("gone.parquet: there is no such file")
-    (tmp_path / "question.xz.001").unlink()
+    (tmp_path / "request.xz.001").unlink()
     assert driver.main([str(tmp_path), "--termination-log", str(tmp_path / "log")]) == driver.FAILED
     assert "not whole" in (tmp_path / "log").read_text()
     executors = ValidationRequest(gone.candidate, {}, "t", gone.files, executors=2)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from topicschema.validation.errors import OUT_OF_MEMORY
-from topicschema.validation.job.manifest import CONTAINER, QUESTION_ANNOTATION
+from topicschema.validation.job.manifest import CONTAINER, REQUEST_ANNOTATION
 from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
 
 Object = Mapping[str, Any]
@@ -127,7 +127,7 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
 
 def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
     """Return the verdict of a pod of this Job if it agrees with the exit status and the Job's request."""
-    request_hash = (job["metadata"].get("annotations") or {}).get(QUESTION_ANNOTATION)
+    request_hash = (job["metadata"].get("annotations") or {}).get(REQUEST_ANNOTATION)
     for pod in pods:
         end = _terminated(pod)
         document = None if end is None else read(end.get("message") or "")

@@ -28,7 +28,7 @@ FAILED: Final = 3
 """Exit status of a run that failed for a known reason, which it reports."""
 BUG: Final = 70
 _TERMINATION_LOG: Final = "/dev/termination-log"
-_PARTS: Final = "question.xz.*"
+_PARTS: Final = "request.xz.*"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
