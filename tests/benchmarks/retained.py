@@ -54,7 +54,7 @@ def _measured(broker: brokers.Pulsar) -> Iterator[Row]:
     asked, messages = _made(topic)
     for number in range(_READERS):
         fill(broker.service_url, f"{topic.full_name}-partition-{number}", messages, _MESSAGES // _READERS)
-    source = PulsarMessages(topic.pulsar, topic.full_name, split_messages=2 * _MESSAGES)
+    source = PulsarMessages(topic.asked, topic.full_name, split_messages=2 * _MESSAGES)
     splits = source.plan().splits
     task = Task("benchmark", asked.pack().content, source, Sampling(0))
     with ProcessPoolExecutor(_READERS, get_context("spawn")) as pool:

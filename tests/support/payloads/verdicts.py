@@ -45,7 +45,10 @@ def findings(schema: Schema, content: bytes | str | None, key: bytes | None = No
 
 def refusal(call: Callable[..., object], *arguments: Any) -> tuple[str, str, int | None]:
     """Return rule, path and byte of the error that the call raises. An invalid schema has neither path nor byte."""
-    with pytest.raises((InvalidPayloadError, InvalidSchemaError)) as caught:
+    try:
         call(*arguments)
-    error = caught.value
-    return error.rule, getattr(error, "path", ""), getattr(error, "offset", None)
+    except InvalidPayloadError as error:
+        return error.rule, error.path, error.offset
+    except InvalidSchemaError as error:
+        return error.rule, "", None
+    pytest.fail("nothing is refused")
