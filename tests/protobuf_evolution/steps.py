@@ -5,7 +5,7 @@ A step changes the file in place. It returns False if it had nothing to change. 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
@@ -22,10 +22,21 @@ from protobuf_evolution.worlds import EDITION, OPTIONAL, PROTO2, PROTO3, REPEATE
 Step = Callable[[Random, FileDescriptorProto], bool]
 Place = tuple[DescriptorProto, FieldDescriptorProto]
 _Holder = DescriptorProto | EnumDescriptorProto
-_FieldChange = Callable[[Random, FileDescriptorProto, DescriptorProto, FieldDescriptorProto], bool | None]
 _EnumChange = Callable[[Random, FileDescriptorProto, EnumDescriptorProto], bool | None]
 _Kinds = Mapping["F.Type.ValueType", "F.Type.ValueType"]
 T = TypeVar("T")
+
+
+class At(NamedTuple):
+    """A field that a step changes, with its message and its file."""
+
+    random: Random
+    file: FileDescriptorProto
+    message: DescriptorProto
+    field: FieldDescriptorProto
+
+
+_FieldChange = Callable[[At], bool | None]
 _WIDER: _Kinds = {F.TYPE_INT32: F.TYPE_INT64, F.TYPE_UINT32: F.TYPE_UINT64, F.TYPE_SINT32: F.TYPE_SINT64}
 _OTHER_SIGN: _Kinds = {
     F.TYPE_INT32: F.TYPE_UINT32,
@@ -80,7 +91,7 @@ def _on_field(
     def decorate(change: _FieldChange) -> Step:
         def step(random: Random, file: FileDescriptorProto) -> bool:
             place = _one(random, filter(fits, places(file)))
-            return place is not None and file.syntax in syntaxes and change(random, file, *place) is not False
+            return place is not None and file.syntax in syntaxes and change(At(random, file, *place)) is not False
 
         return step
 
@@ -106,17 +117,15 @@ def _by_type(kinds: _Kinds) -> Step:
     """Return the step by which a field, or the value of a map, gets the type that is beside its own."""
 
     @_on_field(lambda p: p[1].name != "key" and p[1].type in kinds and not _is_map(p), _fields_and_entries)
-    def step(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-        retype(field, kinds[field.type])
+    def step(at: At) -> None:
+        retype(at.field, kinds[at.field.type])
 
     return step
 
 
 @_on_field(_is_map)
-def _map_key(
-    random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto
-) -> bool | None:
-    entry = worlds.entry_of(message, field)
+def _map_key(at: At) -> bool | None:
+    entry = worlds.entry_of(at.message, at.field)
     if entry is None or entry.field[0].type not in _OTHER_SIGN:
         return False
     entry.field[0].type = _OTHER_SIGN[entry.field[0].type]
@@ -124,43 +133,39 @@ def _map_key(
 
 
 @_on_field(lambda place: place[1].type in _OTHER_WIRE and not _is_map(place))
-def _reuse(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    retype(field, _OTHER_WIRE[field.type])
-    field.name = f"other_{field.number}"
-    field.ClearField("json_name")
+def _reuse(at: At) -> None:
+    retype(at.field, _OTHER_WIRE[at.field.type])
+    at.field.name = f"other_{at.field.number}"
+    at.field.ClearField("json_name")
 
 
 @_on_field(lambda place: len(place[0].field) > 1 and not place[1].proto3_optional)
-def _swap(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    other = random.choice([each for each in message.field if each is not field])
-    field.number, other.number = other.number, field.number
+def _swap(at: At) -> None:
+    other = at.random.choice([each for each in at.message.field if each is not at.field])
+    at.field.number, other.number = other.number, at.field.number
 
 
 @_on_field()
-def _renumber(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    message.reserved_range.add(start=field.number, end=field.number + 1)
-    field.number = worlds.free_number(random, message)
+def _renumber(at: At) -> None:
+    at.message.reserved_range.add(start=at.field.number, end=at.field.number + 1)
+    at.field.number = worlds.free_number(at.random, at.message)
 
 
 @_on_field()
-def _rename(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    field.name = f"renamed_{field.number}"
-    field.ClearField("json_name")
+def _rename(at: At) -> None:
+    at.field.name = f"renamed_{at.field.number}"
+    at.field.ClearField("json_name")
 
 
 @_on_field()
-def _rename_in_code(
-    random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto
-) -> None:
-    field.json_name = worlds.json_name(field)
-    field.name = f"renamed_{field.number}"
+def _rename_in_code(at: At) -> None:
+    at.field.json_name = worlds.json_name(at.field)
+    at.field.name = f"renamed_{at.field.number}"
 
 
 @_on_field()
-def _json_name(
-    random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto
-) -> None:
-    field.json_name = f"json{field.number}"
+def _json_name(at: At) -> None:
+    at.field.json_name = f"json{at.field.number}"
 
 
 def _rename_type(random: Random, file: FileDescriptorProto) -> bool:
@@ -177,30 +182,26 @@ def _rename_type(random: Random, file: FileDescriptorProto) -> bool:
 
 
 @_on_field(lambda p: p[1].type == F.TYPE_MESSAGE and not _is_map(p), syntaxes=(EDITION,))
-def _delimited(
-    random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto
-) -> None:
-    field.options.features.message_encoding = FeatureSet.DELIMITED
+def _delimited(at: At) -> None:
+    at.field.options.features.message_encoding = FeatureSet.DELIMITED
 
 
 @_on_field(lambda p: p[1].type == F.TYPE_STRING, syntaxes=(EDITION,))
-def _unchecked(
-    random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto
-) -> None:
-    field.options.features.utf8_validation = FeatureSet.NONE
+def _unchecked(at: At) -> None:
+    at.field.options.features.utf8_validation = FeatureSet.NONE
 
 
 @_on_field(lambda p: (p[1].label == REPEATED or _is_plain(p)) and not _is_map(p))
-def _label(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    field.label = OPTIONAL if field.label == REPEATED else REPEATED
-    field.ClearField("default_value")
-    field.options.ClearField("packed")
-    field.options.ClearField("features")
+def _label(at: At) -> None:
+    at.field.label = OPTIONAL if at.field.label == REPEATED else REPEATED
+    at.field.ClearField("default_value")
+    at.field.options.ClearField("packed")
+    at.field.options.ClearField("features")
 
 
 @_on_field(_is_map)
-def _map(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    entry = worlds.entry_of(message, field)
+def _map(at: At) -> None:
+    entry = worlds.entry_of(at.message, at.field)
     assert entry is not None
     entry.options.map_entry = False
 
@@ -240,31 +241,31 @@ def _oneof(count: int) -> Step:
     lambda p: _is_plain(p) and p[1].type not in (F.TYPE_MESSAGE, F.TYPE_ENUM) and not p[1].default_value,
     syntaxes=(PROTO3, EDITION),
 )
-def _presence(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    if file.syntax == PROTO3:
-        worlds.make_optional(message, field)
+def _presence(at: At) -> None:
+    if at.file.syntax == PROTO3:
+        worlds.make_optional(at.message, at.field)
     else:
-        field.options.features.field_presence = FeatureSet.IMPLICIT
-        field.ClearField("default_value")
+        at.field.options.features.field_presence = FeatureSet.IMPLICIT
+        at.field.ClearField("default_value")
 
 
 @_on_field(
     lambda p: p[1].label == OPTIONAL and p[1].type not in (F.TYPE_MESSAGE, F.TYPE_ENUM, F.TYPE_BYTES),
     syntaxes=(PROTO2, EDITION),
 )
-def _default(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    field.options.ClearField("features")
-    worlds.give_default(random, field)
+def _default(at: At) -> None:
+    at.field.options.ClearField("features")
+    worlds.give_default(at.random, at.field)
 
 
 def _drop_field(*, number: bool, name: bool) -> Step:
     @_on_field(lambda p: p[1].label != REQUIRED and not p[1].HasField("oneof_index"))
-    def step(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
+    def step(at: At) -> None:
         if number:
-            message.reserved_range.add(start=field.number, end=field.number + 1)
+            at.message.reserved_range.add(start=at.field.number, end=at.field.number + 1)
         if name:
-            message.reserved_name.append(field.name)
-        message.field.remove(field)
+            at.message.reserved_name.append(at.field.name)
+        at.message.field.remove(at.field)
 
     return step
 
@@ -438,11 +439,11 @@ def _reorder(random: Random, file: FileDescriptorProto) -> bool:
 
 
 @_on_field(lambda p: p[1].label == REPEATED and p[1].type in worlds.NUMBERS)
-def _pack(random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto) -> None:
-    if file.syntax == EDITION:
-        field.options.features.repeated_field_encoding = FeatureSet.EXPANDED
+def _pack(at: At) -> None:
+    if at.file.syntax == EDITION:
+        at.field.options.features.repeated_field_encoding = FeatureSet.EXPANDED
     else:
-        field.options.packed = not field.options.packed
+        at.field.options.packed = not at.field.options.packed
 
 
 def _reserve(random: Random, file: FileDescriptorProto) -> bool:
@@ -452,20 +453,16 @@ def _reserve(random: Random, file: FileDescriptorProto) -> bool:
 
 
 @_on_field()
-def _deprecate(
-    random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto
-) -> None:
-    field.options.deprecated = True
+def _deprecate(at: At) -> None:
+    at.field.options.deprecated = True
 
 
 @_on_field(_is_map)
-def _rename_entry(
-    random: Random, file: FileDescriptorProto, message: DescriptorProto, field: FieldDescriptorProto
-) -> None:
-    entry = worlds.entry_of(message, field)
+def _rename_entry(at: At) -> None:
+    entry = worlds.entry_of(at.message, at.field)
     assert entry is not None
-    entry.name = f"Other{field.number}Entry"
-    field.type_name = f"{field.type_name.rpartition('.')[0]}.{entry.name}"
+    entry.name = f"Other{at.field.number}Entry"
+    at.field.type_name = f"{at.field.type_name.rpartition('.')[0]}.{entry.name}"
 
 
 BREAKING: dict[str, tuple[Step, ...]] = {
