@@ -202,15 +202,18 @@ def test_files_without_messages_stand_in_no_way_of_those_that_have_some(tmp_path
 @pytest.mark.parametrize(
     ("versions", "default", "writers"),
     [
+        (None, None, [-1]),
+        (None, 2, [2]),
         (pa.array([None, 4]), 2, [2, 4]),
         (pa.array([None, b"", (5).to_bytes(8), b"\1", b"\xff" * 8], pa.binary()), None, [-1, -1, 5, -2, -2]),
     ],
 )
 def test_writer_is_a_number_or_the_eight_bytes_of_a_broker(
-    tmp_path: Path, versions: pa.Array, default: int | None, writers: list[int]
+    tmp_path: Path, versions: pa.Array | None, default: int | None, writers: list[int]
 ) -> None:
     path = tmp_path / "x.parquet"
-    parquet.write_table(pa.table({"value": ["a"] * len(versions), "schema_version": versions}), path)
+    columns = {"value": ["a"] * len(writers)} | ({} if versions is None else {"schema_version": versions})
+    parquet.write_table(pa.table(columns), path)
     assert [row["writer"] for row in rows_of(FileSource((str(path),), version=default), 1)] == writers
 
 
