@@ -22,6 +22,8 @@ from pyarrow import parquet
 from benchmarks import cpu_time, orders
 from benchmarks.rows import Goal, Row, beside, row
 from testbed import maven, paths
+from testbed.build import alone
+from testbed.progress import Progress
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -69,7 +71,7 @@ def _alone(asked: ValidationRequest) -> Row:
 
 
 def _beside_spark_avro(made: orders.Orders, asked: ValidationRequest, folder: Path) -> Iterator[Row]:
-    packed, texts = folder / "question.xz", folder / "texts.json"
+    packed, texts = folder / "request.xz", folder / "texts.json"
     packed.write_bytes(asked.pack().content)
     texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
     jars = maven.jars(_HERE / "spark_avro" / "pom.xml")
@@ -148,7 +150,7 @@ def _anchors_python() -> Path:
     python = folder / "bin" / "python"
     if not python.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with maven.alone(folder.with_suffix(".lock")):
+        with alone(folder.with_suffix(".lock"), Progress()):
             if not python.exists():
                 _install(folder)
     return python
