@@ -7,20 +7,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from topicschema.core.formats.json_text.bounds import is_within_bounds
-from topicschema.core.formats.json_text.jackson_syntax import DECODER, MAX_DEPTH, MAX_NAME, scan, without_comments
+from topicschema.core.formats.json_text.jackson_syntax import DECODER, MAX_DEPTH, without_comments
 from topicschema.core.formats.json_text.paths import member, place_of, steps_of
 from topicschema.core.formats.json_text.reader import Reader
 
 __all__ = [
     "MAX_DEPTH",
-    "MAX_NAME",
     "is_within_bounds",
     "locate",
     "locate_all",
     "member",
     "place_of",
     "read",
-    "scan",
 ]
 
 

@@ -1,7 +1,5 @@
 """Number of uses of each record in a schema: a record with one use is read inline, others are called."""
 
-from collections.abc import Iterable
-
 from topicschema.core.formats.avro.model import Array, Map, Node, Record, Union
 
 
@@ -17,13 +15,7 @@ def counted(root: Node) -> dict[Record, int]:
                 counts[node] += 1
             else:
                 counts[node] = 1
-                ahead += [field.type for field in node.fields]
+                ahead += node.children
         elif kind is Union or kind is Array or kind is Map:
-            ahead += _parts(node)
+            ahead += node.children
     return counts
-
-
-def _parts(node: Node) -> Iterable[Node]:
-    if isinstance(node, Union):
-        return node.branches
-    return (node.items,) if isinstance(node, Array) else (node.values,) if isinstance(node, Map) else ()

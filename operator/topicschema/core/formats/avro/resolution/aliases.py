@@ -70,7 +70,7 @@ class _Renames:
                 for alias in node.aliases:
                     self.types[alias] = node
             if node.__class__ is not Record:
-                ahead += reversed(_parts(node))
+                ahead += reversed(node.children)
             elif node not in seen:
                 seen.add(node)
                 steps.take(len(node.fields))
@@ -103,7 +103,7 @@ def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Ste
         if isinstance(node, Named) and node.full_name in renames.types:
             return False
         if not isinstance(node, Record):
-            ahead += _parts(node)
+            ahead += node.children
         elif node not in seen:
             seen.add(node)
             if "$" in node.simple_name or not _are_left_alone(node, renames, checker, steps):
@@ -129,14 +129,6 @@ def _misfit(each: Field, checker: Checker) -> str | None:
     except InvalidSchemaError as error:
         return error.message
     return None
-
-
-def _parts(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, Array):
-        return (node.items,)
-    if isinstance(node, Map):
-        return (node.values,)
-    return node.branches if isinstance(node, Union) else ()
 
 
 class _View:

@@ -153,11 +153,9 @@ class _Grammar:
         return made
 
     def _repeater(self, writer: Node, reader: Node) -> Step[_Repeater | None]:
-        part: _Symbol | None = None
-        if isinstance(writer, Array) and isinstance(reader, Array):
-            part = yield self.symbol(writer.items, reader.items)
-        elif isinstance(writer, Map) and isinstance(reader, Map):
-            part = yield self.symbol(writer.values, reader.values)
+        if not isinstance(writer, Array | Map) or writer.__class__ is not reader.__class__:
+            return None
+        part = yield self.symbol(writer.children[0], reader.children[0])
         return None if part is None else _Repeater([part])
 
     def _pair(self, writer: Record, reader: Record) -> Step[_Sequence | None]:
@@ -204,7 +202,7 @@ class _Grammar:
                 if part is not None:
                     made.parts.append(part)
         elif isinstance(node, Array | Map):
-            part = yield self.plain(node.items if isinstance(node, Array) else node.values)
+            part = yield self.plain(node.children[0])
             made = None if part is None else _Repeater([part])
         return made
 

@@ -180,7 +180,7 @@ def _bad_default(fault: Fault) -> str:
 
 
 def _no_union_branch(fault: Fault) -> str:
-    tried = "".join(f"; {_kind(pair.reader)} was tried: {_first_trouble(pair)}" for pair in fault.tried[:2])
+    tried = "".join(f"; {_kind(pair.reader)} was tried: {_first_trouble(pair)}" for pair in fault.tried)
     return (
         f"{{writer}} has {_kind(fault.writer)}, for which the union of {{reader}} has no branch; "
         f"it has {_branches(fault.reader)}{tried}"

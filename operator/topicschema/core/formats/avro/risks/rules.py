@@ -75,8 +75,8 @@ class _Walk:
                     for read, written in reversed(fields)
                     if not _are_equal(read.type, written.type)
                 )
-            else:
-                ahead.extend(_elements(meeting))
+            elif isinstance(meeting.reader, Array | Map) and meeting.reader.__class__ is meeting.writer.__class__:
+                ahead.append(_Meeting(meeting.reader.children[0], meeting.writer.children[0], meeting.within))
 
     def _branches(self, meeting: _Meeting) -> list[_Meeting]:
         reader, writer = meeting.reader, meeting.writer
@@ -154,15 +154,6 @@ def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
         names |= {alias: each for each in reader.fields for alias in each.aliases}
     met = {names[written.name]: written for written in writer.fields if written.name in names}
     return [(read, met[read]) for read in reader.fields if read in met]
-
-
-def _elements(meeting: _Meeting) -> list[_Meeting]:
-    reader, writer = meeting.reader, meeting.writer
-    if isinstance(reader, Array) and isinstance(writer, Array):
-        return [_Meeting(reader.items, writer.items, meeting.within)]
-    if isinstance(reader, Map) and isinstance(writer, Map):
-        return [_Meeting(reader.values, writer.values, meeting.within)]
-    return []
 
 
 def _logical(reader: Node, writer: Node) -> Iterator[RiskRule]:
