@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.rows import Goal, Row, beside, bounded, row
 from benchmarks.schemas import schema
-from benchmarks.stage import NAMESPACE, Stage, create, stage, topic_schema
+from benchmarks.stage import NAMESPACE, Stage, create, policy, stage, topic_schema
 from support.pulsar.rest_topic import RestTopic
 from testbed import audit, broker_faults, pulsar_part
 from testbed import pulsar as brokers
@@ -38,13 +38,15 @@ _SIZE, _EDITS, _ROUNDS = 2_000, 40, 3
 _PACE = 20.0
 _OF_TOPIC = re.compile("/(schemas|(non-)?persistent)/[^/]+/[^/]+/[^/]+/")  # its settings, too; no list of topics
 _ILL, _ILL_TOPICS = "bench-ill", 20
+_BULK, _BULK_TOPICS = "bench-bulk", 300
+_BULK_SECONDS = 600
 _USER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
 _FLOOR = Goal(1.1, at_most=True)
 _BESIDE_SILENCE = Goal(1.25, at_most=True)
 
 
 def measure(topics: int = TOPICS) -> Iterator[Row]:
-    """Rows of adoption, of rest, of an edit, and of an edit beside silence, with that many topics."""
+    """Yield rows of adoption, rest, an edit, and an edit beside a silent broker and beside many edits of others."""
     pulsar_part.prepare(Progress())
     period = max(30.0, 2 * topics / _PACE)
     environment = {"TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1", "TOPICSCHEMA_RESYNC_PERIOD": str(period)}
@@ -57,12 +59,13 @@ def measure(topics: int = TOPICS) -> Iterator[Row]:
             on.product.admit()
             yield from asyncio.run(_edits(on, proxy))
             yield from asyncio.run(_beside_silence(on, proxy, other))
+            yield from asyncio.run(_beside_bulk(on, proxy))
 
 
 def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
     """Topics that the broker has with one version each, from the controller's start until all are settled."""
     pulsar = proxy.upstream
-    _make_namespaces(pulsar, "orders", "ill")
+    _make_namespaces(pulsar, "orders", "ill", "bulk")
     _govern(on, NAMESPACE, "orders", proxy)
     names = create(on, "adopt", topics, _SIZE)
     text = schema(_SIZE)
@@ -115,12 +118,12 @@ class _Editor:
     namespace: str = NAMESPACE
     pulsar_namespace: str = "shop/orders"
 
-    async def edit(self, name: str, text: str) -> float:
+    async def edit(self, name: str, text: str, seconds: float = 120) -> float:
         wire = self.topic(name, text)
         began = time.perf_counter()
         told = await self.client.apply(TOPIC_SCHEMA, self.namespace, name, wire, field_manager="bench")
         generation = told["metadata"]["generation"]
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(seconds):
             while True:
                 wire = await self.client.get(TOPIC_SCHEMA, self.namespace, name)
                 if _is_ready(wire, generation):
@@ -208,6 +211,24 @@ async def _beside_silence(on: Stage, proxy: FaultProxy, other: FaultProxy) -> li
     return [beside("apply to Ready while another broker is silent", median(beside_ill), "ms", anchor, _BESIDE_SILENCE)]
 
 
+async def _beside_bulk(on: Stage, proxy: FaultProxy) -> list[Row]:
+    """Edits under one policy while another one, at the same broker, gets many TopicSchemas."""
+    _govern(on, _BULK, "bulk", proxy)
+    times: list[float] = []
+    async with _connected(on) as client:
+        editor, bulk = _Editor(client), _Editor(client, _BULK, "shop/bulk")
+        others = asyncio.gather(
+            *(bulk.edit(f"bulk-{number}", schema(_SIZE), _BULK_SECONDS) for number in range(_BULK_TOPICS))
+        )
+        while not others.done():
+            revision = 2_000 + len(times)
+            times.append(await editor.edit(f"calm-{revision % 2}", schema(_SIZE, revision), _BULK_SECONDS))
+            await asyncio.sleep(0.3)
+        await others
+    name = f"apply to Ready while another policy gets {_BULK_TOPICS} TopicSchemas at the same broker, p99"
+    return [row(name, sorted(times)[int(0.99 * (len(times) - 1))], "ms")]
+
+
 def _make_namespaces(pulsar: Pulsar, *names: str) -> None:
     pulsar.tell("PUT", "/tenants/shop", {"allowedClusters": pulsar.tell("GET", "/clusters")})
     for name in names:
@@ -215,19 +236,5 @@ def _make_namespaces(pulsar: Pulsar, *names: str) -> None:
 
 
 def _govern(on: Stage, namespace: str, pulsar_namespace: str, proxy: FaultProxy) -> None:
-    annotations = {"topicschema.io/pulsar-namespaces": "shop/*"}
-    metadata = {"name": namespace, "annotations": annotations}
-    policy = {
-        "apiVersion": "topicschema.io/v1alpha1",
-        "kind": "NamespaceSchemaPolicy",
-        "metadata": {"name": "orders", "namespace": namespace},
-        "spec": {
-            "pulsarCluster": "pulsar",
-            "pulsarNamespace": f"shop/{pulsar_namespace}",
-            "schemaCompatibilityStrategy": "BACKWARD",
-            "pulsar": {"adminURL": proxy.url},
-        },
-    }
-    items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, policy]
-    wire = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-    on.plane.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=wire)
+    items = policy(namespace, f"shop/{pulsar_namespace}", pulsar={"adminURL": proxy.url})
+    on.plane.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=json.dumps(items))

@@ -8,18 +8,21 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a ratio should be: at most (or at least) `bound`."""
+    """The upper or lower bound of a figure in `unit`; of its ratio to the anchor's without a unit."""
 
     bound: float
     at_most: bool
+    unit: str | None = None
 
-    def is_met(self, ratio: float) -> bool:
-        """Whether the ratio is within the bound."""
-        return ratio <= self.bound if self.at_most else ratio >= self.bound
+    def is_met(self, value: float, ratio: float) -> bool:
+        """Return True if the figure, or its ratio, is within the bound."""
+        measured = ratio if self.unit is None else value
+        return measured <= self.bound if self.at_most else measured >= self.bound
 
     def __str__(self) -> str:
-        """As people write it."""
-        return f"{'≤' if self.at_most else '≥'} {self.bound:g}x"
+        """Return the goal for the table."""
+        unit = "x" if self.unit is None else f" {self.unit}"
+        return f"{'≤' if self.at_most else '≥'} {self.bound:g}{unit}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def row(name: str, value: float, unit: str) -> Row:
 def beside(name: str, value: float, unit: str, anchor: tuple[str, float], goal: Goal | None = None) -> Row:
     """A figure, its anchor's from the same run, and their ratio."""
     ratio = value / anchor[1] if anchor[1] else float("nan")
-    met = None if goal is None else goal.is_met(ratio)
+    met = None if goal is None else goal.is_met(value, ratio)
     return Row(
         name,
         _short(value),
@@ -59,7 +62,8 @@ def beside(name: str, value: float, unit: str, anchor: tuple[str, float], goal: 
 
 def bounded(name: str, value: float, unit: str, at_most: float) -> Row:
     """A figure that has a bound of its own."""
-    return Row(name, _short(value), unit, goal=f"≤ {at_most:g} {unit}", met=value <= at_most)
+    goal = Goal(at_most, at_most=True, unit=unit)
+    return Row(name, _short(value), unit, goal=str(goal), met=goal.is_met(value, 0))
 
 
 def _short(value: float) -> float:

@@ -49,24 +49,22 @@ def stage(environment: Mapping[str, str] | None = None) -> Iterator[Stage]:
         product = Product.install(plane.instance, plane.cluster, environment)
         pki = Path(plane.cluster.kubeconfig).parent / "pki"
         target = Target(plane.cluster.server(), pki / "ca.crt", pki / "admin.crt", pki / "admin.key", is_http2=True)
-        plane.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(_surroundings()))
+        plane.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(policy(NAMESPACE, "shop/orders")))
         yield Stage(plane, product, target)
 
 
-def _surroundings() -> dict[str, Any]:
-    annotations = {"topicschema.io/pulsar-namespaces": "shop/*"}
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "annotations": annotations}}
-    policy = {
+def policy(namespace: str, pulsar_namespace: str, **spec: Any) -> dict[str, Any]:
+    """Return a namespace and its policy `orders`, with BACKWARD if `spec` names no other strategy."""
+    metadata = {"name": namespace, "annotations": {"topicschema.io/pulsar-namespaces": "shop/*"}}
+    required = {"pulsarCluster": "pulsar", "pulsarNamespace": pulsar_namespace}
+    resource = {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "NamespaceSchemaPolicy",
-        "metadata": {"name": "orders", "namespace": NAMESPACE},
-        "spec": {
-            "pulsarCluster": "pulsar",
-            "pulsarNamespace": "shop/orders",
-            "schemaCompatibilityStrategy": "BACKWARD",
-        },
+        "metadata": {"name": "orders", "namespace": namespace},
+        "spec": {**required, "schemaCompatibilityStrategy": "BACKWARD", **spec},
     }
-    return {"apiVersion": "v1", "kind": "List", "items": [namespace, policy]}
+    items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, resource]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
 def topic_schema(name: str, text: str) -> dict[str, Any]:

@@ -6,15 +6,12 @@ under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL th
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
-from support.pulsar.breakage_scene import Scene
-from support.pulsar.breakages_in_background import under_way
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
 from support.pulsar.rest_topic import RestTopic
 from testbed import maven, pulsar_part
@@ -29,11 +26,10 @@ from testbed.pulsar import start as start_pulsar
 from testbed.pulsar_setup import Access, Setup
 
 _HERE = Path(__file__).parent
-_BREAKAGES, _WITH_ITS_OWN, _SHARED = "test_broken_brokers.py", "test_demo.py", "shared_controller"
+_SHARED = "shared_controller"
 _ADMIN_CLIENT = _HERE / "admin" / "pom.xml"
 _JARS = {
     "test_connections.py": (JAVA_CLIENT,),
-    "test_java_admin.py": (_ADMIN_CLIENT,),
     "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT),
 }
 _CONTROLLER = pytest.StashKey[Product]()
@@ -44,31 +40,12 @@ StartBroker = Callable[[str, Setup], Pulsar]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a broker, before `-m` chooses, and put them in an order that costs least: see `_group_of`."""
+    """Mark what needs a broker, before `-m` chooses; modules that share a controller come last, one after the other."""
     for item in items:
         if {"pulsar", "start_broker"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("broker")
-    ours = [turn for turn, item in enumerate(items) if item.path.is_relative_to(_HERE)]
-    in_order = sorted((items[turn] for turn in ours), key=_group_of(items))
-    for turn, item in zip(ours, in_order, strict=True):
-        items[turn] = item
-
-
-def _group_of(items: list[pytest.Item]) -> Callable[[pytest.Item], int]:
-    """First modules that need no cluster, beside which the breakages run; then these; then who share a controller."""
-    with_cluster, sharing = (
-        {item.path for item in items if fixture in getattr(item, "fixturenames", ())}
-        for fixture in ("cluster", _SHARED)
-    )
-
-    def group(item: pytest.Item) -> int:
-        if item.path.name == _BREAKAGES:
-            return 1
-        if item.path in sharing:
-            return 2
-        return 3 if item.path in with_cluster or item.path.name == _WITH_ITS_OWN else 0
-
-    return group
+    sharing = {item.path for item in items if _SHARED in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path in sharing)
 
 
 @pytest.hookimpl(trylast=True)
@@ -122,21 +99,6 @@ def start_broker(instance: Instance) -> StartBroker:
 def pulsar(instance: Instance) -> Pulsar:
     """A broker that asks nobody who he is, or the given one."""
     return pulsar_part.given() or start_pulsar(instance, "plain")
-
-
-@pytest.fixture(scope="session")
-def breakages_under_way(cluster: Cluster, instance: Instance, pulsar: Pulsar) -> Iterator[Future[dict[str, Scene]]]:
-    """All breakages, being gone through in a thread; nothing else may be installed on the cluster until they were."""
-    with under_way(cluster, instance, pulsar) as scenes:
-        yield scenes
-
-
-@pytest.fixture(autouse=True)
-def begins_breakages(request: pytest.FixtureRequest) -> None:
-    """Whichever test of the tier is first begins the breakages, if they are to come and there is a cluster for them."""
-    to_come = [item for item in request.session.items if item.path.name == _BREAKAGES]
-    if any(item.get_closest_marker("skip") is None for item in to_come):
-        request.getfixturevalue("breakages_under_way")
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from topicschema.broker.errors import (
     TopicNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, TopicSettings
@@ -73,7 +73,7 @@ EVERY = [
 
 @pytest.fixture
 async def broker(pulsar: Pulsar) -> AsyncIterator[Broker]:
-    access = Access(pulsar.admin_url, AllowedHosts.parse("127.0.0.1"))
+    access = ClientConfig(pulsar.admin_url, AllowedHosts.parse("127.0.0.1"))
     broker = Broker(access, TurnedClock().as_clock())  # where much is missing, it is asked more slowly: not here
     yield broker
     await broker.close()

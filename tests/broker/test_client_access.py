@@ -17,7 +17,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.remote import NamespaceSettings, TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -32,7 +32,7 @@ STRING = SchemaInfo(SchemaType.STRING)
 @asynccontextmanager
 async def reaching(pulsar: Pulsar, credential: Credential) -> AsyncIterator[Broker]:
     assert pulsar.credentials is not None
-    access = Access(pulsar.admin_url, ALLOWED, credential, pulsar.credentials.ca.read_bytes())
+    access = ClientConfig(pulsar.admin_url, ALLOWED, credential, pulsar.credentials.ca.read_bytes())
     broker = Broker(access, TurnedClock().as_clock())  # who is refused is asked more slowly, and need not be here
     yield broker
     await broker.close()
@@ -112,13 +112,13 @@ async def test_a_fresh_token_is_taken_up_when_the_old_one_has_expired(secured_pu
 
     assert secured_pulsar.credentials is not None
     ca = secured_pulsar.credentials.ca.read_bytes()
-    broker = Broker(Access(secured_pulsar.admin_url, ALLOWED, expired, ca, reread))
+    broker = Broker(ClientConfig(secured_pulsar.admin_url, ALLOWED, expired, ca, reread))
     assert await broker.latest(topic) is None
     await broker.close()
 
 
 async def test_a_broker_whose_ca_is_not_known_is_not_trusted(secured_pulsar: Pulsar, topic: Topic) -> None:
-    broker = Broker(Access(secured_pulsar.admin_url, ALLOWED, tokens(secured_pulsar)[0]))
+    broker = Broker(ClientConfig(secured_pulsar.admin_url, ALLOWED, tokens(secured_pulsar)[0]))
     with pytest.raises(BrokerTLSVerificationFailedError, match="certificate"):
         await broker.latest(topic)
     await broker.close()

@@ -5,15 +5,13 @@ own REST: tens of requests a step, so that 45 histories take ten seconds. `make 
 of tests/conformance; a sample has each eighth of its recorded ones.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.histories import making, recorded
-from broker.histories.making import History
+from broker.histories import making
 from broker.histories.playing import HistoryField, history_field
 from broker.histories.size import AT_ONCE, COUNT, FIRST, IS_SAMPLE
-from demo.errors import DemoError
 from support.sizes import SEED
 from testbed.cluster import Cluster
 from testbed.instances import Instance
@@ -22,8 +20,6 @@ from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.core.strategies import Strategy
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.broker]
-
-_EACH = 8
 
 
 @pytest.fixture(scope="module")
@@ -42,28 +38,3 @@ async def test_verdict_version_and_error_are_the_brokers(field: HistoryField, fi
         assert {step.type for each in histories for step in each.steps if step is not None} == set(AVAILABLE_TYPES)
         assert {f"answers {status}" for status in (200, 409, 422, 500)} < set(tally.counts)
         assert tally.left_open <= 2  # exactly so at 4.0; a broker of another line ends some histories earlier
-
-
-@pytest.mark.parametrize(
-    ("made", "count"), [(recorded.edge_cases, 200), (recorded.texts, 61), (recorded.equalities, 24)]
-)
-async def test_a_recorded_case_ends_at_the_operator_as_at_the_broker(
-    field: HistoryField, made: Callable[[], Iterable[History]], count: int
-) -> None:
-    histories = list(made())
-    assert len(histories) == count
-    await field.prove(histories[:: _EACH if IS_SAMPLE else 1])
-
-
-@pytest.mark.full
-async def test_recorded_pairs_end_at_the_operator_as_at_the_broker(field: HistoryField) -> None:
-    await field.prove(list(recorded.random_pairs()))
-
-
-@pytest.mark.full
-async def test_real_releases_of_protobuf_end_at_the_operator_as_at_the_broker(field: HistoryField) -> None:
-    try:
-        releases = list(recorded.protobuf_releases())
-    except DemoError as error:
-        pytest.skip(f"real histories of protobuf: {error}")
-    await field.prove(releases)

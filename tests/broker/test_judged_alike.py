@@ -16,7 +16,7 @@ from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
 from topicschema.broker.broker import Broker
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core import formats
 from topicschema.core.history import Counter, History
 from topicschema.core.imports import entry_of
@@ -39,7 +39,7 @@ _JACKSON = json.dumps({"type": "object", "id": "urn:jsonschema:R", "properties":
 
 @pytest.fixture
 async def strict_broker(strict_pulsar: Pulsar) -> AsyncIterator[Broker]:
-    broker = Broker(Access(strict_pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
+    broker = Broker(ClientConfig(strict_pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
     yield broker
     await broker.close()
 
@@ -100,7 +100,7 @@ async def test_what_a_broker_cannot_read_is_a_no_where_it_is_an_error_there(
 
 async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -> Verdict:
     """Our verdict after what the broker has."""
-    broker = Broker(Access(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
+    broker = Broker(ClientConfig(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
     tenant, namespace = topic.namespace.split("/")
     key = TopicKey("main", Topic(tenant, namespace, topic.name))
     versions = [each async for each in broker.versions(key.topic)]

@@ -12,14 +12,11 @@ from testbed import broker_faults
 from testbed.calls import Exchange
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
-from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
-from topicschema.judging.policies import PolicyResolver
-from topicschema.storage.claims import Claims
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
@@ -57,35 +54,6 @@ async def test_the_api_server_is_no_broker_though_its_host_is_in_the_list(shop: 
     assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
 
 
-async def test_a_policy_that_sets_nothing_writes_nothing_and_observes(shop: BrokeredShop) -> None:
-    shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
-    before = shop.there()
-    shop.govern()
-    status = await shop.policy_ready("Active")
-    assert status["observed"]["schemaCompatibilityStrategy"] == "FORWARD"
-    assert (shop.there(), shop.written) == (before, [])
-    assert (await shop.claim()).managed == ()
-    assert await shop.looked_again() == []
-
-
-async def test_what_is_as_it_should_be_is_not_written_and_not_called_managed(shop: BrokeredShop) -> None:
-    shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
-    shop.govern(schemaCompatibilityStrategy="FORWARD")
-    await shop.policy_ready("Active")
-    assert shop.written == []
-    assert (await shop.claim()).managed == ()
-
-
-async def test_undefined_resets_the_strategy_to_the_broker_s_own(shop: BrokeredShop) -> None:
-    shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
-    shop.govern(schemaCompatibilityStrategy="UNDEFINED")
-    status = await shop.policy_ready("Active")
-    assert "schemaCompatibilityStrategy" not in shop.there()
-    assert "schemaCompatibilityStrategy" not in status["observed"]
-    assert (await shop.claim()).original == NamespaceSettings(Strategy.FORWARD)
-    assert await shop.looked_again() == []
-
-
 async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_and_that_is_told_once(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     shop.govern(schemaCompatibilityStrategy="FULL", schemaValidationEnforced=True)
@@ -102,18 +70,6 @@ async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_and_that_is_to
     shop.apply(schemaValidationEnforced=True, strictness="Strict")
     status = await shop.policy_ready("Active")
     assert "not managed any more" not in conditions(status)["InSync"]["message"]
-
-
-async def test_who_observes_tells_what_differs_and_writes_nothing(shop: BrokeredShop) -> None:
-    shop.govern(managementPolicy="Observe", schemaCompatibilityStrategy="FORWARD", isAllowAutoUpdateSchema=False)
-    status = await shop.policy_ready("Observed")
-    assert says(status) == {"Ready": "True", "InSync": "False"}
-    assert "schemaCompatibilityStrategy is nothing and not FORWARD" in conditions(status)["InSync"]["message"]
-    assert shop.written == []
-    assert await shop.looked_again() == []
-    shop.apply(schemaCompatibilityStrategy="FORWARD")
-    await shop.policy_ready("Active")
-    assert shop.there()["schemaCompatibilityStrategy"] == "FORWARD"
 
 
 async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_on(shop: BrokeredShop) -> None:
@@ -141,24 +97,6 @@ async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_o
     await shop.counted(3)
     shop.make_topics("late")  # a lock that is in place waits for nobody
     assert await shop.looked_again() == []
-
-
-async def test_a_lock_that_may_hit_undeclared_topics_goes_ahead(shop: BrokeredShop) -> None:
-    shop.make_topics("created")
-    shop.govern(isAllowAutoUpdateSchema=False, lockUndeclared=True)
-    await shop.policy_ready("Active")
-    assert shop.there()["isAllowAutoUpdateSchema"] is False
-
-
-async def test_a_pulsar_namespace_that_is_missing_is_waited_for_and_never_made(shop: BrokeredShop) -> None:
-    shop.pulsar.tell("DELETE", f"/namespaces/{shop.pulsar_namespace}")
-    shop.govern(schemaCompatibilityStrategy="FULL")
-    status = await shop.policy_ready("NamespaceNotFound")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
-    assert shop.written == []
-    shop.make_namespace()
-    shop.apply(schemaCompatibilityStrategy="FULL", strictness="Strict")
-    await shop.policy_ready("Active")
 
 
 async def test_a_broker_that_goes_away_leaves_what_was_applied_ready(shop: BrokeredShop) -> None:
@@ -196,16 +134,6 @@ async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: B
     assert (await shop.claim()).original == recorded.original
 
 
-async def test_a_broker_that_says_yes_and_stores_nothing_is_not_believed(shop: BrokeredShop) -> None:
-    shop.proxy.fault = broker_faults.stores_nothing()
-    shop.govern(schemaCompatibilityStrategy="FULL")
-    status = await shop.policy_ready("BrokerInconsistent")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
-    shop.proxy.forget()
-    shop.apply(schemaCompatibilityStrategy="FULL", strictness="Strict")
-    await shop.policy_ready("Active")
-
-
 async def test_a_strategy_that_others_set_at_the_broker_reaches_the_topics(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     shop.watched.put(text("id"))
@@ -214,37 +142,6 @@ async def test_a_strategy_that_others_set_at_the_broker_reaches_the_topics(shop:
     shop.set("PUT", "schemaCompatibilityStrategy", "UNDEFINED")
     await shop.strategy("FULL", "Broker")
     assert shop.proxy.errors == []
-
-
-async def test_topics_are_judged_while_the_broker_of_their_policy_is_away(shop: BrokeredShop) -> None:
-    shop.watched.put(text("id"))
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    await shop.watched.ready("Registered")
-    shop.proxy.refuse()
-    await shop.in_sync("BrokerUnavailable")
-    shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("BrokerUnavailable")
-    found = await PolicyResolver(
-        shop.watched.shop.client, Claims(shop.watched.shop.client, SYSTEM), trust_status=True
-    ).resolve(shop.watched.namespace, shop.pulsar_namespace)
-    assert found is not None
-    assert found.policy.strategy is Strategy.FULL
-
-
-async def test_a_policy_that_names_its_broker_no_more_leaves_all_as_it_is_and_observes_nothing(
-    shop: BrokeredShop,
-) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    await shop.policy_ready("Active")
-    shop.watched.apply(shop.watched.shop.policy(schemaCompatibilityStrategy="FULL"))
-    status = await shop.policy_ready("Active")
-    assert (says(status), "observed" in status) == ({"Ready": "True"}, False)
-    assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
-    assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
-    shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("Active")
-    assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
-    assert (await shop.claim()).original == NamespaceSettings()
 
 
 async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_told(

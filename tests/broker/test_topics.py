@@ -5,10 +5,9 @@ Tests of a broker that was away take ten seconds: the operator probes it in paus
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions, says, text, until
+from support.kubernetes.watched_namespace import conditions, says, until
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
-from testbed import broker_faults
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
@@ -35,21 +34,6 @@ async def test_an_edit_becomes_the_broker_s_next_version_in_three_requests(topic
     upload = next(index for index, call in enumerate(topic.calls) if call.is_write)
     assert [call.method for call in topic.calls[upload - 1 : upload + 2]] == ["GET", "POST", "GET"]
     assert await topic.agree() == [0, 1]
-    assert await topic.looked_again() == []
-
-
-async def test_a_topic_with_one_version_is_adopted_in_two_requests(topic: BrokeredTopic) -> None:
-    topic.rest.uploaded(ONE)
-    await topic.governed()
-    topic.put(ONE)
-    status = await topic.ready()
-    assert [version["origin"] for version in status["versions"]] == ["Spec"]
-    assert (topic.written, await topic.agree()) == ([], [0])
-    looked = [
-        f"GET /admin/v2{topic.rest.schemas}/schema",
-        f"GET /admin/v2{topic.rest.itself}/schemaCompatibilityStrategy",
-    ]
-    assert list(dict.fromkeys(map(str, topic.calls))) == looked
     assert await topic.looked_again() == []
 
 
@@ -82,20 +66,6 @@ async def test_a_newer_version_of_others_is_told_and_stays(topic: BrokeredTopic)
     status = await topic.in_sync("Registered")
     assert status["schemaVersion"] == 1
     assert len(topic.rest.versions()) == 2
-
-
-async def test_a_rollback_is_the_old_version_and_says_what_consumers_will_do(topic: BrokeredTopic) -> None:
-    await topic.governed(schemaCompatibilityStrategy="FULL")
-    for schema in (ONE, TWO):
-        topic.put(schema)
-        await topic.ready()
-    topic.shop.proxy.forget()
-    topic.put(ONE)
-    status = await topic.ready("RolledBack")
-    assert (status["schemaVersion"], status["latestSchemaVersion"]) == (0, 1)
-    assert "new consumers are still checked against version 1" in conditions(status)["Ready"]["message"]
-    assert topic.written == []
-    assert await topic.looked_again() == []
 
 
 async def test_tombstones_and_gaps_are_on_record_as_they_are(topic: BrokeredTopic) -> None:
@@ -147,31 +117,6 @@ async def test_a_history_that_the_broker_lost_is_told_and_nothing_is_uploaded_on
     assert topic.written == []
 
 
-async def test_adoption_can_be_refused_but_not_of_what_is_the_spec_itself(topic: BrokeredTopic) -> None:
-    topic.rest.uploaded(ONE)
-    await topic.governed()
-    topic.put(TWO, adoptionPolicy="Refuse")
-    status = await topic.ready("AdoptionRefused")
-    assert says(status)["Stalled"] == "True"
-    assert (topic.written, (await topic.history()).entries) == ([], ())
-    assert await topic.looked_again() == []
-    topic.put(ONE, adoptionPolicy="Refuse")
-    assert (await topic.ready())["schemaVersion"] == 0
-
-
-async def test_who_only_observes_has_the_history_and_a_verdict_and_writes_nothing(topic: BrokeredTopic) -> None:
-    topic.rest.uploaded(ONE)
-    await topic.governed("Observed", managementPolicy="Observe")
-    topic.put(TWO)
-    status = await topic.ready("Observed")
-    assert says(status) == {"Ready": "True", "Compatible": "True", "Registered": "False", "InSync": "False"}
-    assert (topic.written, await topic.agree()) == ([], [0])
-    assert await topic.looked_again() == []
-    topic.put(ONE)
-    status = await topic.in_sync("Registered")
-    assert says(status)["Registered"] == "True"
-
-
 async def test_a_broker_that_goes_away_leaves_what_is_registered_ready(topic: BrokeredTopic) -> None:
     await topic.governed()
     topic.put(ONE)
@@ -186,71 +131,3 @@ async def test_a_broker_that_goes_away_leaves_what_is_registered_ready(topic: Br
     topic.shop.proxy.accept()
     assert (await topic.ready())["schemaVersion"] == 1
     assert await topic.agree() == [0, 1]
-
-
-async def test_a_broker_that_says_yes_and_stores_nothing_is_not_believed(topic: BrokeredTopic) -> None:
-    await topic.governed(schemaCompatibilityStrategy="FULL")
-    topic.shop.proxy.fault = broker_faults.stores_nothing()
-    topic.put(ONE)
-    status = await topic.ready("BrokerInconsistent")
-    assert says(status)["Reconciling"] == "True"
-    assert (await topic.history()).entries == ()
-    topic.shop.proxy.fault = broker_faults.untouched
-    topic.put(TWO)
-    assert (await topic.ready())["schemaVersion"] == 0
-    topic.shop.proxy.fault = broker_faults.stores_nothing(1)
-    topic.put(THREE)
-    await topic.ready("BrokerInconsistent")
-    assert [entry.schema_version for entry in (await topic.history()).entries] == [0]
-    topic.shop.proxy.fault = broker_faults.stores_nothing(0)
-    topic.put(text("id", "note?", "most?"))
-    status = await topic.ready("RefusedByBroker")
-    assert "takes the schema for its version 0" in conditions(status)["Ready"]["message"]
-    assert [version["schemaVersion"] for version in status["versions"]] == [0]
-    topic.shop.proxy.fault = broker_faults.untouched
-    topic.put(THREE)
-    assert (await topic.ready())["schemaVersion"] == 1
-    assert await topic.agree() == [0, 1]
-    assert await topic.looked_again() == []
-
-
-async def test_a_local_history_goes_in_order_to_the_broker_that_a_policy_gains(topic: BrokeredTopic) -> None:
-    shop = topic.shop
-    shop.watched.govern(schemaCompatibilityStrategy="FULL")
-    for schema in (ONE, TWO, THREE):
-        topic.put(schema)
-        await topic.ready()
-    before = await topic.history()
-    shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("Active")
-    await until(topic.looked_again, lambda written: written == [])
-    assert await topic.agree() == [0, 1, 2]
-    after = await topic.history()
-    assert (after.incarnation, after.claim) == (0, before.claim)
-    assert [e.content_hash for e in after.entries] == [e.content_hash for e in before.entries]
-    assert await topic.looked_again() == []
-    shop.watched.apply(shop.watched.shop.policy(schemaCompatibilityStrategy="FULL"))
-    topic.put(text("id", "note?", "more?", "most?"))
-    status = await topic.ready()
-    assert "nothing is compared" in conditions(status)["Ready"]["message"]
-    assert topic.rest.versions() == [0, 1, 2]
-    shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("Active")
-    await until(topic.looked_again, lambda written: written == [])
-    assert await topic.agree() == [0, 1, 2, 3]
-    assert await topic.looked_again() == []
-
-
-async def test_a_local_history_yields_to_another_one_of_the_broker(topic: BrokeredTopic) -> None:
-    shop = topic.shop
-    topic.rest.uploaded(TWO)
-    shop.watched.govern(schemaCompatibilityStrategy="FULL")
-    topic.put(ONE)
-    await topic.ready()
-    shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("Active")
-    await until(topic.looked_again, lambda written: written == [])
-    history = await topic.history()
-    assert (history.incarnation, await topic.agree()) == (1, [0, 1])
-    assert (await topic.ready())["incarnation"] == 1
-    assert await topic.looked_again() == []

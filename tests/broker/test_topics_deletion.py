@@ -5,7 +5,7 @@ Tests of a broker that was away take ten seconds: the operator probes it in paus
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions, says
+from support.kubernetes.watched_namespace import says
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
@@ -53,17 +53,6 @@ async def test_schemas_that_go_with_their_resource_get_one_tombstone(topic: Brok
     assert index[-1] in (4, 6)  # the controller may have been faster and registered it again before the end
 
 
-async def test_a_resource_that_retains_touches_nothing(topic: BrokeredTopic) -> None:
-    topic.put(TWO)
-    await topic.ready()
-    before = await topic.history()
-    topic.shop.proxy.forget()
-    delete(topic)
-    await topic.shop.watched.gone(topic.name)
-    assert (topic.written, await topic.history()) == ([], before)
-    assert topic.rest.versions() == [0, 1]
-
-
 async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic: BrokeredTopic) -> None:
     topic.shop.proxy.refuse()
     delete(topic)
@@ -77,36 +66,6 @@ async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic
     assert "skip-broker-delete is set" in event["note"]
 
 
-async def test_a_broker_that_comes_back_in_time_deletes_once(topic: BrokeredTopic) -> None:
-    topic.shop.proxy.refuse()
-    delete(topic)
-    await topic.ready("BrokerUnavailable")
-    topic.shop.proxy.accept()
-    await topic.shop.watched.gone(topic.name)
-    assert (topic.rest.versions(), topic.rest.index()) == ([], [0, 1, 2])
-
-
-@pytest.mark.parametrize("is_there", [True, False], ids=["names no broker", "is gone"])
-async def test_a_policy_that_names_no_broker_or_is_gone_is_waited_for_until_a_person_gives_up(
-    topic: BrokeredTopic, *, is_there: bool
-) -> None:
-    shop = topic.shop.watched
-    if is_there:
-        shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
-        await topic.shop.policy_ready("Active")
-    else:
-        shop.delete("nsp/orders")
-    delete(topic)
-    status = await topic.ready("PolicyNotFound")
-    assert says(status)["Reconciling"] == "True"
-    assert "skip-broker-delete" in conditions(status)["Ready"]["message"]
-    gives_up(topic)
-    await shop.gone(topic.name)
-    assert (topic.rest.versions(), len((await topic.history()).entries)) == ([0, 1], 2)
-    (event,) = topic.events("DeletionSkipped")
-    assert "skip-broker-delete is set" in event["note"]
-
-
 async def test_a_namespace_that_ends_is_not_held_up(topic: BrokeredTopic) -> None:
     cluster = topic.shop.watched.shop.cluster
     cluster.kubectl("delete", "namespace", topic.shop.watched.namespace, "--wait=false")
@@ -115,35 +74,3 @@ async def test_a_namespace_that_ends_is_not_held_up(topic: BrokeredTopic) -> Non
     assert len((await topic.history()).entries) == 2
     name = (await topic.history()).key.history_name
     assert [event["regarding"]["name"] for event in topic.events("DeletionSkipped", SYSTEM)].count(name) == 1
-
-
-async def test_a_topic_that_is_only_observed_is_released(topic: BrokeredTopic) -> None:
-    topic.put(TWO, deletionPolicy="Delete", managementPolicy="Observe")
-    await topic.ready("Observed")
-    topic.shop.proxy.forget()
-    delete(topic)
-    await topic.shop.watched.gone(topic.name)
-    assert (topic.written, topic.rest.versions()) == ([], [0, 1])
-
-
-async def test_a_history_that_the_broker_lost_is_no_longer_deleted_there(topic: BrokeredTopic) -> None:
-    topic.rest.delete(force=True)
-    topic.rest.uploaded("", "STRING")  # another team's by now
-    await topic.ready("HistoryLost")
-    topic.shop.proxy.forget()
-    delete(topic)
-    await topic.shop.watched.gone(topic.name)
-    assert (topic.written, topic.rest.versions()) == ([], [0])
-
-
-async def test_versions_of_others_stay_though_the_resource_held_their_topic(shop: BrokeredShop) -> None:
-    topic = BrokeredTopic(shop)
-    topic.rest.uploaded(ONE)
-    await topic.governed(schemaCompatibilityStrategy="FULL")
-    topic.put(TWO, deletionPolicy="Delete", schemaCompatibilityStrategy="BACKWARD")
-    await topic.ready("TopicNotFound")  # so that its own version never comes
-    assert (await topic.history()).claim is not None
-    delete(topic)
-    await shop.watched.gone(topic.name)
-    assert (topic.written, topic.rest.index()) == ([], [0])
-    assert not (await topic.history()).entries

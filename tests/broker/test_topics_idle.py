@@ -84,20 +84,3 @@ async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew
     await topic.ready()
     assert (await topic.agree(), topic.rest.index()) == ([0, 1, 2], [0, 1, 2])
     assert await topic.looked_again() == []
-
-
-async def test_an_idle_topic_that_is_deleted_for_good_loses_its_record_and_nothing_is_asked_of_the_broker(
-    shop: BrokeredShop,
-) -> None:
-    topic = BrokeredTopic(shop)
-    topic.make()
-    await topic.governed(schemaCompatibilityStrategy="FULL")
-    topic.put(ONE, deletionPolicy="Delete")
-    await topic.ready()
-    await collected(topic)
-    await topic.ready("HistoryLost")
-    shop.proxy.forget()
-    shop.watched.delete(f"tsc/{topic.name}", "--wait=false")
-    await shop.watched.gone(topic.name)
-    assert (topic.written, topic.rest.index()) == ([], None)
-    assert not (await topic.history()).entries

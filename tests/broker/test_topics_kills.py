@@ -22,7 +22,6 @@ from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.core.history import Origin
 from topicschema.reconcile.runtime.work_queue import Result
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
@@ -245,28 +244,3 @@ async def test_a_flow_that_is_killed_anywhere_comes_to_the_same_end(first: Broke
                 assert await is_killed(first.shop, flow, Place(of, number, is_before=False))
     assert counts[Of.RECORD] >= flow.records
     assert counts[Of.CALLS] >= flow.uploads
-
-
-async def killed_after_upload(topic: BrokeredTopic) -> None:
-    """The controller is killed when the broker has the schema, and the record does not tell yet."""
-    assert await killed(topic.shop, lambda running: running.settle(topic.name), Place(Of.UPLOADS, 1, is_before=False))
-    entries = (await topic.history()).entries
-    assert topic.rest.versions() == [*(each.schema_version for each in entries), len(entries)]
-
-
-async def test_an_upload_before_a_kill_is_from_the_spec_though_that_was_edited_meanwhile(first: BrokeredTopic) -> None:
-    await one(first)
-    await first.edit(TWO)
-    await killed_after_upload(first)
-    await first.edit(ONE)
-    await settled(first)
-    assert [entry.origin for entry in (await first.history()).entries] == [Origin.SPEC, Origin.SPEC]
-    await first.in_sync("RolledBack")
-
-
-async def test_a_first_version_that_was_uploaded_before_a_kill_is_no_adoption(first: BrokeredTopic) -> None:
-    await first.edit(ONE, adoptionPolicy="Refuse")
-    await killed_after_upload(first)
-    await first.edit(TWO, adoptionPolicy="Refuse")
-    await settled(first)
-    assert await first.agree() == [0, 1]

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
 from testbed.pulsar import LINE
 from topicschema.core.history import Flaw
-from topicschema.core.schemas import PRIMITIVES, SchemaType
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
@@ -56,60 +54,6 @@ def with_key(text: str) -> dict[str, Any]:
 
 def sources(content: str) -> dict[str, Any]:
     return {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "shop.Order", "files": {"shop/order.proto": content}}}
-
-
-async def test_every_primitive_comes_back_as_what_it_is(governed: BrokeredShop) -> None:
-    topics = {kind: BrokeredTopic(governed, kind.lower().replace("_", "-")) for kind in PRIMITIVES}
-    for kind, topic in topics.items():
-        topic.put("", type=kind.value, properties={"owner": "shop"})
-    for kind, topic in topics.items():
-        assert (await topic.ready())["schemaVersion"] == 0
-        stored = topic.rest.read(0).json
-        assert (stored["type"], stored["data"], stored["properties"]) == (kind.value, "", {"owner": "shop"})
-        assert await topic.agree() == [0]
-    assert await topics[SchemaType.STRING].looked_again() == []
-
-
-@pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
-async def test_texts_come_back_letter_by_letter(governed: BrokeredShop, kind: str) -> None:
-    topic = BrokeredTopic(governed)
-    odd = ONE.replace('"id"', '"näme"').replace(", ", ",\n\t ")
-    topic.put(odd, type=kind)
-    await topic.ready()
-    assert topic.rest.read(0).json["data"] == odd
-    assert await topic.looked_again() == []
-    topic.put(json.dumps(json.loads(odd)), type=kind)
-    status = await topic.ready()
-    assert (status["schemaVersion"], topic.rest.read(0).json["data"]) == (0, odd)
-    assert "what is stored stays as it was" in conditions(status)["Ready"]["message"]
-    assert await topic.looked_again() == []
-
-
-async def test_a_pair_whose_numbers_the_broker_spells_anew_is_still_the_same(governed: BrokeredShop) -> None:
-    topic = BrokeredTopic(governed)
-    value = PRICED.replace("0}", "1.00}")
-    topic.put("", **pair(value))
-    await topic.ready()
-    assert "1.00" not in topic.rest.read(0).json["data"]
-    assert topic.rest.read(0).json["properties"]["kv.encoding.type"] == "SEPARATED"
-    assert await topic.looked_again() == []
-    topic.put("", **pair(value.replace('"price"', '"cost", "aliases": ["price"]')))
-    status = await topic.ready()
-    assert (status["schemaVersion"], topic.rest.versions()) == (1, [0, 1])
-    assert await topic.looked_again() == []
-    topic.put("", **pair(value))
-    assert (await topic.ready("RolledBack"))["schemaVersion"] == 0
-    assert await topic.looked_again() == []
-
-
-async def test_a_pair_that_is_there_already_is_adopted_as_the_one_in_git(governed: BrokeredShop) -> None:
-    topic = BrokeredTopic(governed)
-    value = PRICED.replace("0}", "1.00}")
-    assert topic.rest.uploaded(f'{{"key": "", "value": {value}}}', "KEY_VALUE", KINDS) == 0
-    topic.put("", **pair(value))
-    assert (await topic.ready())["schemaVersion"] == 0
-    assert topic.written == []
-    assert await topic.looked_again() == []
 
 
 def text_of(key: str) -> str:
@@ -159,20 +103,6 @@ async def test_sources_are_registered_as_their_envelope_and_are_not_compiled_aga
     await other.ready()
     assert other.rest.read(0).json["data"] == envelope
     assert await other.looked_again() == []
-
-
-async def test_a_string_of_python_is_the_string_of_a_resource_that_names_no_text(governed: BrokeredShop) -> None:
-    topic = BrokeredTopic(governed)
-    topic.rest.uploaded("null", "STRING")
-    topic.put("", type="STRING")
-    assert (await topic.ready())["schemaVersion"] == 0
-    assert topic.rest.versions() == [0]
-    assert await topic.looked_again() == []
-    explicit = BrokeredTopic(governed, "explicit")
-    explicit.rest.uploaded("", "STRING")
-    explicit.put("null", type="STRING")
-    assert (await explicit.ready())["schemaVersion"] == 1
-    assert await explicit.looked_again() == []
 
 
 @pytest.mark.parametrize(

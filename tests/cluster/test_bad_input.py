@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, V0, record_schema
+from support.kubernetes.admission import V0
 from support.kubernetes.reviewed_namespace import Shop, opened
 from testbed.cluster import Cluster
 from testbed.product import Product
-from topicschema.api.kinds import TOPIC_SCHEMA
 
 FIELD = {"name": "a", "type": "string"}
 
@@ -80,51 +79,6 @@ async def test_a_lone_surrogate_arrives_as_u_fffd_and_is_refused_with_words_that
     assert "U+FFFD" in told.stderr
 
 
-def test_a_topic_in_another_spelling_is_refused_at_its_field(shop: Shop) -> None:
-    for topic in (
-        f"persistent://{shop.pulsar_namespace}/created-partition-3",
-        f"persistent://shop/cluster/{shop.namespace}/created",
-        f"persistent://{shop.pulsar_namespace}/a%2Fb",
-        "created",
-    ):
-        wanted = shop.topic_schema(V0)
-        wanted["spec"]["topic"] = topic
-        told = shop.apply(wanted)
-        assert told.returncode == 1, topic
-        assert "spec.topic" in told.stderr, topic
-
-
-PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { strin id = 1; }\n'
-NOT_TEXTS = {
-    "sources that do not compile": (
-        {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "shop.Order", "files": {"shop/order.proto": PROTO}}},
-        "spec.protobuf.files[shop/order.proto]: INVALID_PROTO at line 3, column 17",
-    ),
-    "a pair with a bad part": (
-        {
-            "type": "KEY_VALUE",
-            "keyValue": {
-                "encoding": "INLINE",
-                "key": {"type": "INT64"},
-                "value": {"type": "AVRO", "schema": field(type="strin")},
-            },
-        },
-        "spec.keyValue.value.schema: UNDEFINED_NAME at $.value.fields[0].type",
-    ),
-    "a type that nobody has": ({"type": "THRIFT"}, "spec.type: Forbidden: Pulsar has no type THRIFT"),
-}
-"""Name → members of spec, and what kubectl must print."""
-
-
-@pytest.mark.parametrize("name", NOT_TEXTS)
-def test_what_is_more_than_a_text_is_refused_at_its_field(shop: Shop, name: str) -> None:
-    members, words = NOT_TEXTS[name]
-    told = shop.apply(shop.topic_schema("", **members))
-    assert told.returncode == 1
-    assert words in told.stderr
-    assert shop.cluster.get("tsc", "-n", shop.namespace)["items"] == []
-
-
 async def test_the_controller_survives_each_of_them_stored_while_the_webhook_was_away(
     shop: Shop, product: Product
 ) -> None:
@@ -156,19 +110,3 @@ async def _is_stored(shop: Shop, name: str) -> bool:
 
 def _called(name: str) -> str:
     return name.lower().replace(" ", "-").replace(",", "").replace(".", "-")
-
-
-async def test_a_spec_that_was_stored_past_the_webhook_can_be_put_right(shop: Shop, product: Product) -> None:
-    assert shop.apply(shop.topic_schema(V0)).returncode == 0
-    wait_for(shop, "tsc/created", "condition=Ready")
-    product.admit_all()
-    try:
-        assert shop.apply(shop.topic_schema(record_schema(ID, NOTE))).returncode == 0
-        wait_for(shop, "tsc/created", "condition=Stalled")
-    finally:
-        product.admit()
-    told = shop.apply(shop.topic_schema(V0))
-    assert told.returncode == 0, told.stderr
-    wait_for(shop, "tsc/created", "condition=Ready")
-    there = await shop.client.get(TOPIC_SCHEMA, shop.namespace, "created")
-    assert there["status"]["schemaVersion"] == 0

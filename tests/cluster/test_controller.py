@@ -62,25 +62,6 @@ async def test_a_version_that_clashes_very_deep_down_is_named_with_a_shortened_p
     assert len(conflict["path"]) == 512
 
 
-async def test_a_policy_counts_its_topics(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    for name in ("a", "b", "c"):
-        shop.put(ONE, name)
-        await shop.ready("Registered", name)
-    shop.put(CLASHING, "b")
-    await shop.ready("Incompatible", "b")
-    shop.put(ONE, "elsewhere", topic="persistent://shop/elsewhere/created")
-
-    async def counts() -> dict[str, int]:
-        found: dict[str, int] = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]
-        return found
-
-    await until(counts, lambda found: found == {"total": 3, "ready": 2, "incompatible": 1})
-    shop.delete("tsc/b")
-    await until(counts, lambda found: found == {"total": 2, "ready": 2, "incompatible": 0})
-    assert await shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
-
-
 async def test_topics_outlive_their_policy_and_go_on_when_it_is_back(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(ONE)
@@ -107,52 +88,6 @@ async def test_a_namespace_that_loses_its_leave_loses_its_claim(shop: WatchedSho
     neighbour.put(TWO, topic=f"persistent://{shop.shop.pulsar_namespace}/created")
     status = await neighbour.ready("Registered")
     assert (status["schemaVersion"], status["versionCount"]) == (1, 2), "the topic is theirs now, with its history"
-
-
-async def test_a_policy_that_somebody_keeps_from_going_holds_no_claim(
-    shop: WatchedShop, neighbour: WatchedShop
-) -> None:
-    policy = shop.shop.policy()
-    policy["metadata"]["finalizers"] = ["alice.example/never"]
-    shop.shop.allow_claims()
-    shop.apply(policy)
-    await shop.policy_ready("Active")
-    await neighbour.waits_for_claim_of(shop)
-    shop.delete("nsp/orders", "--wait=false")
-    await neighbour.policy_ready("Active")
-    without = json.dumps([{"op": "remove", "path": "/metadata/finalizers"}])
-    shop.shop.cluster.kubectl("-n", shop.namespace, "patch", "nsp/orders", "--type=json", "-p", without)
-
-
-async def test_the_claim_of_a_policy_that_is_gone_is_free(shop: WatchedShop, neighbour: WatchedShop) -> None:
-    shop.govern()
-    await shop.policy_ready("Active")
-    await neighbour.waits_for_claim_of(shop)
-    shop.delete("nsp/orders")
-    await neighbour.policy_ready("Active")
-
-
-async def test_a_resource_that_is_created_anew_goes_on_with_the_history(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put(ONE)
-    await shop.ready("Registered")
-    shop.delete("tsc/created")
-    await shop.gone()
-    shop.put(TWO)
-    status = await shop.ready("Registered")
-    assert (status["schemaVersion"], status["versionCount"]) == (1, 2)
-    assert await shop.looked_again() == []
-
-
-async def test_deletion_policy_delete_takes_the_record_along(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put(ONE, deletionPolicy="Delete")
-    await shop.ready("Registered")
-    assert (await shop.get())["metadata"]["finalizers"] == ["topicschema.io/broker-delete"]
-    assert await shop.looked_again() == []
-    shop.delete("tsc/created", "--wait=false")
-    await shop.gone()
-    assert not await has_record(shop)
 
 
 async def test_deletion_policy_delete_works_without_a_policy(shop: WatchedShop) -> None:

@@ -44,22 +44,6 @@ async def test_a_lost_history_is_told_and_nothing_is_registered_in_its_place(sho
     assert (await shop.ready("Registered"))["versionCount"] == 1
 
 
-async def test_a_lost_history_that_is_restored_goes_on_by_itself_also_after_a_restart(
-    shop: WatchedShop, controller: Product
-) -> None:
-    shop.govern()
-    shop.put(ONE)
-    await shop.ready("Registered")
-    wire = take_history(shop)
-    await shop.ready("HistoryLost")
-    controller.controller.terminate()
-    controller.start_controller()
-    assert await shop.looked_again() == []
-    told = shop.shop.cluster.try_kubectl("create", "-f", "-", stdin=wire)
-    assert told.returncode == 0, told.stderr
-    assert (await shop.ready("Registered"))["schemaVersion"] == 0
-
-
 async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_policy(
     shop: WatchedShop, controller: Product
 ) -> None:
@@ -81,33 +65,6 @@ async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_p
     await until(total, lambda count: count == 1)
     shop.shop.run("patch", "tsc/created", "--type=merge", '-p={"metadata":{"finalizers":null}}')
     await shop.gone()
-
-
-async def test_a_refused_edit_that_asks_for_deletion_policy_delete_takes_the_record_along(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put(ONE)
-    await shop.ready("Registered")
-    shop.put(CLASHING, deletionPolicy="Delete")
-    await shop.ready("Incompatible")
-    assert await shop.looked_again() == []
-    shop.delete("tsc/created", "--wait=false")
-    await shop.gone()
-    assert not await has_record(shop)
-
-
-async def test_who_lost_the_pulsar_namespace_to_another_takes_no_record_along(
-    shop: WatchedShop, neighbour: WatchedShop
-) -> None:
-    shop.govern()
-    shop.put(ONE, deletionPolicy="Delete")
-    await shop.ready("Registered")
-    await neighbour.waits_for_claim_of(shop)
-    shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
-    await neighbour.policy_ready("Active")
-    await shop.ready("ClaimNotAllowed")
-    shop.delete("tsc/created", "--wait=false")
-    await shop.gone()
-    assert await has_record(shop)
 
 
 async def test_a_deletion_that_a_damaged_record_holds_up_is_told(shop: WatchedShop) -> None:
@@ -151,19 +108,3 @@ async def test_a_policy_that_takes_long_to_go_leaves_its_claim_to_who_waits_for_
     assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.run("patch", "nsp/orders", "--type=merge", '-p={"metadata":{"finalizers":null}}')
     await neighbour.policy_ready("Active")
-
-
-async def test_a_second_policy_for_another_pulsar_cluster_takes_no_topics_from_the_first(
-    shop: WatchedShop, controller: Product
-) -> None:
-    shop.govern()
-    shop.put(ONE)
-    await shop.ready("Registered")
-    shop.apply(shop.shop.policy("second", pulsarCluster="elsewhere"))
-    status = await shop.policy_ready("TopicAlreadyClaimed", "second")
-    assert "policy orders already governs" in conditions(status)["Ready"]["message"]
-    controller.controller.terminate()
-    controller.start_controller()
-    assert await shop.looked_again() == []
-    shop.delete("nsp/orders")
-    await shop.policy_ready("Active", "second")

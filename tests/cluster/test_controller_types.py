@@ -5,23 +5,15 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.watched_namespace import WatchedShop, conditions, record_key, says, text, until
+from support.kubernetes.watched_namespace import WatchedShop, conditions, record_key, says, until
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import EVENT, SCHEMA_VERSION
-from topicschema.core import formats
-from topicschema.core.formats import key_value
-from topicschema.core.history import Origin
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import SchemaInfo
 from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.storage.record import RecordStorage
 
 pytestmark = pytest.mark.timeout(180)
-
-
-def pair(value: str, encoding: str = "INLINE") -> dict[str, Any]:
-    parts = {"key": {"type": "STRING", "name": "Id"}, "value": {"type": "AVRO", "schema": value}}
-    return {"type": "KEY_VALUE", "keyValue": {"encoding": encoding, **parts}}
 
 
 def suit(*symbols: str) -> str:
@@ -41,22 +33,6 @@ async def payload(shop: WatchedShop, schema_version: int) -> SchemaInfo:
 async def risks_told(shop: WatchedShop) -> list[dict[str, Any]]:
     listed = await shop.shop.client.list(EVENT, shop.namespace)
     return [event for event in listed if event["reason"] == "ConsumerRisk"]
-
-
-async def test_a_pair_is_registered_as_the_broker_stores_it_and_judged_part_by_part(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put("", **pair(text("id")))
-    await shop.ready("Registered")
-    stored = await payload(shop, 0)
-    assert stored.type is SchemaType.KEY_VALUE
-    assert stored.schema == key_value.payload_of(f'{{"key": "", "value": {text("id")}}}')
-    assert stored.properties["key.schema.name"] == "Id"
-    assert await shop.looked_again() == []
-    shop.put("", **pair(text("id", "note")))
-    status = await shop.ready("Incompatible")
-    (found,) = status["incompatibilities"]
-    assert (found["rule"], found["path"]) == ("FIELD_WITHOUT_DEFAULT", "$.value.fields[1]")
-    assert await shop.looked_again() == []
 
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
@@ -88,39 +64,6 @@ async def test_sources_are_registered_as_their_envelope_and_remembered_by_their_
     assert await shop.looked_again() == []
 
 
-async def test_a_newer_compiler_makes_no_version_of_unchanged_sources(shop: WatchedShop) -> None:
-    wanted = ProtobufSources("shop.Order", {"shop/order.proto": ORDER})
-    older = compile_envelope(wanted).replace(b'","', b'", "')  # the same descriptors, in other bytes
-    schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, older))
-    storage = RecordStorage(shop.shop.client, SYSTEM)
-    stored = await storage.get_history(record_key(shop))
-    history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z", wanted.source_hash)
-    await storage.put(stored, history, (schema.info,), wanted.source_hash)
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put("", **sources(ORDER))
-    status = await shop.ready("Registered")
-    assert (status["schemaVersion"], status["versionCount"]) == (0, 1)
-    assert await shop.looked_again() == []
-
-
-async def test_sources_that_do_not_compile_are_stalled_at_their_place(shop: WatchedShop) -> None:
-    shop.govern()
-    shop.put("", **sources(ORDER.replace("string", "strin")))
-    status = await shop.ready("InvalidSchema")
-    assert says(status)["Stalled"] == "True"
-    assert conditions(status)["Ready"]["message"].startswith("INVALID_PROTO at line 3, column ")
-    (found,) = status["incompatibilities"]
-    assert found["path"] == '$.files["shop/order.proto"]'
-    assert await shop.looked_again() == []
-
-
-async def test_a_charset_is_kept_with_a_string(shop: WatchedShop) -> None:
-    shop.govern()
-    shop.put("", type="STRING", properties={"__charset": "UTF-16"})
-    await shop.ready("Registered")
-    assert (await payload(shop, 0)).properties == {"__charset": "UTF-16"}
-
-
 async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     shop: WatchedShop, controller: Product
 ) -> None:
@@ -144,17 +87,6 @@ async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     assert await shop.looked_again() == []
     (again,) = await risks_told(shop)
     assert "series" not in again
-
-
-async def test_a_strict_policy_refuses_it_and_leaves_what_is_on_record(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD", strictness="Strict")
-    shop.put(WIDE)
-    await shop.ready("Registered")
-    shop.put(NARROW)
-    status = await shop.ready("Incompatible")
-    assert status["incompatibilities"][0]["rule"].startswith("ENUM_SYMBOL_")
-    assert status["versionCount"] == 1
-    assert await shop.looked_again() == []
 
 
 async def test_a_policy_made_strict_keeps_the_version_and_names_it(shop: WatchedShop) -> None:

@@ -16,7 +16,7 @@ from cluster.conftest import fresh_namespace
 from cluster.right_objects import RIGHT, RIGHT_EDITS
 from cluster.validation_objects import RIGHT_VALIDATIONS, WRONG_VALIDATIONS
 from cluster.wrong_edits import RIGHT_STATUS, WRONG_EDITS, WRONG_STATUS
-from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, VERSION, WRONG, Json, Row, changed
+from cluster.wrong_objects import CLAIM, HISTORY, POLICY, TOPIC, VERSION, WRONG, Json, Row, changed
 from support.kubernetes.kstatus import kstatus
 from testbed import install
 from testbed.cluster import Cluster
@@ -221,15 +221,6 @@ def test_the_categories_keep_users_resources_and_the_record_apart(
     assert len(record) == 3
 
 
-def test_kubectl_gets_a_resource_by_each_name_of_its_kind(
-    installed: Cluster, api: client.CustomObjectsApi, namespace: str
-) -> None:
-    create(api, TOPIC, namespace)
-    name = TOPIC["metadata"]["name"]
-    for kind in ("topicschemas", "topicschema", "tsc"):
-        assert installed.get(kind, name, "-n", namespace)["metadata"]["name"] == name
-
-
 def test_a_topic_is_found_by_its_name_in_pulsar(
     installed: Cluster, api: client.CustomObjectsApi, namespace: str
 ) -> None:
@@ -281,9 +272,3 @@ def test_a_history_of_five_thousand_versions_is_stored_and_goes_on(
     api.replace_namespaced_custom_object(*address(body, namespace), key.history_name, body)
     read = api.get_namespaced_custom_object(*address(body, namespace), key.history_name)
     assert history_from_wire(read) == longer
-
-
-def test_the_table_has_at_least_sixty_wrong_objects_each_with_one_change() -> None:
-    assert len(WRONG) >= 60
-    assert len({(row.base["kind"], row.sentence) for row in WRONG}) == len(WRONG)
-    assert all(row.value is ABSENT or changed(row.base, row.path, row.value) != row.base for row in WRONG)

@@ -48,18 +48,6 @@ async def test_the_same_thing_said_again_is_the_same_event_counted(
     assert "READER_FIELD_MISSING at $.fields[2]" in shown
 
 
-async def test_another_reason_note_or_object_is_another_event(
-    client: ApiClient, regarding: dict[str, str], namespace: str
-) -> None:
-    recorder = EventRecorder(client, "controller")
-    another = {**regarding, "uid": "0" * 8}
-    await recorder.record(regarding, "Normal", "Registered", "version 0", "Register")
-    await recorder.record(regarding, "Normal", "Registered", "version 1", "Register")
-    await recorder.record(regarding, "Normal", "RolledBack", "version 0", "Register")
-    await recorder.record(another, "Normal", "Registered", "version 0", "Register")
-    assert len(await events(client, namespace)) == 4
-
-
 @pytest.mark.parametrize(
     ("note", "shown"),
     [

@@ -26,20 +26,3 @@ async def test_a_topic_breaks_with_its_past_under_an_override_that_is_then_taken
     assert (says(status)["Ready"], status["effectiveStrategy"]["source"]) == ("True", "Namespace")
     shop.put(NEXT)
     assert (await shop.ready("Registered"))["schemaVersion"] == 2
-
-
-async def test_after_the_break_a_transitive_strategy_refuses_the_next_edit_unless_the_topic_looks_at_the_latest_alone(
-    shop: WatchedShop,
-) -> None:
-    shop.govern(schemaCompatibilityStrategy="FULL_TRANSITIVE")
-    shop.put(BEFORE)
-    await shop.ready("Registered")
-    shop.put(BROKEN, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
-    await shop.ready("Registered")
-    shop.put(BROKEN, schemaCompatibilityStrategy="UNDEFINED")
-    await shop.ready("Registered")
-    shop.put(NEXT)
-    status = await shop.ready("Incompatible")
-    assert {each["schemaVersion"] for each in status["incompatibilities"]} == {0}
-    shop.put(NEXT, schemaCompatibilityStrategy="FULL")
-    assert (await shop.ready("Registered"))["schemaVersion"] == 2

@@ -1,15 +1,12 @@
 """The elector on a real API server: who begins, who waits, and how the lease looks; silence is in the file beside."""
 
 import asyncio
-import signal
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
 
-from support.kubernetes.electors import FOR_EVER, NAME, PATIENCE, TIMES, Candidate, Office, candidates, office_of
+from support.kubernetes.electors import FOR_EVER, NAME, PATIENCE, TIMES, candidates, office_of
 from support.kubernetes.watched_namespace import until
 from testbed.cluster import Cluster
 from topicschema.api.kinds import LEASE
@@ -71,17 +68,6 @@ async def test_the_next_one_starts_at_once_when_the_leader_is_cancelled_and_its_
         assert office_of(made).log == ["a begins"]
         made["a"].may_end.set()
         await office_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
-
-
-async def test_a_lease_is_free_after_its_leader_was_cancelled(
-    client: ApiClient, connection: Connection, namespace: str
-) -> None:
-    async with candidates(namespace, FOR_EVER, a=connection) as made:
-        made["a"].running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await made["a"].running
-        assert office_of(made).log == ["a begins", "a ends"]
-        assert (await lease(client, namespace)).get("holderIdentity", "") == ""
 
 
 async def test_work_that_fails_is_raised_and_frees_the_lease(
@@ -153,51 +139,3 @@ async def test_a_leader_whose_lease_is_deleted_stops_before_it_takes_a_new_one(
         await client.delete(LEASE, namespace, NAME)
         await office_of(made).until(lambda log: log == ["a begins", "a ends", "a begins"])
         assert (await lease(client, namespace))["leaseTransitions"] == 0
-
-
-_LEADER = """
-import asyncio, sys
-from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
-from topicschema.cluster.lease import Elector, LeaseTimes
-
-async def work():
-    print("leading", flush=True)
-    await asyncio.sleep(600)
-
-async def main():
-    async with ApiClient(Connection.load(sys.argv[1])) as client:
-        await Elector(client, sys.argv[2], sys.argv[3], "killed", LeaseTimes(3.0, 2.0, 0.2)).run(work)
-
-asyncio.run(main())
-"""
-
-
-@pytest.fixture
-def leader_process(cluster: Cluster, namespace: str) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-c", _LEADER, str(cluster.kubeconfig), namespace, NAME]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "leading\n"
-        yield process
-        process.kill()
-
-
-async def test_after_a_leader_was_killed_the_next_one_waits_for_its_lease_to_end(
-    client: ApiClient, namespace: str, leader_process: "subprocess.Popen[str]"
-) -> None:
-    office = Office()
-    follower = Candidate(office, "b", Elector(client, namespace, NAME, "b", TIMES))
-    async with asyncio.timeout(PATIENCE):
-        while not follower.elector._observed.holder.startswith("killed"):  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.01)
-    leader_process.send_signal(signal.SIGKILL)
-    leader_process.wait()
-    left = await lease(client, namespace)
-    await office.until(lambda log: log[:1] == ["b begins"])
-    taken = await lease(client, namespace)
-    assert taken["leaseTransitions"] == 1
-    if left["holderIdentity"] != taken["holderIdentity"]:  # else the machine stood still before the kill
-        first, last = (datetime.fromisoformat(each) for each in (left["renewTime"], taken["acquireTime"]))
-        assert last > first + timedelta(seconds=TIMES.duration)
-    follower.running.cancel()

@@ -1,7 +1,4 @@
-"""The elector when the API server, or the way to it, falls silent: one's work has ended before another's begins.
-
-A restarted API server needs some seconds.
-"""
+"""The elector when the way to the API server falls silent: one's work has ended before another's begins."""
 
 import asyncio
 import math
@@ -12,48 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.electors import TIMES, Candidate, candidates, office_of
-from support.kubernetes.watched_namespace import until
+from support.kubernetes.electors import TIMES, candidates, office_of
 from support.sizes import sized
 from testbed.cluster import Cluster
-from testbed.controlplane import ControlPlane
 from topicschema.cluster.connection import Connection
 
 pytestmark = pytest.mark.cluster
-
-
-async def nobody_works(made: dict[str, Candidate]) -> None:
-    """Return when no work lasts and nobody leads, who could not begin either: the API server does not answer."""
-
-    async def at_work() -> bool:
-        leads = any(candidate.elector.is_leading for candidate in made.values())
-        return leads or office_of(made).is_anybody_at_work()
-
-    await until(at_work, lambda is_so: not is_so)
-
-
-async def test_when_the_api_server_falls_silent_the_leaders_work_ends_before_another_starts(
-    spare: ControlPlane,
-) -> None:
-    connection = Connection.load(str(spare.cluster.kubeconfig))
-    async with candidates("default", TIMES, a=connection, b=connection, c=connection) as made:
-        spare.apiserver.pause()
-        try:
-            await nobody_works(made)
-            ended = len(office_of(made).log)
-        finally:
-            spare.apiserver.resume()
-        await office_of(made).until(lambda log: len(log) > ended)
-
-
-async def test_when_the_api_server_restarts_somebody_leads_again(spare: ControlPlane) -> None:
-    connection = Connection.load(str(spare.cluster.kubeconfig))
-    async with candidates("kube-system", TIMES, a=connection, b=connection) as made:
-        await asyncio.to_thread(spare.stop_apiserver)
-        await nobody_works(made)
-        ended = len(office_of(made).log)
-        await asyncio.to_thread(spare.start_apiserver)
-        await office_of(made).until(lambda log: len(log) > ended)
 
 
 class Road:
@@ -110,13 +71,10 @@ async def test_a_leader_whose_way_to_the_api_server_is_cut_has_ended_its_work_be
         assert not made["a"].elector.is_leading
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full)])
-async def test_with_replies_that_are_now_and_then_slow_only_one_works(
-    cluster: Cluster, namespace: str, seed: int
-) -> None:
+async def test_with_replies_that_are_now_and_then_slow_only_one_works(cluster: Cluster, namespace: str) -> None:
     direct = Connection.load(str(cluster.kubeconfig))
     first, second = Road(direct.server), Road(direct.server)
-    chance = random.Random(seed)  # noqa: S311 - only to vary
+    chance = random.Random(1)  # noqa: S311 - only to vary
     async with (
         first.open() as one,
         second.open() as two,

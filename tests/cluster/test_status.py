@@ -1,8 +1,5 @@
 """The controller alone on a real API server: what the status says in each situation; a second pass writes nothing."""
 
-import asyncio
-from functools import partial
-
 import pytest
 
 from support.kubernetes.kstatus import kstatus
@@ -44,45 +41,6 @@ async def test_an_edit_becomes_the_next_version_with_one_write_of_each_kind(shop
     assert await shop.looked_again() == []
 
 
-async def test_an_older_text_is_its_old_version_and_the_latest_stays(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    for schema in (ONE, TWO):
-        shop.put(schema)
-        await shop.ready("Registered")
-    since = shop.mark()
-    shop.put(ONE)
-    status = await shop.ready("RolledBack")
-    assert says(status) == WELL
-    assert (status["schemaVersion"], status["latestSchemaVersion"], status["versionCount"]) == (0, 1, 2)
-    assert shop.writes(since) == ["patch topicschemas/status"]
-    assert await shop.looked_again() == []
-
-
-async def test_a_label_has_only_a_topic_that_is_not_ready_looked_at(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put(ONE)
-    await shop.ready("Registered")
-    since = shop.mark()
-    assert shop.shop.run("label", "tsc/created", "team=a").returncode == 0
-    assert shop.reads(since) == 0
-    shop.put(CLASHING)
-    await shop.ready("Incompatible")
-    since = shop.mark()
-    assert shop.shop.run("label", "tsc/created", "team=b", "--overwrite").returncode == 0
-    await until(partial(asyncio.to_thread, shop.reads, since), bool)
-
-
-async def test_a_text_equal_but_for_docs_stays_the_version_that_is_on_record(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put(ONE)
-    await shop.ready("Registered")
-    shop.put(text("id", doc="what happened"))
-    status = await shop.ready("Registered")
-    assert status["versionCount"] == 1
-    assert "what is stored stays as it was" in conditions(status)["Ready"]["message"]
-    assert await shop.looked_again() == []
-
-
 async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(ONE)
@@ -104,25 +62,6 @@ async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(
     status = await shop.ready("Registered")
     assert says(status) == WELL
     assert (status["incompatibilityCount"], status["incompatibilities"]) == (0, [])
-
-
-async def test_a_text_that_does_not_parse_is_told_with_its_place(shop: WatchedShop) -> None:
-    shop.govern()
-    shop.put('{"type":"record","name":"Created","fields":[{"name":"id","type":"Nowhere"}]}')
-    status = await shop.ready("InvalidSchema")
-    assert says(status) == REFUSED
-    assert status["incompatibilities"][0]["path"] == "$.fields[0].type"
-    assert await shop.looked_again() == []
-
-
-async def test_a_topic_waits_for_its_policy_and_goes_on_by_itself_when_it_comes(shop: WatchedShop) -> None:
-    shop.put(ONE)
-    status = await shop.ready("PolicyNotFound")
-    assert says(status) == WAITING
-    assert await shop.looked_again() == []
-    shop.govern(schemaCompatibilityStrategy="FORWARD")
-    status = await shop.ready("Registered")
-    assert status["effectiveStrategy"]["value"] == "FORWARD"
 
 
 async def test_a_policy_whose_namespace_may_not_claim_is_stalled_and_so_are_its_topics(shop: WatchedShop) -> None:
@@ -148,29 +87,6 @@ async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_go
     shop.delete("tsc/first")
     status = await shop.ready("Registered", "second")
     assert (status["schemaVersion"], status["versionCount"]) == (1, 2)
-
-
-async def test_a_suspended_resource_is_left_alone_until_it_goes_on(shop: WatchedShop) -> None:
-    shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    shop.put(ONE)
-    await shop.ready("Registered")
-    shop.put(TWO, suspend=True)
-    assert (await shop.ready("Suspended"))["latestSchemaVersion"] == 0
-    assert await shop.looked_again() == []
-    shop.put(TWO)
-    assert (await shop.ready("Registered"))["schemaVersion"] == 1
-
-
-async def test_what_somebody_else_wrote_into_the_status_is_taken_out(shop: WatchedShop) -> None:
-    shop.govern()
-    shop.put(ONE)
-    before = await shop.ready("Registered")
-    # More versions than the record has would be believed: a backup that is older looks like that.
-    invented = '{"status":{"versionCount":0,"incompatibilities":[{"rule":"X","path":"$","message":"m"}]}}'
-    told = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
-    assert told.returncode == 0, told.stderr
-    await until(shop.get, lambda wire: wire["status"] == before)
-    assert await shop.looked_again() == []
 
 
 async def test_a_field_that_only_somebody_else_set_is_taken_out_too(shop: WatchedShop) -> None:

@@ -86,16 +86,6 @@ async def test_what_others_put_into_a_historys_metadata_stays(
     assert metadata["annotations"]["note"] == "kept"
 
 
-async def test_a_payload_that_was_read_is_not_asked_for_again(
-    client: ApiClient, storage: RecordStorage, namespace: str
-) -> None:
-    stored = await append(storage, KEY, text("one"))
-    reader = RecordStorage(client, namespace)
-    assert await newest(reader, stored) == text("one").info
-    await TestRecordStorage().lose_payloads(storage, KEY)
-    assert await newest(reader, stored) == text("one").info
-
-
 async def _replace_version(client: ApiClient, namespace: str, change: dict[str, object]) -> None:
     """Put another payload under the name of the only one, as somebody with all rights could."""
     (wire,) = await client.list(SCHEMA_VERSION, namespace)
@@ -148,16 +138,6 @@ async def test_a_damaged_history_does_not_hide_the_others_from_a_list(
     names = await storage.history_names(CLAIM)
     assert names == tuple(sorted(key.history_name for key in (KEY, bad)))
     assert [found for name in names if (found := await storage.read_history(CLAIM, name))] == [good]
-
-
-async def test_a_claim_is_given_once(client: ApiClient, namespace: str) -> None:
-    claims = Claims(client, namespace)
-    free = await claims.get_claim(CLAIM)
-    assert free == StoredClaim(CLAIM, None, "")
-    taken = await claims.put_claim(free, OWNER)
-    with pytest.raises(ConflictError):
-        await claims.put_claim(free, ANOTHER)
-    assert await claims.get_claim(CLAIM) == taken == StoredClaim(CLAIM, OWNER, taken.revision)
 
 
 async def test_a_claim_that_was_freed_can_be_taken_by_one_of_many(client: ApiClient, namespace: str) -> None:

@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from support.kubernetes.watched_namespace import conditions, says, text, until, watched
-from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, ValidatedShop, verdict
+from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, ValidatedShop
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
-from topicschema.validation.job.result import Answer
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -69,81 +68,6 @@ async def test_a_gate_holds_back_what_fails_until_another_edit_passes(shop: Vali
     assert (await shop.watched.ready("Registered"))["versionCount"] == 1
 
 
-async def test_a_report_holds_nothing_back_and_tells_what_fails(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=REPORT)
-    shop.watched.put(ONE)
-    (job,) = await shop.running()
-    assert (await shop.watched.ready("Registered"))["schemaVersion"] == 0
-    await shop.fails(job)
-    status = await shop.validation("Failed")
-    assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "False")
-
-    async def told() -> list[str]:
-        return shop.watched.shop.run("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").stdout.split()
-
-    await until(told, lambda reasons: "ValidationFailed" in reasons)
-    assert await shop.watched.looked_again() == []
-
-
-async def test_a_newer_edit_ends_the_run_and_begins_another_and_an_older_answer_is_not_asked_twice(
-    shop: ValidatedShop,
-) -> None:
-    shop.watched.govern(validation=GATE)
-    shop.watched.put(ONE)
-    (first,) = await shop.running()
-    shop.watched.put(TWO)
-    await shop.gone(first)
-    (second,) = await shop.running()
-    await shop.fails(second)
-    await shop.watched.ready("ValidationFailed")
-    shop.watched.put(ONE)
-    (third,) = await shop.running()
-    assert third["metadata"]["name"] == first["metadata"]["name"]
-    shop.watched.put(TWO)
-    status = await shop.watched.ready("ValidationFailed")
-    assert status["validation"]["job"] == second["metadata"]["name"]
-    await shop.gone(third)
-
-
-async def test_the_annotation_asks_once_more_and_only_once(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=GATE)
-    shop.watched.put(ONE)
-    (job,) = await shop.running()
-    await shop.passes(job)
-    await shop.watched.ready("Registered")
-    told = shop.watched.shop.run("annotate", "tsc", "created", "topicschema.io/revalidate=again")
-    assert told.returncode == 0, told.stderr
-    (again,) = await shop.running()
-    await shop.fails(again)
-    status = await shop.validation("Failed")
-    assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "False")
-    assert await shop.watched.looked_again() == []
-    shop.watched.shop.run("annotate", "tsc", "created", "topicschema.io/revalidate-")
-    assert await shop.watched.looked_again() == []
-    assert len(await shop.jobs()) == 2
-
-
-async def test_a_run_that_fails_is_no_verdict(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=GATE)
-    shop.watched.put(ONE)
-    (job,) = await shop.running()
-    pod = await shop.pod_of(job)
-    shop.told(pod, {"waiting": {"reason": "ErrImagePull", "message": "no such image"}})
-    status = await shop.watched.ready("ValidationError")
-    assert "no such image" in conditions(status)["Ready"]["message"]
-    assert says(status)["Validated"] == "Unknown"
-    assert await shop.watched.looked_again() == []
-    message = verdict(job, Answer.FAIL, 1000, 3)
-    await shop.ends(job, 42, message.replace(job["metadata"]["annotations"]["topicschema.io/question-sha256"], "x"))
-
-    async def told() -> str:
-        found: str = conditions((await shop.watched.get())["status"])["Validated"]["message"]
-        return found
-
-    await until(told, lambda message: "do not agree" in message)
-    assert (await shop.watched.get())["status"]["versionCount"] == 0
-
-
 async def test_executors_whose_account_is_missing_are_told_of_in_the_clusters_words(shop: ValidatedShop) -> None:
     template = {"serviceAccountName": "reader"}
     shop.watched.govern(validation={**GATE, "executors": 2, "template": template})
@@ -154,19 +78,6 @@ async def test_executors_whose_account_is_missing_are_told_of_in_the_clusters_wo
     shop.watched.apply(shop.watched.shop.policy(validation=GATE))
     first = job["metadata"]["uid"]
     (job,) = await until(shop.jobs, lambda jobs: first not in [each["metadata"]["uid"] for each in jobs] and bool(jobs))
-    await shop.passes(job)
-    await shop.watched.ready("Registered")
-
-
-async def test_suspending_ends_the_run_and_going_on_begins_it_anew(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=GATE)
-    shop.watched.put(ONE)
-    (job,) = await shop.running()
-    await shop.validation("Running")
-    shop.watched.put(ONE, suspend=True)
-    await shop.gone(job)
-    shop.watched.put(ONE)
-    (job,) = await shop.running()
     await shop.passes(job)
     await shop.watched.ready("Registered")
 
@@ -184,16 +95,6 @@ async def test_topics_take_turns_and_who_ends_lets_the_next_one_in(shop: Validat
         await shop.passes(job)
     for name in ("a", "b", "c"):
         await shop.watched.ready("Registered", name)
-
-
-async def test_a_policy_that_names_no_place_to_read_from_is_told_so(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation={"mode": "Gate"})
-    shop.watched.put(ONE)
-    status = await shop.watched.ready("ValidationError")
-    assert "spec.pulsar.serviceURL" in conditions(status)["Ready"]["message"]
-    assert await shop.watched.looked_again() == []
-    shop.watched.put(ONE, validation={"mode": "Off"})
-    assert "Validated" not in says(await shop.watched.ready("Registered"))
 
 
 @pytest.mark.parametrize("by", ["the Job's own rules", "a quota"])
@@ -221,15 +122,3 @@ async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_made_once
     (job,) = await shop.running()
     await shop.passes(job)
     assert conditions(await shop.validation("Passed"))["Validated"]["reason"] == "Passed"
-
-
-async def test_a_run_ends_with_the_claim_that_gave_the_right_to_it(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=GATE)
-    shop.watched.put(ONE)
-    (job,) = await shop.running()
-    await shop.validation("Running")
-    shop.watched.delete("nsp/orders")
-    await shop.gone(job)
-    status = await shop.watched.ready("PolicyNotFound")
-    assert "validation" not in status
-    assert await shop.watched.looked_again() == []

@@ -1,21 +1,17 @@
 """The webhook on a real API server, as its own process and service account, with real TLS; the controller is away."""
 
 import json
-import socket
 import subprocess
-import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, record_schema
-from support.kubernetes.reviewed_namespace import Shop, Told, opened, reviews
+from support.kubernetes.reviewed_namespace import Shop, Told, opened
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import Product
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.cluster.errors import ApiRefusedError
 
 COMPATIBLE = record_schema(ID, NOTE_WITH_DEFAULT)
 INCOMPATIBLE = record_schema(ID, NOTE)
@@ -42,12 +38,6 @@ async def shop(webhook: Product, cluster: Cluster, namespace: str) -> AsyncItera
         await shop.govern(schemaCompatibilityStrategy="BACKWARD")
         await shop.register(V0)
         yield shop
-
-
-def asked(webhook: Product) -> int:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"{webhook.webhook_probe}/metrics", timeout=10) as response:
-        return reviews(response.read().decode())
 
 
 async def test_create_and_update_are_allowed_when_they_pass(shop: Shop) -> None:
@@ -101,13 +91,6 @@ async def test_every_way_of_editing_is_refused_alike_and_changes_nothing(shop: S
     assert shop.schema_of() == V0
 
 
-async def test_a_dry_run_that_passes_stores_nothing(shop: Shop) -> None:
-    assert shop.apply(shop.topic_schema(V0)).returncode == 0
-    told = shop.run("apply", "--server-side", "--dry-run=server", objects=(shop.topic_schema(COMPATIBLE),))
-    assert told.returncode == 0, told.stderr
-    assert shop.schema_of() == V0
-
-
 async def test_kubectl_edit_comes_back_with_the_reasons_as_comments(shop: Shop, tmp_path: Path) -> None:
     assert shop.apply(shop.topic_schema('{"type":"record","name":"Order","fields":[]}', "fresh")).returncode == 0
     await shop.register('{"type":"record","name":"Order","fields":[]}', name="fresh")
@@ -132,84 +115,11 @@ def _edit(shop: Shop, editor: Path) -> Told:
     )
 
 
-async def test_what_leaves_spec_alone_does_not_ask_the_webhook(shop: Shop, webhook: Product) -> None:
-    assert shop.apply(shop.topic_schema(V0)).returncode == 0
-    before = asked(webhook)
-    status = {"status": {"observedGeneration": 1, "versionCount": 0, "versions": [], "incompatibilityCount": 0}}
-    await shop.client.patch(TOPIC_SCHEMA, shop.namespace, "created/status", status)
-    for told in (
-        shop.apply(shop.topic_schema(V0)),
-        shop.run("label", "tsc", "created", "team=a"),
-        shop.run("annotate", "tsc", "created", "note=b"),
-    ):
-        assert told.returncode == 0, told.stderr
-    assert asked(webhook) == before
-    assert shop.apply(shop.topic_schema(COMPATIBLE)).returncode == 0
-    assert asked(webhook) == before + 1
-
-
 async def test_warnings_are_shown_and_do_not_stop_an_edit(shop: Shop) -> None:
     await shop.register(COMPATIBLE)
     told = shop.apply(shop.topic_schema(V0))
     assert told.returncode == 0
     assert "Warning: this is version 0 again: no version is added, and version 1 stays" in told.stderr
-
-
-async def test_an_accepted_edit_that_is_not_on_record_counts_as_history(shop: Shop) -> None:
-    assert shop.apply(shop.topic_schema(V0)).returncode == 0
-    assert shop.apply(shop.topic_schema(COMPATIBLE)).returncode == 0
-    clashing = record_schema(ID, {"name": "note", "type": "int", "default": 0})
-    told = shop.apply(shop.topic_schema(clashing))
-    assert told.returncode == 1
-    assert "the accepted edit that is not registered yet" in told.stderr
-    following = record_schema(ID, NOTE_WITH_DEFAULT, {"name": "more", "type": "int", "default": 0})
-    told = shop.apply(shop.topic_schema(following))
-    assert told.returncode == 0, told.stderr
-    assert "Warning: this replaces an accepted edit that is not registered yet" in told.stderr
-
-
-async def test_a_policy_made_stricter_counts_for_an_edit_right_behind_it(shop: Shop) -> None:
-    assert shop.apply(shop.topic_schema(V0)).returncode == 0
-    for _ in range(10):
-        await _patch_policy(shop, "ALWAYS_COMPATIBLE")
-        await _patch_schema(shop, INCOMPATIBLE)
-        await _patch_schema(shop, V0)
-        await _patch_policy(shop, "BACKWARD")
-        with pytest.raises(ApiRefusedError) as raised:
-            await _patch_schema(shop, INCOMPATIBLE)
-        assert raised.value.status == 422
-
-
-async def _patch_policy(shop: Shop, strategy: str) -> None:
-    body = {"spec": {"schemaCompatibilityStrategy": strategy}}
-    await shop.client.patch(NAMESPACE_SCHEMA_POLICY, shop.namespace, "orders", body)
-
-
-async def _patch_schema(shop: Shop, schema: str) -> None:
-    await shop.client.patch(TOPIC_SCHEMA, shop.namespace, "created", {"spec": {"schema": schema}})
-
-
-async def test_a_policy_that_its_namespace_may_not_have_is_refused(
-    webhook: Product, cluster: Cluster, namespace: str
-) -> None:
-    async with opened(cluster, namespace) as shop:
-        told = shop.apply(shop.policy())
-        assert told.returncode == 1
-        assert "* spec.pulsarNamespace: ClaimNotAllowed: " in told.stderr.replace("invalid: spec", "invalid: * spec")
-        assert "ask a cluster admin" in told.stderr
-
-
-async def test_a_stricter_policy_names_the_topics_that_it_would_refuse(shop: Shop) -> None:
-    told = shop.apply(shop.topic_schema(V0))
-    assert told.returncode == 0
-    uid = shop.cluster.get("tsc", "created", "-n", shop.namespace)["metadata"]["uid"]
-    await shop.hold("created", uid)
-    told = shop.apply(
-        shop.policy(schemaCompatibilityStrategy="BACKWARD", constraints={"requiredProperties": ["owner"]})
-    )
-    assert told.returncode == 0, told.stderr
-    assert "Warning: 1 of 1 topics examined would not pass" in told.stderr
-    assert "Warning: TopicSchema created: PROPERTY_MISSING" in told.stderr
 
 
 async def test_policy_and_topic_may_come_in_one_file(webhook: Product, cluster: Cluster, namespace: str) -> None:
@@ -218,28 +128,6 @@ async def test_policy_and_topic_may_come_in_one_file(webhook: Product, cluster: 
         told = shop.apply(shop.policy(), shop.topic_schema(V0))
         assert told.returncode == 0, told.stderr
         assert "has not claimed" in told.stderr
-
-
-async def test_under_a_broker_that_nobody_reaches_edits_are_judged_by_what_was_seen_there(
-    webhook: Product, cluster: Cluster, namespace: str
-) -> None:
-    async with opened(cluster, namespace) as shop:
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-            await shop.govern(pulsar={"adminURL": address}, isAllowAutoUpdateSchema=False, lockUndeclared=True)
-            observed = json.dumps({"status": {"observed": {"schemaCompatibilityStrategy": "BACKWARD"}}})
-            seen = shop.run("patch", "nsp", "orders", "--subresource=status", "--type=merge", "-p", observed)
-            assert seen.returncode == 0, seen.stderr
-            await shop.register(V0)
-            refused, told = shop.apply(shop.topic_schema(INCOMPATIBLE)), shop.apply(shop.topic_schema(COMPATIBLE))
-            assert "BACKWARD (the Pulsar namespace's own at the broker) demands" in refused.stderr
-            assert told.returncode == 0, told.stderr
-            assert "Warning: what the broker has of this topic is not on record yet" in told.stderr
-            again = shop.apply(shop.policy(pulsar={"adminURL": address}))
-            assert "Warning: spec.isAllowAutoUpdateSchema is not managed any more" in again.stderr
-            silent.setblocking(False)  # noqa: FBT003 - socket's signature
-            with pytest.raises(BlockingIOError):
-                silent.accept()
 
 
 async def test_a_deletion_needs_no_webhook_and_an_edit_does(shop: Shop, webhook: Product) -> None:

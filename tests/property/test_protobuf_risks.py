@@ -7,6 +7,7 @@ A property compiles some hundred pairs of files, for some seconds.
 from collections.abc import Iterator
 from itertools import islice
 from random import Random
+from typing import Any
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
@@ -196,7 +197,7 @@ def in_code(file: FileDescriptorProto) -> list[object]:
     kind = worlds.root(file)
     assert kind is not None
     pool = kind.DESCRIPTOR.file
-    waiting = list(pool.message_types_by_name.values())
+    waiting: list[Any] = list(pool.message_types_by_name.values())
     found: list[object] = [(enum.name, enum.values_by_name.keys()) for enum in pool.enum_types_by_name.values()]
     for each in waiting:
         waiting.extend(each.nested_types)

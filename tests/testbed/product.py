@@ -21,12 +21,6 @@ from testbed.instances import Instance
 from testbed.programs import Program
 
 NAMESPACE = "topicschema-system"
-SHORT_LEASE = {
-    "TOPICSCHEMA_LEASE_DURATION": "3",
-    "TOPICSCHEMA_LEASE_RENEW_DEADLINE": "2",
-    "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
-}
-"""The environment of a Lease whose end a test can wait for."""
 PATIENT_LEASE = {
     "TOPICSCHEMA_LEASE_DURATION": "8",
     "TOPICSCHEMA_LEASE_RENEW_DEADLINE": "7",

@@ -41,7 +41,7 @@ def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, h
         left = seen.value if seen.source is StrategySource.TOPIC else None
     else:
         recorded = history.topic_settings
-        left = None if recorded is None else recorded.found.strategy
+        left = None if recorded is None else recorded.original.strategy
     return replace(found, policy=replace(found.policy, left=None if left is Strategy.UNDEFINED else left))
 
 

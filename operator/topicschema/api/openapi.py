@@ -55,54 +55,56 @@ def _member(place: str, hint: Any) -> Json:
 
 
 def _value(place: str, hint: Any) -> Json:
-    said = Field()
+    annotation = Field()
     if get_origin(hint) is Annotated:
         hint, *notes = get_args(hint)
-        said = next((note for note in notes if isinstance(note, Field)), said)
-    described = {"description": said.description} if said.description else {}
-    return described | _typed(place, hint, said) | described | _rules(said.rules)
+        annotation = next((note for note in notes if isinstance(note, Field)), annotation)
+    described = {"description": annotation.description} if annotation.description else {}
+    return described | _typed(place, hint, annotation) | described | _rules(annotation.rules)
 
 
-def _typed(place: str, hint: Any, said: Field) -> Json:
+def _typed(place: str, hint: Any, annotation: Field) -> Json:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is tuple:
-        return _list(place, arguments[0], said)
+        return _list(place, arguments[0], annotation)
     if origin is Mapping:
         items = _value(f"{place}[]", arguments[1])
         return (
-            {"type": "object"} | _bound(place, "maxProperties", said.max_properties) | {"additionalProperties": items}
+            {"type": "object"}
+            | _bound(place, "maxProperties", annotation.max_properties)
+            | {"additionalProperties": items}
         )
     if arguments:  # Optional
-        return _typed(place, arguments[0], said)
+        return _typed(place, arguments[0], annotation)
     if issubclass(hint, Enum):
-        if said.max_length is not None:
-            return _text(place, said)
-        return {"type": "string", "enum": [member.value for member in said.values or hint]}
+        if annotation.max_length is not None:
+            return _text(place, annotation)
+        return {"type": "string", "enum": [member.value for member in annotation.values or hint]}
     scalar = _SCALARS.get(hint)
-    return scalar(place, said) if scalar else _object(hint)
+    return scalar(place, annotation) if scalar else _object(hint)
 
 
-def _list(place: str, item: Any, said: Field) -> Json:
-    keys = {"x-kubernetes-list-map-keys": list(said.list_map_keys)} if said.list_map_keys else {}
+def _list(place: str, item: Any, annotation: Field) -> Json:
+    keys = {"x-kubernetes-list-map-keys": list(annotation.list_map_keys)} if annotation.list_map_keys else {}
     return (
-        {"type": "array", "x-kubernetes-list-type": said.list_type}
+        {"type": "array", "x-kubernetes-list-type": annotation.list_type}
         | keys
-        | _bound(place, "maxItems", said.max_items)
+        | _bound(place, "maxItems", annotation.max_items)
         | {"items": _value(f"{place}[]", item)}
     )
 
 
-def _text(place: str, said: Field) -> Json:
-    bounds = {"minLength": said.min_length, "pattern": said.pattern, "format": said.format}
+def _text(place: str, annotation: Field) -> Json:
+    bounds = {"minLength": annotation.min_length, "pattern": annotation.pattern, "format": annotation.format}
     present = {key: value for key, value in bounds.items() if value is not None}
-    return {"type": "string"} | _bound(place, "maxLength", said.max_length) | present
+    return {"type": "string"} | _bound(place, "maxLength", annotation.max_length) | present
 
 
 _SCALARS: Mapping[type, Callable[[str, Field], Json]] = {
     str: _text,
-    int: lambda _, said: (
-        {"type": "integer", "format": "int64", "minimum": said.minimum}
-        | ({} if said.default is None else {"default": said.default})
+    int: lambda _, annotation: (
+        {"type": "integer", "format": "int64", "minimum": annotation.minimum}
+        | ({} if annotation.default is None else {"default": annotation.default})
     ),
     bool: lambda *_: {"type": "boolean"},
 }

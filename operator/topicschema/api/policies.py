@@ -219,7 +219,7 @@ class NamespaceSchemaPolicy:
 
         None without an observation or without a broker in the spec.
         """
-        seen, pulsar = self.status.observed, self.spec.pulsar
-        if seen is None or pulsar is None:
+        observed, pulsar = self.status.observed, self.spec.pulsar
+        if observed is None or pulsar is None:
             return None
-        return seen if seen.address in (None, pulsar.address) else None
+        return observed if observed.address in (None, pulsar.address) else None

@@ -13,7 +13,7 @@ def topic_settings_to_wire(recorded: TopicSettingsRecord | None) -> TopicSetting
     """Return the fields for the record of a topic's own settings."""
     if recorded is None:
         return None
-    return TopicSettingsSpec(found=_values(recorded.found), written=_values(recorded.written))
+    return TopicSettingsSpec(found=_values(recorded.original), written=_values(recorded.written))
 
 
 def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> TopicSettingsRecord | None:
@@ -23,15 +23,15 @@ def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> TopicSettingsRec
     return TopicSettingsRecord(_settings(spec.found), _settings(spec.written))
 
 
-def namespace_settings_to_wire(found: NamespaceSettings | None) -> NamespaceSettingsValues | None:
+def namespace_settings_to_wire(original: NamespaceSettings | None) -> NamespaceSettingsValues | None:
     """Return the fields for the original settings of a Pulsar namespace."""
-    if found is None:
+    if original is None:
         return None
     return NamespaceSettingsValues(
-        schema_compatibility_strategy=found.strategy,
-        schema_auto_update_compatibility_strategy=found.auto_update_strategy,
-        is_allow_auto_update_schema=found.allows_auto_update,
-        schema_validation_enforced=found.enforces_validation,
+        schema_compatibility_strategy=original.strategy,
+        schema_auto_update_compatibility_strategy=original.auto_update_strategy,
+        is_allow_auto_update_schema=original.allows_auto_update,
+        schema_validation_enforced=original.enforces_validation,
     )
 
 

@@ -13,7 +13,7 @@ from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSp
 
 _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
 # Who names the files need not be who names the account: its token must not go to a host of their choice. What S3 gets
-# is signed for the one request, so it may be told of a store that is not Amazon's.
+# is signed for the one request, so it may name a store that is not Amazon's.
 _STORES = (
     Rule(
         cel=r"self.matches('^(s3|gs|gcs|hdfs|abfs|abfss)://[^\\s\\x00-\\x1f]+$')",

@@ -229,8 +229,8 @@ _SCALARS: Mapping[type, _Read] = {
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth value", NoneType: "null"}
 
 
-def _misfit(wanted: str, wire: Any) -> _MisfitError:
-    return _MisfitError(f"must be {wanted}, not {_JSON_NAMES.get(type(wire), 'a number')}")
+def _misfit(expected: str, wire: Any) -> _MisfitError:
+    return _MisfitError(f"must be {expected}, not {_JSON_NAMES.get(type(wire), 'a number')}")
 
 
 def _shown(text: Any) -> str:

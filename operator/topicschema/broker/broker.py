@@ -17,7 +17,7 @@ from topicschema.broker.errors import (
     SchemaNotFoundError,
     TopicNotFoundError,
 )
-from topicschema.broker.transport import Access, Body, Request, Transport
+from topicschema.broker.transport import Body, ClientConfig, Request, Transport
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
@@ -40,7 +40,7 @@ class Broker:
     sends no request. It raises SecretInvalidError or BrokerNotAllowedError for an invalid `access`.
     """
 
-    def __init__(self, access: Access, clock: Clock = _CLOCK) -> None:
+    def __init__(self, access: ClientConfig, clock: Clock = _CLOCK) -> None:
         self._transport = Transport(access, clock)
 
     async def close(self) -> None:
@@ -80,7 +80,7 @@ class Broker:
         """Return the number of exactly this schema after the newest tombstone, or None if it is not registered."""
         path = wire.schemas_path(topic, "version")
         request = Request("number_of", Call.READ, "POST", path, Body(wire.written(info)))
-        number = wire.number_of(await self._transport.ask(request))
+        number = wire.number_of(await self._transport.send(request))
         return None if number < 0 else number
 
     async def stored(self, topic: Topic, shown: RemoteVersion, likely: SchemaInfo | None = None) -> RemoteVersion:
@@ -108,12 +108,12 @@ class Broker:
         path = wire.schemas_path(topic, "schema")
         body = Body(wire.written(info))
         request = Request("upload", Call.UPLOAD, "POST", path, body, seconds=_UPLOAD_SECONDS)
-        return wire.number_of(await self._ask_within(topic.tenant, request))
+        return wire.number_of(await self._send_within(topic.tenant, request))
 
     async def soft_delete(self, topic: Topic) -> int:
         """Add a tombstone, which hides all versions, and return its number. Each call adds another: check first."""
         path = wire.schemas_path(topic, "schema?force=false")
-        return wire.number_of(await self._transport.ask(Request("soft_delete", Call.DELETE, "DELETE", path)))
+        return wire.number_of(await self._transport.send(Request("soft_delete", Call.DELETE, "DELETE", path)))
 
     async def namespace_settings(self, key: PulsarNamespaceKey) -> NamespaceSettings:
         """Return the settings of the Pulsar namespace, by one request.
@@ -121,21 +121,21 @@ class Broker:
         Raise NamespaceNotFoundError or TenantNotFoundError.
         """
         request = Request("namespace_settings", Call.READ, "GET", wire.namespace_path(key))
-        return wire.namespace_settings_of(await self._ask_within(key.tenant, request))
+        return wire.namespace_settings_of(await self._send_within(key.tenant, request))
 
     async def set_namespace(self, key: PulsarNamespaceKey, settings: NamespaceSettings) -> None:
         """Write the settings that are not None and read them back. Raise BrokerInconsistentError if they differ."""
-        for setting, wanted in (
+        for setting, value in (
             (Setting.STRATEGY, settings.strategy),
             (Setting.AUTO_UPDATE, settings.allows_auto_update),
             (Setting.ENFORCEMENT, settings.enforces_validation),
         ):
-            if wanted is not None:
-                await self._ask_within(key.tenant, _setting("set_namespace", wire.namespace_path(key, setting), wanted))
-        found = await self.namespace_settings(key)
-        _compare(Setting.STRATEGY, settings.strategy, found.strategy)
-        _compare(Setting.AUTO_UPDATE, settings.allows_auto_update, found.allows_auto_update)
-        _compare(Setting.ENFORCEMENT, settings.enforces_validation, found.enforces_validation)
+            if value is not None:
+                await self._send_within(key.tenant, _setting("set_namespace", wire.namespace_path(key, setting), value))
+        current = await self.namespace_settings(key)
+        _compare(Setting.STRATEGY, settings.strategy, current.strategy)
+        _compare(Setting.AUTO_UPDATE, settings.allows_auto_update, current.allows_auto_update)
+        _compare(Setting.ENFORCEMENT, settings.enforces_validation, current.enforces_validation)
 
     async def broker_settings(self) -> BrokerSettings | None:
         """Return the broker's defaults, or None if the operator may not read them (only a superuser may)."""
@@ -144,7 +144,7 @@ class Broker:
         except BrokerForbiddenError:
             return None
         path = "/admin/v2/brokers/version"
-        version = await self._transport.ask(Request("broker_settings", Call.READ, "GET", path, is_text=True))
+        version = await self._transport.send(Request("broker_settings", Call.READ, "GET", path, is_text=True))
         return wire.broker_settings_of(configuration, version)
 
     async def topic_settings(self, topic: Topic, domain: str) -> TopicSettings:
@@ -173,24 +173,24 @@ class Broker:
 
     async def set_topic(self, topic: Topic, domain: str, settings: TopicSettings) -> None:
         """Write the settings that are not None and read them back. Raise BrokerInconsistentError if they differ."""
-        for setting, wanted in (
+        for setting, value in (
             (Setting.STRATEGY, settings.strategy),
             (Setting.ENFORCEMENT, settings.enforces_validation),
         ):
-            if wanted is not None:
-                await self._transport.ask(_setting("set_topic", wire.topic_path(topic, domain, setting), wanted))
-        found = await self.topic_settings(topic, domain)
-        _compare(Setting.STRATEGY, settings.strategy, found.strategy)
-        _compare(Setting.ENFORCEMENT, settings.enforces_validation, found.enforces_validation)
+            if value is not None:
+                await self._transport.send(_setting("set_topic", wire.topic_path(topic, domain, setting), value))
+        current = await self.topic_settings(topic, domain)
+        _compare(Setting.STRATEGY, settings.strategy, current.strategy)
+        _compare(Setting.ENFORCEMENT, settings.enforces_validation, current.enforces_validation)
 
     async def topics(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
         """Return the local names of all topics of both domains, sorted, without partitions and system topics."""
-        found: set[str] = set()
+        names: set[str] = set()
         for domain in _DOMAINS:
             for call in ("", "partitioned"):
                 answer = await self._list("topics", wire.namespace_path(key, call, domain))
-                found.update(wire.local_names(wire.names_of(answer)))
-        return tuple(sorted(found))
+                names.update(wire.local_names(wire.names_of(answer)))
+        return tuple(sorted(names))
 
     async def _schema(self, name: str, topic: Topic, call: str) -> RemoteVersion | None:
         try:
@@ -205,34 +205,34 @@ class Broker:
                 return
             yield version
 
-    async def _ask_within(self, tenant: str, request: Request) -> Any:
+    async def _send_within(self, tenant: str, request: Request) -> Any:
         """Return the answer. Raise TenantNotFoundError or NamespaceNotFoundError.
 
         Without authorization, brokers report a missing tenant as a missing namespace, so the tenant is read, too.
         """
         try:
-            return await self._transport.ask(request)
+            return await self._transport.send(request)
         except NamespaceNotFoundError:
             with contextlib.suppress(BrokerForbiddenError):
                 await self._read(request.name, wire.tenant_path(tenant))
             raise
 
     async def _read(self, name: str, path: str) -> Any:
-        return await self._transport.ask(Request(name, Call.READ, "GET", path))
+        return await self._transport.send(Request(name, Call.READ, "GET", path))
 
     async def _list(self, name: str, path: str, max_bytes: int = _LIST_BYTES) -> Any:
         request = Request(name, Call.LISTING, "GET", path, seconds=_LIST_SECONDS, max_bytes=max_bytes)
-        return await self._transport.ask(request)
+        return await self._transport.send(request)
 
 
-def _setting(name: str, path: str, wanted: Strategy | bool) -> Request:  # noqa: FBT001 - the value of the setting
+def _setting(name: str, path: str, value: Strategy | bool) -> Request:  # noqa: FBT001 - the value of the setting
     # A strategy is a name of our enum, never free text: the broker accepts an unknown one and unsets the setting.
-    if isinstance(wanted, Strategy):
-        return Request(name, Call.WRITE, "PUT", path, Body(wanted.value))
-    return Request(name, Call.WRITE, "POST", path, Body(wanted))
+    if isinstance(value, Strategy):
+        return Request(name, Call.WRITE, "PUT", path, Body(value.value))
+    return Request(name, Call.WRITE, "POST", path, Body(value))
 
 
-def _compare(setting: Setting, wanted: _Value, found: _Value) -> None:
-    expected = None if wanted is Strategy.UNDEFINED else wanted
-    if wanted is not None and expected != found:
-        raise BrokerInconsistentError(f"the broker said yes to {setting} {wanted} and shows {found}")
+def _compare(setting: Setting, desired: _Value, current: _Value) -> None:
+    expected = None if desired is Strategy.UNDEFINED else desired
+    if desired is not None and expected != current:
+        raise BrokerInconsistentError(f"the broker accepted {setting} {desired} and returns {current}")

@@ -14,13 +14,13 @@ from yarl import URL
 
 from topicschema.broker import error_mapping
 from topicschema.broker.credentials import ClientCertificate, Credential
-from topicschema.broker.error_mapping import Asked, BrokerFailure
+from topicschema.broker.error_mapping import BrokerFailure, RequestInfo
 from topicschema.broker.errors import AnswerTooLargeError, BrokerNotAllowedError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts, GuardedResolver
 from topicschema.broker.tls import context_of
 
 _CONNECT_SECONDS: Final = 5.0
-_KEPT_SECONDS: Final = 60.0
+_IDLE_SECONDS: Final = 60.0
 _MAX_ERROR_BYTES: Final = 64 << 10
 _LARGE_BYTES: Final = 1 << 20
 # Jetty repeats a refusal, which quotes two schemas, in the reason phrase of its status line.
@@ -31,7 +31,7 @@ _REDIRECTS: Final = frozenset({307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One HTTP request. `asked` names it in errors. `max_bytes` limits the answer; that of an error is truncated."""
+    """One HTTP request. `info` names it in errors. `max_bytes` limits the answer; that of an error is truncated."""
 
     method: str
     url: URL
@@ -39,7 +39,7 @@ class Exchange:
     headers: Mapping[str, str]
     seconds: float
     max_bytes: int
-    asked: Asked
+    info: RequestInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class Answer:
             is_whole = bool(target.host and target.port)  # yarl parses them on first access
         except ValueError:
             return None
-        return _asked_at(target, url) if is_whole else None
+        return _redirected(target, url) if is_whole else None
 
 
-def _asked_at(target: URL, url: URL) -> URL:
+def _redirected(target: URL, url: URL) -> URL:
     mark = target.query.get("authoritative", "")
     parts = [part for part in url.raw_query_string.split("&") if part and not part.startswith("authoritative=")]
     if mark in {"true", "false"}:
@@ -118,7 +118,7 @@ class Connections:
                 body = await _body(response, exchange)
                 return Answer(response.status, response.headers, body)
         except error_mapping.FOREIGN as error:
-            return error_mapping.from_silence(error, exchange.asked)
+            return error_mapping.from_network_error(error, exchange.info)
         except AnswerTooLargeError as error:
             return BrokerFailure(error)
 
@@ -135,7 +135,7 @@ class Connections:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    resolver=GuardedResolver(self._allowed), limit=0, keepalive_timeout=_KEPT_SECONDS
+                    resolver=GuardedResolver(self._allowed), limit=0, keepalive_timeout=_IDLE_SECONDS
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=_HEADERS,
@@ -177,7 +177,7 @@ async def _body(response: aiohttp.ClientResponse, exchange: Exchange) -> bytes:
     response.close()
     if is_error:
         return bytes(whole[:limit])
-    raise AnswerTooLargeError(f"{exchange.asked.request}: the answer has more than {limit >> 20} MiB and was not read")
+    raise AnswerTooLargeError(f"{exchange.info.request}: the answer has more than {limit >> 20} MiB and was not read")
 
 
 def _sendable(body: bytes | None) -> bytes | io.BytesIO | None:

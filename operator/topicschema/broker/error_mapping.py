@@ -45,7 +45,7 @@ class Call(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestInfo:
     """The request, and the address of its broker, for the message of an error."""
 
     call: Call
@@ -160,25 +160,25 @@ _TABLE: Final = (
 )
 
 
-def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) -> BrokerFailure:
+def from_answer(info: RequestInfo, status: int, headers: Mapping[str, str], body: bytes) -> BrokerFailure:
     """Return the meaning of an answer that is not 2xx."""
     words = words_of(body)
-    row = next(each for each in _TABLE if each.fits(asked.call, status, words))
-    text = f"{asked.request}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
+    row = next(each for each in _TABLE if each.fits(info.call, status, words))
+    text = f"{info.request}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
     retry_after = _retry_after(headers) if status in _RETRY_AFTER_STATUSES else None
     return BrokerFailure(row.make(text, status, retry_after), row.may_retry, retry_after=retry_after)
 
 
-def from_silence(error: BaseException, asked: Asked) -> BrokerFailure:
+def from_network_error(error: BaseException, info: RequestInfo) -> BrokerFailure:
     """Return the meaning of no answer."""
-    where = asked.broker
+    where = info.broker
     if isinstance(error, TimeoutError):
         # A large listing may take long, so its timeout does not mean that the broker is unreachable.
-        is_silent = asked.call is not Call.LISTING
+        is_silent = info.call is not Call.LISTING
         return BrokerFailure(BrokerSilentError(f"{where}: no answer in time"), is_unreachable=is_silent)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
-        return BrokerFailure(BrokerTLSVerificationFailedError(f"{where}: {found[:200]}"))
+        reason = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
+        return BrokerFailure(BrokerTLSVerificationFailedError(f"{where}: {reason[:200]}"))
     tls = _tls(error)
     if tls is not None:
         return BrokerFailure(_of_tls(tls, where))
@@ -190,14 +190,14 @@ def from_silence(error: BaseException, asked: Asked) -> BrokerFailure:
     return BrokerFailure(unavailable, may_retry=True, is_unreachable=isinstance(error, aiohttp.ClientConnectorError))
 
 
-def from_stranger(asked: Asked, what: str) -> BrokerFailure:
+def from_non_broker_response(info: RequestInfo, what: str) -> BrokerFailure:
     """Return the meaning of a 2xx answer that is not a broker's, for instance a login page."""
-    return BrokerFailure(BrokerUnavailableError(f"{asked.broker}: {what}; {_WHOSE}", after=30.0))
+    return BrokerFailure(BrokerUnavailableError(f"{info.broker}: {what}; {_WHOSE}", after=30.0))
 
 
 _ENDED: Final = "the connection ended before the answer"
 _NAMES: Final[Mapping[type[BaseException], str]] = {
-    aiohttp.ClientConnectorError: "nobody answers at this address",
+    aiohttp.ClientConnectorError: "no server answers at this address",
     aiohttp.ClientConnectorDNSError: "no such host",
     aiohttp.ClientConnectionError: _ENDED,
     aiohttp.ClientPayloadError: "the answer ended half way",
@@ -206,19 +206,19 @@ _NAMES: Final[Mapping[type[BaseException], str]] = {
 
 def _tls(error: BaseException) -> ssl.SSLError | None:
     """Return the error of OpenSSL that aiohttp's error wraps, or None."""
-    around: BaseException | None = getattr(error, "os_error", error)
-    while around is not None and not isinstance(around, ssl.SSLError):
-        around = around.__cause__
-    return around
+    cause: BaseException | None = getattr(error, "os_error", error)
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__
+    return cause
 
 
 def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:
-    told = (error.reason or type(error).__name__).replace("_", " ").lower()
-    if "certificate" in told or "unknown ca" in told:
+    reason = (error.reason or type(error).__name__).replace("_", " ").lower()
+    if "certificate" in reason or "unknown ca" in reason:
         return BrokerTLSVerificationFailedError(
-            f"{where}: {told} (the broker wants a client certificate that it trusts)"
+            f"{where}: {reason} (the broker wants a client certificate that it trusts)"
         )
-    return BrokerUnavailableError(f"{where}: no TLS there ({told})", after=30.0)
+    return BrokerUnavailableError(f"{where}: no TLS there ({reason})", after=30.0)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -25,12 +25,12 @@ class Words:
 
 def words_of(body: bytes) -> Words:
     """Return the text of an error's body: Pulsar's `{"reason": …}`, its container's page, or any other body."""
-    told = _parsed(body)
-    if isinstance(told, dict) and isinstance(told.get("reason"), str):
-        whole = told["reason"][:_MAX_WHOLE]
+    error = _parsed(body)
+    if isinstance(error, dict) and isinstance(error.get("reason"), str):
+        whole = error["reason"][:_MAX_WHOLE]
         return Words(whole, _short(whole), is_reason=True)
-    if isinstance(told, dict):
-        whole = html.unescape(str(told.get("message") or ""))[:_MAX_WHOLE]
+    if isinstance(error, dict):
+        whole = html.unescape(str(error.get("message") or ""))[:_MAX_WHOLE]
         return Words(whole, _short(whole), is_reason=False)
     return Words(bytes(body[:_MAX_WHOLE]).decode(errors="replace"), "", is_reason=False)
 
@@ -47,6 +47,6 @@ def _short(whole: str) -> str:
     banner = _BANNER.search(whole)
     plain = (banner.group(1) if banner else whole).strip()
     quotation = _QUOTATION.search(plain)
-    kept = plain[: quotation.start()] if quotation else plain
-    printable = "".join(char if char.isprintable() else " " for char in _CLASS.sub("", kept)[:_MAX_SHORT])
+    text = plain[: quotation.start()] if quotation else plain
+    printable = "".join(char if char.isprintable() else " " for char in _CLASS.sub("", text)[:_MAX_SHORT])
     return printable.strip(" :,;?")

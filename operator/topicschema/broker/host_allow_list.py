@@ -71,7 +71,7 @@ class AllowedHosts:
     def _check_host(self, host: str, port: int) -> None:
         if not any(each.names(host, port) for each in self.patterns):
             raise BrokerNotAllowedError(
-                f"the operator may not call {host[:200]}:{port}; whoever runs it names the hosts of brokers in "
+                f"the operator may not call {host[:200]}:{port}; its administrator lists the hosts of brokers in "
                 "TOPICSCHEMA_BROKER_HOSTS (the chart's brokers.allowedHosts)"
             )
         if (host, port) in self.api_servers:
@@ -95,13 +95,13 @@ class AllowedHosts:
                 raise BrokerNotAllowedError("a broker's address must read pulsar://HOST:PORT or pulsar+ssl://HOST:PORT")
             self._check_host(_host(url), url.port or _SERVICE_PORTS[scheme])
 
-    def check_address(self, host: str, address: str, port: int) -> None:
+    def check_address(self, host: str, text: str, port: int) -> None:
         """Raise BrokerNotAllowedError for an address that no host may have, even if the list has its name."""
-        found = _innermost(ip_address(address.partition("%")[0]))
-        is_refused = found.is_link_local or found.is_unspecified or found.is_multicast or found in _METADATA
-        if is_refused or (str(found), port) in self.api_servers:
+        address = _innermost(ip_address(text.partition("%")[0]))
+        is_refused = address.is_link_local or address.is_unspecified or address.is_multicast or address in _METADATA
+        if is_refused or (str(address), port) in self.api_servers:
             raise _forbidden(host, port)
-        if found.is_loopback and not self._names_loopback(host):
+        if address.is_loopback and not self._names_loopback(host):
             raise _forbidden(host, port)
 
     def _names_loopback(self, host: str) -> bool:
@@ -122,13 +122,13 @@ class GuardedResolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """Return the host's addresses. Raise BrokerNotAllowedError if one is refused, OSError if there are none."""
-        found = await self._names.resolve(host, port, family)
+        addresses = await self._names.resolve(host, port, family)
         own = await self._api_servers(port)
-        for each in found:
+        for each in addresses:
             self._allowed.check_address(host, each["host"], port)
             if each["host"] in own:
                 raise _forbidden(host, port)
-        return found
+        return addresses
 
     @override
     async def close(self) -> None:
@@ -136,14 +136,14 @@ class GuardedResolver(AbstractResolver):
 
     async def _api_servers(self, port: int) -> set[str]:
         """Return the current addresses of the API servers' names with that port."""
-        found: set[str] = set()
+        addresses: set[str] = set()
         for name, its_port in self._allowed.api_servers:
             if its_port == port and _literal(name) is None:
                 try:
-                    found.update(each["host"] for each in await self._names.resolve(name, port, socket.AF_UNSPEC))
+                    addresses.update(each["host"] for each in await self._names.resolve(name, port, socket.AF_UNSPEC))
                 except OSError:
                     continue  # it has no address now, so nothing leads to it
-        return found
+        return addresses
 
 
 def _pattern(entry: str) -> _Pattern:

@@ -19,7 +19,7 @@ from topicschema.core.errors import WaitingError
 
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 _FORM: Final = "application/x-www-form-urlencoded"
-_UNTOLD_SECONDS: Final = 300.0
+_DEFAULT_SECONDS: Final = 300.0
 _EARLY_SECONDS: Final = 60.0
 
 Fetch = Callable[[str, str, bytes | None, Mapping[str, str]], Awaitable[tuple[int, bytes]]]
@@ -27,7 +27,7 @@ Fetch = Callable[[str, str, bytes | None, Mapping[str, str]], Awaitable[tuple[in
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _AccessToken:
     """An issued access token. It is used until `until`, a time of the clock in seconds."""
 
     token: str
@@ -44,7 +44,7 @@ class Identity:
         self._reread = reread
         self._fetch = fetch
         self._clock = clock
-        self._given: _Given | None = None
+        self._token: _AccessToken | None = None
         self._failure: tuple[float, WaitingError] | None = None
         self._turn = asyncio.Lock()
 
@@ -52,8 +52,8 @@ class Identity:
         """Return the headers of a request. Raise WaitingError or BrokerNotAllowedError if the issuer gives no token."""
         if isinstance(self._credential, OAuth2ClientCredentials):
             async with self._turn:
-                if self._given is None or self._clock.now() >= self._given.until:
-                    self._given = await self._renewed(self._credential)
+                if self._token is None or self._clock.now() >= self._token.until:
+                    self._token = await self._renewed(self._credential)
         return self._known()
 
     async def renew(self, refused: Mapping[str, str]) -> bool:
@@ -64,7 +64,7 @@ class Identity:
         async with self._turn:
             if self._known() != refused:
                 return True
-            before, self._given = self._credential, None
+            before, self._token = self._credential, None
             if self._reread is not None:
                 self._credential = await self._reread()
             if self._credential != before:
@@ -75,8 +75,8 @@ class Identity:
         """Return the headers that are known without a request."""
         if isinstance(self._credential, Token):
             return {"Authorization": f"Bearer {self._credential.text}"}
-        if self._given is not None:
-            return {"Authorization": f"Bearer {self._given.token}"}
+        if self._token is not None:
+            return {"Authorization": f"Bearer {self._token.token}"}
         return {}
 
     def hide(self, body: bytes) -> bytes:
@@ -86,41 +86,41 @@ class Identity:
         return body
 
     def _secrets(self) -> tuple[str, ...]:
-        given = (self._given.token,) if self._given is not None else ()
+        tokens = (self._token.token,) if self._token is not None else ()
         if isinstance(self._credential, Token):
             return (self._credential.text,)
         if isinstance(self._credential, OAuth2ClientCredentials):
-            return (*given, self._credential.client_secret)
-        return given
+            return (*tokens, self._credential.client_secret)
+        return tokens
 
-    async def _renewed(self, credential: OAuth2ClientCredentials) -> _Given:
+    async def _renewed(self, credential: OAuth2ClientCredentials) -> _AccessToken:
         """Return another token. After an error, raise it again until its retry time: the issuer may lock clients."""
         if self._failure is not None and self._clock.now() < self._failure[0]:
             raise copy.copy(self._failure[1])
         try:
-            return await self._ask(credential)
+            return await self._request_token(credential)
         except WaitingError as error:
             self._failure = (self._clock.now() + error.after, error)
             raise
 
-    async def _ask(self, credential: OAuth2ClientCredentials) -> _Given:
+    async def _request_token(self, credential: OAuth2ClientCredentials) -> _AccessToken:
         endpoint = await self._endpoint(credential.issuer_url)
-        wanted = {
+        fields = {
             "grant_type": "client_credentials",
             "client_id": credential.client_id,
             "client_secret": credential.client_secret,
             "audience": credential.audience,
             "scope": credential.scope,
         }
-        form = urlencode({name: text for name, text in wanted.items() if text}).encode()
+        form = urlencode({name: text for name, text in fields.items() if text}).encode()
         status, body = await self._fetch("POST", endpoint, form, {"Content-Type": _FORM})
-        told = _object(body)
-        token = told.get("access_token")
+        answer = _object(body)
+        token = answer.get("access_token")
         if status in {400, 401, 403}:
-            raise BrokerUnauthorizedError(f"the token endpoint refuses the client: {status} {_code(told)}".rstrip())
+            raise BrokerUnauthorizedError(f"the token endpoint refuses the client: {status} {_code(answer)}".rstrip())
         if status != 200 or not isinstance(token, str) or not token.isascii() or not token.isprintable():  # noqa: PLR2004
             raise BrokerUnavailableError(f"the token endpoint gives no token: {status}")
-        return _Given(token, self._clock.now() + _lifetime(told))
+        return _AccessToken(token, self._clock.now() + _lifetime(answer))
 
     async def _endpoint(self, issuer: str) -> str:
         status, body = await self._fetch("GET", issuer.rstrip("/") + _WELL_KNOWN, None, {})
@@ -138,22 +138,22 @@ def _is_https(url: str) -> bool:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        told = json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return answer if isinstance(answer, dict) else {}
 
 
-def _code(told: Mapping[str, Any]) -> str:
+def _code(answer: Mapping[str, Any]) -> str:
     """Return the error code of OAuth (`invalid_client`) or "". The description is free text and not used."""
-    word = told.get("error")
+    word = answer.get("error")
     return word[:40] if isinstance(word, str) and word.isidentifier() else ""
 
 
-def _lifetime(told: Mapping[str, Any]) -> float:
+def _lifetime(answer: Mapping[str, Any]) -> float:
     """Return the seconds for which a token is used: its lifetime less 60 seconds or half of it, and at least 1."""
     try:
-        lasts = float(told.get("expires_in") or _UNTOLD_SECONDS)
+        lasts = float(answer.get("expires_in") or _DEFAULT_SECONDS)
     except (TypeError, ValueError):
-        lasts = _UNTOLD_SECONDS
+        lasts = _DEFAULT_SECONDS
     return max(lasts - _EARLY_SECONDS, lasts / 2, 1.0)

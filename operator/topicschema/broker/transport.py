@@ -14,7 +14,7 @@ from topicschema.broker.circuit_breaker import CircuitBreaker
 from topicschema.broker.clock import Clock
 from topicschema.broker.connections import Connections, Exchange, check_downgrade
 from topicschema.broker.credentials import Credential
-from topicschema.broker.error_mapping import Asked, BrokerFailure, Call
+from topicschema.broker.error_mapping import BrokerFailure, Call, RequestInfo
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.identity import Identity
@@ -43,7 +43,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClientConfig:
     """Address, credential and CA of a broker's admin REST API.
 
     `ca` is PEM; None means the system's CAs. `reread` reads the Secret again if the broker refuses the credential, and
@@ -68,7 +68,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JsonResponse:
     """The value of an answer, or None if its body is empty."""
 
     value: Any
@@ -96,9 +96,9 @@ class Request:
         """Return method and decoded path, for messages."""
         return f"{self.method} {unquote(unquote(self.path.partition('?')[0]))}"[:300]
 
-    def asked_at(self, url: URL) -> Asked:
+    def info_at(self, url: URL) -> RequestInfo:
         """Return the request to that URL, for the messages of errors."""
-        return Asked(self.call, str(self), str(url.origin()))
+        return RequestInfo(self.call, str(self), str(url.origin()))
 
 
 class Transport:
@@ -107,7 +107,7 @@ class Transport:
     A repeatable request is retried once; the work queue does all other retries.
     """
 
-    def __init__(self, access: Access, clock: Clock) -> None:
+    def __init__(self, access: ClientConfig, clock: Clock) -> None:
         self._base = _base(access.admin_url)
         self._clock = clock
         self._fence = access.fence
@@ -123,11 +123,11 @@ class Transport:
         """Return the authorization headers. Errors as in `Identity.headers`."""
         return await self._identity.headers()
 
-    async def ask(self, request: Request) -> Any:
+    async def send(self, request: Request) -> Any:
         """Return the parsed answer, or None if its body is empty. Raise the errors of the table in `error_mapping`."""
         started, outcome = self._clock.now(), "Abandoned"
         try:
-            answer = await self._ask(request)
+            answer = await self._send(request)
         except TopicSchemaError as error:
             outcome = error.reason
             raise
@@ -138,17 +138,17 @@ class Transport:
             telemetry.BROKER_REQUESTS.labels(request.name, outcome).inc()
             telemetry.BROKER_REQUEST_DURATION.labels(request.name).observe(self._clock.now() - started)
 
-    async def _ask(self, request: Request) -> Any:
+    async def _send(self, request: Request) -> Any:
         """Return the answer. Raise at once while the circuit breaker is open."""
         if self._limits.breaker.is_open:
             await self._probe()
         answers = self._limits.breaker.answers
-        found = await self._send_with_retry(request)
-        if isinstance(found, Told):
-            return found.value
-        if found.is_unreachable:
-            self._limits.breaker.fail(found.error, answers)
-        raise found.error
+        result = await self._send_with_retry(request)
+        if isinstance(result, JsonResponse):
+            return result.value
+        if result.is_unreachable:
+            self._limits.breaker.fail(result.error, answers)
+        raise result.error
 
     async def _probe(self) -> None:
         """Send a probe, a GET of the broker's version, if it is due. Raise unless the broker answers, with any status.
@@ -159,41 +159,41 @@ class Transport:
             url = URL(self._base + _PROBE, encoded=True)
             request = Request("probe", Call.READ, "GET", _PROBE)
             await self._limits.rate.take()
-            found = await self._connections.send(_exchange(request, url, {}))
-            if isinstance(found, BrokerFailure) and found.is_unreachable:
-                self._limits.breaker.open(found.error)
+            result = await self._connections.send(_exchange(request, url, {}))
+            if isinstance(result, BrokerFailure) and result.is_unreachable:
+                self._limits.breaker.open(result.error)
             else:
                 self._limits.breaker.succeed()
         self._limits.breaker.check()
 
-    async def _send_with_retry(self, request: Request) -> Told | BrokerFailure:
+    async def _send_with_retry(self, request: Request) -> JsonResponse | BrokerFailure:
         """Return the answer or its error. Retry once if that is safe and may help."""
-        found = await self._send_authenticated(request)
-        if isinstance(found, Told) or not (found.may_retry and request.is_idempotent):
-            return found
-        if (found.retry_after or 0.0) > _MAX_RETRY_AFTER:
-            return found
+        result = await self._send_authenticated(request)
+        if isinstance(result, JsonResponse) or not (result.may_retry and request.is_idempotent):
+            return result
+        if (result.retry_after or 0.0) > _MAX_RETRY_AFTER:
+            return result
         await self._clock.sleep(self._clock.spread(0.5, 1.5) * _PAUSE)
         return await self._send_authenticated(request)
 
-    async def _send_authenticated(self, request: Request) -> Told | BrokerFailure:
+    async def _send_authenticated(self, request: Request) -> JsonResponse | BrokerFailure:
         """Return the answer or its error. After a 401, retry with the Secret's current content."""
         try:
             headers = await self._identity.headers()
         except WaitingError as error:
             return BrokerFailure(error)
-        found = await self._follow_redirects(request, headers)
-        is_unknown = isinstance(found, BrokerFailure) and isinstance(found.error, BrokerUnauthorizedError)
+        result = await self._follow_redirects(request, headers)
+        is_unknown = isinstance(result, BrokerFailure) and isinstance(result.error, BrokerUnauthorizedError)
         if not is_unknown:
-            return found
+            return result
         try:
             if await self._identity.renew(headers):
-                found = await self._follow_redirects(request, await self._identity.headers())
+                result = await self._follow_redirects(request, await self._identity.headers())
         except WaitingError as error:
             return BrokerFailure(error)
-        return found
+        return result
 
-    async def _follow_redirects(self, request: Request, headers: Mapping[str, str]) -> Told | BrokerFailure:
+    async def _follow_redirects(self, request: Request, headers: Mapping[str, str]) -> JsonResponse | BrokerFailure:
         """Return the answer or error of the broker that owns the resource. Other brokers redirect to it."""
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
@@ -206,24 +206,24 @@ class Transport:
                 return answer
             self._limits.breaker.succeed()
             if answer.is_good:
-                return _told(answer.body, request, exchange.asked)
+                return _response(answer.body, request, exchange.info)
             target = answer.next_url(url)
             if target is None:
                 body = self._identity.hide(answer.body)
-                failure = error_mapping.from_answer(exchange.asked, answer.status, answer.headers, body)
+                failure = error_mapping.from_answer(exchange.info, answer.status, answer.headers, body)
                 if failure.retry_after:
                     self._limits.rate.pause(failure.retry_after)
                 return failure
             check_downgrade(url, target)
             url = target
-        return error_mapping.from_stranger(exchange.asked, "redirected in circles")
+        return error_mapping.from_non_broker_response(exchange.info, "redirected in circles")
 
     async def _fetch(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         """Return status and body of a token issuer's answer. Raise the error of no answer."""
         await self._limits.rate.take()
         target = _url(url)
-        asked = Asked(Call.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
-        exchange = Exchange(method, target, body, headers, _TOKEN_SECONDS, _MAX_TOKEN_BYTES, asked)
+        info = RequestInfo(Call.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
+        exchange = Exchange(method, target, body, headers, _TOKEN_SECONDS, _MAX_TOKEN_BYTES, info)
         answer = await self._connections.send(exchange, to_issuer=True)
         if isinstance(answer, BrokerFailure):
             raise answer.error
@@ -252,13 +252,13 @@ def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchang
         # Escaped to ASCII, so that any text can be encoded.
         body = json.dumps(request.body.value, separators=(",", ":")).encode("ascii")
         headers = {**headers, "Content-Type": "application/json"}
-    return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.asked_at(url))
+    return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.info_at(url))
 
 
-def _told(body: bytes, request: Request, asked: Asked) -> Told | BrokerFailure:
+def _response(body: bytes, request: Request, info: RequestInfo) -> JsonResponse | BrokerFailure:
     if not body:
-        return Told(None)
+        return JsonResponse(None)
     try:
-        return Told(body.decode() if request.is_text else json.loads(body))
+        return JsonResponse(body.decode() if request.is_text else json.loads(body))
     except (ValueError, RecursionError):
-        return error_mapping.from_stranger(asked, "the answer is not JSON, or not all of it")
+        return error_mapping.from_non_broker_response(info, "the answer is not JSON, or not all of it")

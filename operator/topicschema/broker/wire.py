@@ -90,10 +90,10 @@ def version_of(answer: Any) -> RemoteVersion:
 
 def listed_of(answer: Any) -> list[Any]:
     """Return the items of a listing of versions."""
-    found = answer.get("getSchemaResponses") if isinstance(answer, dict) else None
-    if not isinstance(found, list):
+    items = answer.get("getSchemaResponses") if isinstance(answer, dict) else None
+    if not isinstance(items, list):
         raise _unlike("a list of schemas")
-    return found
+    return items
 
 
 def index_of(answer: Any) -> tuple[int, ...]:

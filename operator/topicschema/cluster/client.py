@@ -197,7 +197,7 @@ class ApiClient:
             ) as response:
                 body = await _body(response)
         except error_mapping.FOREIGN as error:
-            raise error_mapping.from_silence(error, str(request)) from error
+            raise error_mapping.from_network_error(error, str(request)) from error
         if not response.ok or response.status >= 300:  # noqa: PLR2004 - a redirect is no answer either
             raise error_mapping.from_answer(response.status, response.headers, body, str(request))
         return body

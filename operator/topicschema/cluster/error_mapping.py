@@ -37,7 +37,7 @@ _REFUSED_FOR_EVER = (
 )
 
 
-def from_silence(error: BaseException, request: str) -> ApiUnavailableError:
+def from_network_error(error: BaseException, request: str) -> ApiUnavailableError:
     """Return the error for a request without a response.
 
     `request` names the request, for instance `GET leases ns/name`.

@@ -53,12 +53,12 @@ class InSync:
 class HistoryBehind:
     """The broker has versions that the history lacks. `history` is the corrected history, except for its claim.
 
-    `arrived` are its versions that are new in the history. `is_recount` is True for a new incarnation: it drops the
-    versions that were registered without a broker and that the broker lacks. All of its versions have then arrived.
+    `new_versions` are the versions that it adds. `is_recount` is True for a new incarnation: it drops the versions that
+    were registered without a broker and that the broker lacks. All of its versions are new then.
     """
 
     history: History
-    arrived: tuple[VersionEntry, ...] = ()
+    new_versions: tuple[VersionEntry, ...] = ()
     is_recount: bool = False
 
 
@@ -87,7 +87,7 @@ def agrees(history: History, latest: VersionEntry) -> bool:
     if not history.entries or len(history.counted) < len(history.entries):
         return False
     newest = history.entries[-1]
-    is_same = newest.sign == latest.sign and newest.registered_at == latest.registered_at
+    is_same = newest.identity == latest.identity and newest.registered_at == latest.registered_at
     return is_same and not newest.is_tombstone
 
 
@@ -100,14 +100,14 @@ def align(history: History, broker: BrokerVersions, now: str) -> Alignment:
     why = _lost(counted, broker)
     if why is not None:
         return HistoryLost(why)
-    buried, arrived = _beyond(counted, broker, now)
-    if tail and (buried or not _begin_alike(tail, arrived)):
-        return _recounted(history, (*_timed(counted, broker.served), *buried, *arrived))
-    if len(arrived) < len(tail):
-        return HistoryAhead(tail[len(arrived) :])
-    fresh = arrived[len(tail) :]
-    kept = _timed((*counted, *tail), broker.served)
-    entries = (*kept, *buried, *fresh)
+    buried, new = _beyond(counted, broker, now)
+    if tail and (buried or not _begin_alike(tail, new)):
+        return _recounted(history, (*_timed(counted, broker.served), *buried, *new))
+    if len(new) < len(tail):
+        return HistoryAhead(tail[len(new) :])
+    fresh = new[len(tail) :]
+    known = _timed((*counted, *tail), broker.served)
+    entries = (*known, *buried, *fresh)
     if entries == history.entries and not tail:
         return InSync()
     return HistoryBehind(_counted(history, entries), fresh)
@@ -155,7 +155,7 @@ def _skipped(counted: Sequence[VersionEntry], served: Mapping[int, VersionEntry]
 
 def _begin_alike(some: Sequence[VersionEntry], others: Sequence[VersionEntry]) -> bool:
     """Return True if the shorter sequence is a prefix of the longer one, by number and content."""
-    return all(one.sign == other.sign for one, other in zip(some, others, strict=False))
+    return all(one.identity == other.identity for one, other in zip(some, others, strict=False))
 
 
 def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> tuple[VersionEntry, ...]:
@@ -172,8 +172,8 @@ def _recounted(history: History, entries: tuple[VersionEntry, ...]) -> HistoryBe
     They need payloads of their own.
     """
     fresh = replace(history, incarnation=history.incarnation + 1)
-    arrived = tuple(each for each in entries if not each.is_tombstone)
-    return HistoryBehind(_counted(fresh, entries), arrived, is_recount=True)
+    new = tuple(each for each in entries if not each.is_tombstone)
+    return HistoryBehind(_counted(fresh, entries), new, is_recount=True)
 
 
 def _counted(history: History, entries: tuple[VersionEntry, ...]) -> History:

@@ -77,54 +77,54 @@ def of_invalid(kind: SchemaType, rule: str) -> tuple[BrokerError, str]:
 
 
 def of_incompatible(
-    kind: SchemaType, earlier: SchemaType, strategy: Strategy, found: Sequence[Incompatibility]
+    kind: SchemaType, earlier: SchemaType, strategy: Strategy, findings: Sequence[Incompatibility]
 ) -> tuple[BrokerError, str]:
     """Return the error for a schema that is incompatible, and the beginning of its message.
 
-    The beginning is empty if it varies. `kind` is its type, `earlier` that of the oldest incompatible version, `found`
-    the result of `compatibility.check`.
+    The beginning is empty if it varies. `kind` is its type, `earlier` that of the oldest incompatible version, and
+    `findings` the result of `compatibility.check`.
     """
     if kind is not earlier:
         message = f"Incompatible schema: exists schema type {earlier}, new schema type {kind}"
         return BrokerError.INCOMPATIBLE_SCHEMA, message
-    if broker_would_throw(strategy, found) is not None:
+    if broker_would_throw(strategy, findings) is not None:
         return BrokerError.UNKNOWN_ERROR, ""
-    return BrokerError.INCOMPATIBLE_SCHEMA, _words_of_checker(kind, strategy, found[0].rule)
+    return BrokerError.INCOMPATIBLE_SCHEMA, _words_of_checker(kind, strategy, findings[0].rule)
 
 
-def broker_would_throw(strategy: Strategy, found: Sequence[Incompatibility]) -> Incompatibility | None:
+def broker_would_throw(strategy: Strategy, findings: Sequence[Incompatibility]) -> Incompatibility | None:
     """Return the finding with which the broker's comparison ends in an exception instead of a verdict, or None.
 
-    `found` is the result of `compatibility.check` with Pulsar's own checkers. A check against all versions wraps every
-    exception except a stack overflow, so that it is a verdict again.
+    `findings` is the result of `compatibility.check` with Pulsar's own checkers. A check against all versions wraps
+    every exception except a stack overflow, so that it is a verdict again.
     """
     escaping = _OVERFLOWS if strategy.is_transitive else _THROWS
-    first = _first_thrown(_read_first(found))
+    first = _first_thrown(_read_first(findings))
     return first if first is not None and first.rule in escaping else None
 
 
-def _read_first(found: Sequence[Incompatibility]) -> Sequence[Incompatibility]:
+def _read_first(findings: Sequence[Incompatibility]) -> Sequence[Incompatibility]:
     """Return the findings of the first comparison that fails: one pair of schemas in one direction.
 
     The broker stops there.
 
     For a pair, the broker compares the parts' types first, then the keys in all directions, then the values.
     """
-    found = [each for each in found if each.rule != MORE]
-    turn = min(map(_turn, found), default=0)
-    left = [each for each in found if _turn(each) == turn]
+    findings = [each for each in findings if each.rule != MORE]
+    turn = min(map(_check_order, findings), default=0)
+    left = [each for each in findings if _check_order(each) == turn]
     return [
         each for each in left if (each.schema_version, each.direction) == (left[0].schema_version, left[0].direction)
     ]
 
 
-def _turn(finding: Incompatibility) -> int:
+def _check_order(finding: Incompatibility) -> int:
     if finding.rule == "PART_TYPE_CHANGED":
         return 0
     return 2 if _IN_VALUE.match(finding.path) else 1
 
 
-def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
+def _first_thrown(findings: Sequence[Incompatibility]) -> Incompatibility | None:
     """Return the finding that is an exception in the broker, if the broker reaches it.
 
     The broker renames by aliases first. Then Avro resolves all nested records, each with every record that it may have
@@ -132,21 +132,21 @@ def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
     From the other pairs it makes a grammar, which is endless if they are.
     (Rarely it fails on a pair that it left incomplete and that is recursive: that is not reported.)
     """
-    renaming = next((each for each in found if each.rule in _RENAMING), None)
+    renaming = next((each for each in findings if each.rule in _RENAMING), None)
     if renaming is not None:
         return None if renaming.rule == _FORESEEN_IN_RENAMING else renaming
     left: set[tuple[str, str]] = set()
-    for each in found:
+    for each in findings:
         records = _FIELD.sub("", each.path), _FIELD.sub("", each.earlier_path)
         if each.rule in _OF_DEFAULTS and records not in left:
             return each
         if each.rule == "FIELD_WITHOUT_DEFAULT":
             left.add(records)
     passed = tuple(path for path, _ in left)
-    return next((each for each in found if each.rule in _OF_GRAMMAR and not each.path.startswith(passed)), None)
+    return next((each for each in findings if each.rule in _OF_GRAMMAR and not each.path.startswith(passed)), None)
 
 
-def asks_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:
+def falls_back_to_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:
     """Return True if the broker reads a text of type JSON with Jackson after Avro fails to parse it."""
     try:
         formats.parse(replace(sent, type=SchemaType.PROTOBUF), line, validate_defaults=False)
@@ -193,10 +193,10 @@ def of_readings(
 
 
 def _of_json_schemas(before: bytes, after: bytes) -> tuple[BrokerError, str] | None:
-    wanted = jackson.id_of(before)
-    if wanted is None or jackson.is_null(after):
+    expected = jackson.id_of(before)
+    if expected is None or jackson.is_null(after):
         return BrokerError.UNKNOWN_ERROR, ""
-    return None if wanted == jackson.id_of(after) else (BrokerError.INCOMPATIBLE_SCHEMA, "Incompatible Schema from ")
+    return None if expected == jackson.id_of(after) else (BrokerError.INCOMPATIBLE_SCHEMA, "Incompatible Schema from ")
 
 
 def _words_of_checker(kind: SchemaType, strategy: Strategy, rule: str) -> str:

@@ -31,10 +31,10 @@ class BrokerState:
 
     def after(self, read: "BrokerState") -> "BrokerState":
         """Return the state with the versions of a later read. An imported history gets the topic's own strategy."""
-        found = read.alignment
-        if self.overrides is not None and isinstance(found, HistoryBehind):
-            found = replace(found, history=with_own_strategy(found.history, self.overrides))
-        return replace(self, alignment=found, payloads=read.payloads)
+        alignment = read.alignment
+        if self.overrides is not None and isinstance(alignment, HistoryBehind):
+            alignment = replace(alignment, history=with_own_strategy(alignment.history, self.overrides))
+        return replace(self, alignment=alignment, payloads=read.payloads)
 
     def with_settings(self, settings: TopicSettings) -> "BrokerState":
         """Return the state after these settings of the topic were written."""

@@ -59,20 +59,20 @@ class CustomChecker:
     name: str
     checker: Checker
 
-    def ask(self, candidate: SchemaInfo, earlier: Sequence[SchemaInfo], strategy: Strategy) -> list[Finding]:
+    def check(self, candidate: SchemaInfo, earlier: Sequence[SchemaInfo], strategy: Strategy) -> list[Finding]:
         """Return the checker's findings.
 
         If the checker raises or returns anything else, the last finding is CHECKER_FAILED.
         """
-        found: list[Finding] = []
+        findings: list[Finding] = []
         try:
             for each in islice(self.checker.incompatibilities(candidate, tuple(earlier), strategy), _MOST):
-                found.append(self._sound(each, len(earlier)))  # noqa: PERF401  # findings before a failure count
+                findings.append(self._sound(each, len(earlier)))  # noqa: PERF401  # findings before a failure count
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # not our code: any exception, SystemExit too, means no
-            found.append(self._failed(candidate.type, f"raised {_told(error)}"))
-        return found
+            findings.append(self._failed(candidate.type, f"raised {_described(error)}"))
+        return findings
 
     def _sound(self, finding: Any, versions: int) -> Finding:
         """Return the finding with the checker's name in its message.
@@ -80,7 +80,7 @@ class CustomChecker:
         Raises TypeError or ValueError if it is not a finding.
         """
         if not isinstance(finding, Finding):
-            raise TypeError(f"a Finding is wanted, not {type(finding).__name__}")
+            raise TypeError(f"a Finding is expected, not {type(finding).__name__}")
         texts = finding.rule, finding.message, finding.path
         if not all(isinstance(text, str) for text in texts) or not _RULE.fullmatch(finding.rule):
             raise ValueError("a Finding needs a rule in capital letters, a message and a path")
@@ -104,7 +104,7 @@ BUILT_IN: Final[Checkers] = MappingProxyType({})
 """No plugged-in checkers."""
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     name = type(error).__name__[:_LONGEST_ERROR]
     try:
         text = str(error)[:_LONGEST_ERROR]

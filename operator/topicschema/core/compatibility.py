@@ -69,7 +69,7 @@ def is_payload_needed(
     return not decided and candidate == predecessor and (formats.has_checker(candidate) or candidate in checkers)
 
 
-def is_payload_wanted(
+def is_payload_used(
     strategy: Strategy, candidate: SchemaType, predecessor: SchemaType, checkers: Checkers = BUILT_IN
 ) -> bool:
     """Return True if the check or the risks depend on the text."""
@@ -108,22 +108,22 @@ def check(
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         return ()
     steps = steps or Steps()
-    found = Listing[Incompatibility]()
+    findings = Listing[Incompatibility]()
     for each in reversed(considered):
         try:
-            found += against(candidate, each, strategy, checkers, steps)
+            findings += against(candidate, each, strategy, checkers, steps)
         except TooComplexError:
-            return (*listed(found), too_complex(each))
-    found += check_plugged(candidate, considered, strategy, checkers)
-    return listed(found)
+            return (*listed(findings), too_complex(each))
+    findings += check_plugged(candidate, considered, strategy, checkers)
+    return listed(findings)
 
 
 def check_plugged(
     candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, checkers: Checkers
 ) -> Iterator[Incompatibility]:
     """Yield the findings of the plugged-in checkers, each of all versions together."""
-    for asked in _plugged(candidate, checkers):
-        yield from _of_plugged(asked, candidate, considered, strategy)
+    for comparison in _plugged(candidate, checkers):
+        yield from _of_plugged(comparison, candidate, considered, strategy)
 
 
 def risks(
@@ -136,13 +136,13 @@ def risks(
     finding is COMPARISON_TOO_COMPLEX.
     """
     steps = steps or Steps()
-    found = Listing(self_risks(candidate))
+    findings = Listing(self_risks(candidate))
     for predecessor in reversed(considered):
         try:
-            found += risks_against(candidate, predecessor, strategy, steps)
+            findings += risks_against(candidate, predecessor, strategy, steps)
         except TooComplexError:
-            return (*listed(found), too_complex(predecessor))
-    return listed(found)
+            return (*listed(findings), too_complex(predecessor))
+    return listed(findings)
 
 
 def self_risks(candidate: Schema) -> Iterator[Incompatibility]:
@@ -161,12 +161,12 @@ def risks_of_equal(
     """
     if predecessor.schema is None or not formats.properties_matter(candidate.info.type):
         return ()
-    steps, found = steps or Steps(), Listing[Incompatibility]()
+    steps, findings = steps or Steps(), Listing[Incompatibility]()
     try:
-        found += _in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts)
+        findings += _in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts)
     except TooComplexError:
         return (too_complex(predecessor),)
-    return listed(found)
+    return listed(findings)
 
 
 def risks_against(
@@ -183,8 +183,8 @@ def risks_against(
     elif earlier is None:
         return
     elif strategy is Strategy.ALWAYS_COMPATIBLE:
-        found = _in_directions(candidate, predecessor, earlier, _EITHER, steps, _all_that_hurts)
-        yield from (each for each in found if each.direction is None)
+        findings = _in_directions(candidate, predecessor, earlier, _EITHER, steps, _all_that_hurts)
+        yield from (each for each in findings if each.direction is None)
     elif not strategy.is_transitive and earlier.info.schema == candidate.info.schema:
         yield from risks_of_equal(candidate, predecessor, steps)
     else:
@@ -214,9 +214,9 @@ def against(
         if _is_settled(candidate, predecessor.schema, strategy):
             return
         # Under UNDEFINED, only pairs whose parts have no checkers come here: only the parts' types can differ.
-        found = _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER, steps)
-        replaced = [asked.path for asked in _plugged(candidate, checkers)]
-        yield from (each for each in found if each.rule == _PART_TYPE or not _is_below(each.path, replaced))
+        findings = _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER, steps)
+        replaced = [comparison.path for comparison in _plugged(candidate, checkers)]
+        yield from (each for each in findings if each.rule == _PART_TYPE or not _is_below(each.path, replaced))
 
 
 def _is_settled(candidate: Schema, earlier: Schema, strategy: Strategy) -> bool:
@@ -250,18 +250,22 @@ def _plugged(candidate: Schema, checkers: Checkers) -> Iterator[_Comparison]:
 
 
 def _of_plugged(
-    asked: _Comparison, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
+    comparison: _Comparison, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
 ) -> Iterator[Incompatibility]:
     if not strategy.directions or any(each.type != candidate.info.type for each in considered):
         return  # a change of type is reported, and the broker goes no further
     read = [(each, each.schema) for each in considered if each.schema is not None]
     if not read or _is_settled(candidate, read[-1][1], strategy):
         return
-    own = asked.part(candidate).info
-    alike = [(each, asked.part(schema).info) for each, schema in read if asked.part(schema).info.type is own.type]
-    for finding in asked.plugged.ask(own, [info for _, info in alike], strategy) if alike else ():
+    own = comparison.part(candidate).info
+    alike = [
+        (each, comparison.part(schema).info) for each, schema in read if comparison.part(schema).info.type is own.type
+    ]
+    for finding in comparison.plugged.check(own, [info for _, info in alike], strategy) if alike else ():
         number = None if finding.earlier is None else alike[finding.earlier][0].schema_version
-        yield Incompatibility(finding.rule, asked.path + finding.path[1:], finding.message, finding.direction, number)
+        yield Incompatibility(
+            finding.rule, comparison.path + finding.path[1:], finding.message, finding.direction, number
+        )
 
 
 def _type_changed(kind: SchemaType, predecessor: Predecessor) -> Incompatibility:
@@ -277,11 +281,11 @@ def too_complex(predecessor: Predecessor, why: str = f"takes more than {MOST_STE
     return _refusal(TOO_COMPLEX, message, predecessor)
 
 
-def listed(found: Listing[Incompatibility]) -> tuple[Incompatibility, ...]:
+def listed(findings: Listing[Incompatibility]) -> tuple[Incompatibility, ...]:
     """Return the findings and, last, the number of the others."""
-    if not found.left_out:
-        return tuple(found.listed)
-    return (*found.listed, Incompatibility(MORE, "$", f"{found.left_out:,} more are not listed"))
+    if not findings.left_out:
+        return tuple(findings.listed)
+    return (*findings.listed, Incompatibility(MORE, "$", f"{findings.left_out:,} more are not listed"))
 
 
 def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibility:
@@ -294,13 +298,13 @@ def _in_directions(  # noqa: PLR0913, PLR0917 - the schemas, the check, and its 
     earlier: Schema,
     directions: Sequence[Direction],
     steps: Steps,
-    ask: _Question = formats.unreadable,
+    compare: _Question = formats.unreadable,
 ) -> Iterator[Incompatibility]:
     mutual: dict[tuple[str, str], Direction] = {}
     for direction in directions:
         backward = direction is Direction.BACKWARD
         reader, writer = (candidate, earlier) if backward else (earlier, candidate)
-        for mismatch in ask(reader, writer, steps):
+        for mismatch in compare(reader, writer, steps):
             path, earlier_path = mismatch.reader_path, mismatch.writer_path
             if not backward:
                 path, earlier_path = earlier_path, path
@@ -310,5 +314,5 @@ def _in_directions(  # noqa: PLR0913, PLR0917 - the schemas, the check, and its 
                 continue
             message = mismatch.message.replace("{reader}", "the candidate" if backward else predecessor.name)
             message = message.replace("{writer}", predecessor.name if backward else "the candidate")
-            told = None if mismatch.is_mutual else direction
-            yield Incompatibility(mismatch.rule, path, message, told, predecessor.schema_version, earlier_path)
+            one_way = None if mismatch.is_mutual else direction
+            yield Incompatibility(mismatch.rule, path, message, one_way, predecessor.schema_version, earlier_path)

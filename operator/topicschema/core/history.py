@@ -74,7 +74,7 @@ class VersionEntry:
     flaw: Flaw = Flaw.NONE
 
     @property
-    def sign(self) -> tuple[int, str]:
+    def identity(self) -> tuple[int, str]:
         """The number and the content hash: entries with the same sign are the same version."""
         return (self.schema_version, self.content_hash)
 
@@ -83,20 +83,20 @@ class VersionEntry:
 class TopicSettingsRecord:
     """The record of a topic's own settings at the broker, from before the first write.
 
-    `found` are their values before the operator first wrote them, None if not set. `written` are the values that it
-    last wrote. They are None if it never wrote any, or restored the values of `found`.
+    `original` are their values before the operator first wrote them, None if not set. `written` are the values that it
+    last wrote. They are None if it never wrote any, or restored the values of `original`.
     """
 
-    found: TopicSettings
+    original: TopicSettings
     written: TopicSettings = field(default_factory=TopicSettings)
 
     @property
     def stays_written(self) -> TopicSettings:
-        """The written values that differ from `found`. A setting that is as before is None."""
+        """The written values that differ from `original`. A setting that is as before is None."""
         strategy, enforces = self.written.strategy, self.written.enforces_validation
         return TopicSettings(
-            strategy=None if strategy is (self.found.strategy or Strategy.UNDEFINED) else strategy,
-            enforces_validation=None if enforces is bool(self.found.enforces_validation) else enforces,
+            strategy=None if strategy is (self.original.strategy or Strategy.UNDEFINED) else strategy,
+            enforces_validation=None if enforces is bool(self.original.enforces_validation) else enforces,
         )
 
 
@@ -120,8 +120,8 @@ class History:
     @property
     def latest(self) -> VersionEntry | None:
         """The newest version that counts, or None if there is none or the newest entry is a tombstone."""
-        trimmed = self.trimmed
-        return trimmed[-1] if trimmed else None
+        active = self.active_versions
+        return active[-1] if active else None
 
     @property
     def counted(self) -> tuple[VersionEntry, ...]:
@@ -136,12 +136,12 @@ class History:
         return self.entries[-1].schema_version + 1 if self.entries else 0
 
     @property
-    def room(self) -> int:
+    def remaining(self) -> int:
         """The number of entries that can still be added. It is negative if the history has too many."""
         return MAX_VERSIONS - len(self.entries)
 
     @property
-    def trimmed(self) -> Sequence[VersionEntry]:
+    def active_versions(self) -> Sequence[VersionEntry]:
         """The versions after the newest tombstone: those that compatibility and dedupe compare."""
         for index in range(len(self.entries) - 1, -1, -1):
             if self.entries[index].is_tombstone:
@@ -166,7 +166,7 @@ class History:
 
     def equal_to(self, fingerprint: str) -> VersionEntry | None:
         """Return the oldest counting version with that fingerprint: the one that the broker would return."""
-        return next((entry for entry in self.trimmed if entry.fingerprint == fingerprint), None)
+        return next((entry for entry in self.active_versions if entry.fingerprint == fingerprint), None)
 
     def unverified_for(self, line: PulsarLine, equal: VersionEntry | None) -> tuple[VersionEntry, ...]:
         """Return the counting versions up to `equal` that only another line's parser accepted.
@@ -177,7 +177,7 @@ class History:
         last = self.next_version if equal is None else equal.schema_version
         return tuple(
             each
-            for each in self.trimmed
+            for each in self.active_versions
             if each.schema_version <= last and each.line is not line and each.type in AVRO_TEXTS
         )
 
@@ -185,18 +185,18 @@ class History:
         """Return the counting versions with a flaw from another line's parser: that of `line` may accept them."""
         return tuple(
             each
-            for each in self.trimmed
+            for each in self.active_versions
             if each.flaw is not Flaw.NONE and each.line is not line and each.type in AVRO_TEXTS
         )
 
     def names(self, entry: VersionEntry) -> bool:
         """Return True if the version is in the history, however it was parsed."""
-        return any(each.sign == entry.sign for each in self.entries)
+        return any(each.identity == entry.identity for each in self.entries)
 
     def compiled_from(self, source_hash: str) -> VersionEntry | None:
         """Return the oldest counting version that was compiled from these sources, by any compiler."""
         mark = source_mark(source_hash)
-        return next((entry for entry in self.trimmed if entry.source_mark == mark), None)
+        return next((entry for entry in self.active_versions if entry.source_mark == mark), None)
 
     def with_version(
         self, schema: Schema, origin: Origin, registered_at: str, source_hash: str | None = None
@@ -227,8 +227,8 @@ class History:
 
     def with_read(self, read: Sequence[VersionEntry]) -> "History":
         """Return the history with these entries in place of those with the same numbers."""
-        anew = {each.schema_version: each for each in read}
-        return replace(self, entries=tuple(anew.get(each.schema_version, each) for each in self.entries))
+        entries = {each.schema_version: each for each in read}
+        return replace(self, entries=tuple(entries.get(each.schema_version, each) for each in self.entries))
 
     def with_source(self, schema_version: int, source_hash: str) -> "History":
         """Return the history with these sources as those of the version of that number."""

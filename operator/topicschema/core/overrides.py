@@ -38,31 +38,31 @@ Step = RecordSettings | WriteSettings
 class Overrides:
     """The desired settings of the topic (None: not managed), those at the broker, and the record of them.
 
-    `there` is None for a topic that does not exist.
+    `current` is None for a topic that does not exist.
     """
 
-    wanted: TopicSettings
-    there: TopicSettings | None
+    desired: TopicSettings
+    current: TopicSettings | None
     record: TopicSettingsRecord | None = None
 
     def after(self, written: TopicSettings) -> "Overrides":
         """Return the same after these settings were written."""
-        return replace(self, there=_after(self.there or TopicSettings(), _named(written)))
+        return replace(self, current=_after(self.current or TopicSettings(), _named(written)))
 
     @property
     def waits_for_topic(self) -> bool:
         """True if a setting is desired that only an existing topic can have, and that it has not by itself."""
-        return self.lacks_strategy or (self.there is None and self.wanted.enforces_validation is True)
+        return self.lacks_strategy or (self.current is None and self.desired.enforces_validation is True)
 
     @property
     def lacks_strategy(self) -> bool:
         """True if a strategy is desired for a topic that does not exist."""
-        return self.there is None and self.wanted.strategy not in (None, Strategy.UNDEFINED)
+        return self.current is None and self.desired.strategy not in (None, Strategy.UNDEFINED)
 
     @property
     def unmanaged_strategy(self) -> Strategy | None:
         """The topic's own strategy at the broker, which no field sets."""
-        return self.there.strategy if self.there is not None and self.wanted.strategy is None else None
+        return self.current.strategy if self.current is not None and self.desired.strategy is None else None
 
 
 def restore(overrides: Overrides) -> Step | None:
@@ -70,22 +70,22 @@ def restore(overrides: Overrides) -> Step | None:
 
     The operator leaves alone what another client has set since.
     """
-    record, there = overrides.record, overrides.there or TopicSettings()
+    record, current = overrides.record, overrides.current or TopicSettings()
     if record is None:
         return None
-    wanted = _named(overrides.wanted)
-    released = {each: value for each, value in _named(record.written).items() if wanted.get(each) != value}
+    desired = _named(overrides.desired)
+    released = {each: value for each, value in _named(record.written).items() if desired.get(each) != value}
     change = {
         each: original
         for each, value in released.items()
-        if (original := _original(record.found, each)) != value and _after(there, {each: value}) == there
+        if (original := _original(record.original, each)) != value and _after(current, {each: value}) == current
     }
-    if change and overrides.there is not None:
+    if change and overrides.current is not None:
         return WriteSettings(replace(TopicSettings(), **change))
     if not released:
         return None
-    found = replace(record.found, **{each: getattr(there, each) for each in released})
-    return RecordSettings(TopicSettingsRecord(found, replace(record.written, **dict.fromkeys(released))))
+    originals = replace(record.original, **{each: getattr(current, each) for each in released})
+    return RecordSettings(TopicSettingsRecord(originals, replace(record.written, **dict.fromkeys(released))))
 
 
 def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
@@ -94,27 +94,29 @@ def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
     The strategy is written before the schema that it is to admit. Enforcement is written after it, because no schema is
     judged by it.
     """
-    there, record = overrides.there, overrides.record
-    if there is None:
+    current, record = overrides.current, overrides.record
+    if current is None:
         return None
-    change = {each: value for each, value in _named(overrides.wanted).items() if _after(there, {each: value}) != there}
+    change = {
+        each: value for each, value in _named(overrides.desired).items() if _after(current, {each: value}) != current
+    }
     if is_before_schema:
         change.pop("enforces_validation", None)
     if not change:
-        is_news = record is None and there.strategy is not None and not is_before_schema
-        return RecordSettings(TopicSettingsRecord(there)) if is_news else None
-    known = record or TopicSettingsRecord(there)
-    fresh = {each: getattr(there, each) for each in change if getattr(known.written, each) is None}
-    noted = TopicSettingsRecord(replace(known.found, **fresh), replace(known.written, **change))
+        is_news = record is None and current.strategy is not None and not is_before_schema
+        return RecordSettings(TopicSettingsRecord(current)) if is_news else None
+    known = record or TopicSettingsRecord(current)
+    fresh = {each: getattr(current, each) for each in change if getattr(known.written, each) is None}
+    noted = TopicSettingsRecord(replace(known.original, **fresh), replace(known.written, **change))
     return WriteSettings(replace(TopicSettings(), **change)) if noted == record else RecordSettings(noted)
 
 
 def with_own_strategy(history: History, overrides: Overrides) -> History:
     """Return the history with the topic's own strategy. From then on each reconcile reads it."""
-    there = overrides.there
-    if history.topic_settings is not None or there is None or there.strategy is None:
+    current = overrides.current
+    if history.topic_settings is not None or current is None or current.strategy is None:
         return history
-    return replace(history, topic_settings=TopicSettingsRecord(there))
+    return replace(history, topic_settings=TopicSettingsRecord(current))
 
 
 def _named(settings: TopicSettings) -> dict[str, Any]:
@@ -123,12 +125,12 @@ def _named(settings: TopicSettings) -> dict[str, Any]:
     return {each: value for each, value in values.items() if value is not None}
 
 
-def _original(found: TopicSettings, name: str) -> Any:
+def _original(originals: TopicSettings, name: str) -> Any:
     """Return the value to write to restore a setting. Enforcement cannot be unset."""
-    value = getattr(found, name)
+    value = getattr(originals, name)
     return _UNSET[name] if value is None else value
 
 
-def _after(there: TopicSettings, written: Mapping[str, Any]) -> TopicSettings:
-    settings = replace(there, **written)
+def _after(current: TopicSettings, written: Mapping[str, Any]) -> TopicSettings:
+    settings = replace(current, **written)
     return replace(settings, strategy=None) if settings.strategy is Strategy.UNDEFINED else settings

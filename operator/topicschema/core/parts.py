@@ -21,23 +21,23 @@ MOST_BYTES: Final = 1024 * 1024
 
 
 @dataclass(slots=True)
-class Found:
+class Findings:
     """Findings: `refused` are reasons to refuse the candidate, `risks` only lead to warnings; `steps` is their cost.
 
-    `given_up` names the version at which the steps or the memory did not suffice. There may be more findings then.
+    `too_complex` names the version at which the steps or the memory did not suffice. There may be more findings then.
     """
 
     refused: Listing[Incompatibility] = field(default_factory=Listing)
     risks: Listing[Incompatibility] = field(default_factory=Listing)
     steps: int = 0
-    given_up: Incompatibility | None = None
+    too_complex: Incompatibility | None = None
 
-    def __iadd__(self, other: "Found") -> Self:
+    def __iadd__(self, other: "Findings") -> Self:
         """Add the later findings."""
         self.refused += other.refused
         self.risks += other.risks
         self.steps += other.steps
-        self.given_up = self.given_up or other.given_up
+        self.too_complex = self.too_complex or other.too_complex
         return self
 
 
@@ -61,18 +61,18 @@ def divided(newest_first: Iterable[Predecessor]) -> Iterator[list[Predecessor]]:
 
 def compare(
     candidate: Schema, newest_first: Sequence[Predecessor], strategy: Strategy, checkers: Checkers, most_steps: int
-) -> Found:
+) -> Findings:
     """Compare with the versions of one part, within this number of steps: `compatibility.check` and `risks`.
 
     The plugged-in checkers are not called.
     """
-    steps, found = Steps(most_steps), Found()
+    steps, findings = Steps(most_steps), Findings()
     try:
         for each in newest_first if strategy is not Strategy.ALWAYS_COMPATIBLE else ():
-            found.refused += compatibility.against(candidate, each, strategy, checkers, steps)
+            findings.refused += compatibility.against(candidate, each, strategy, checkers, steps)
         for each in newest_first:
-            found.risks += compatibility.risks_against(candidate, each, strategy, steps)
+            findings.risks += compatibility.risks_against(candidate, each, strategy, steps)
     except TooComplexError:
-        found.given_up = compatibility.too_complex(each)
-    found.steps = steps.taken
-    return found
+        findings.too_complex = compatibility.too_complex(each)
+    findings.steps = steps.taken
+    return findings

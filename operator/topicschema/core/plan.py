@@ -40,10 +40,10 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Replace the history with `history`, which equals the broker's versions; `arrived` is what is new in it."""
+    """Replace the history with `history`, which equals the broker's versions; `new_versions` is what is new in it."""
 
     history: History
-    arrived: tuple[VersionEntry, ...]
+    new_versions: tuple[VersionEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +166,10 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
     The broker counts, the history copies.
     """
     match broker.alignment:
-        case HistoryBehind(history) if history.room < 0:
+        case HistoryBehind(history) if history.remaining < 0:
             return _hold_deletion(observed, may_claim=False)
-        case HistoryBehind(history, arrived):
-            return (Import(_with_candidate(observed, history), arrived),)
+        case HistoryBehind(history, new_versions):
+            return (Import(_with_candidate(observed, history), new_versions),)
         case HistoryAhead(missing) if broker.may_write:
             if broker.refused is not None:
                 return _restore(broker)
@@ -212,7 +212,7 @@ def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
     """Return True if the history is full or validation blocks the version. Neither blocks a version that is stored."""
     if verdict.outcome is not Outcome.NEXT_VERSION:
         return False
-    return observed.history.room <= 0 or (observed.validation is not None and observed.validation.holds_back)
+    return observed.history.remaining <= 0 or (observed.validation is not None and observed.validation.holds_back)
 
 
 def _claim(observed: Observed) -> tuple[Action, ...]:
@@ -239,7 +239,7 @@ def has_to_wait(history: History, settings: Overrides | None) -> bool:
 
     A broker accepts a first version whatever the strategy, so that these need not exist yet.
     """
-    return settings is not None and settings.waits_for_topic and bool(history.trimmed)
+    return settings is not None and settings.waits_for_topic and bool(history.active_versions)
 
 
 def _restore(broker: BrokerState | None) -> tuple[Action, ...]:

@@ -64,18 +64,18 @@ F = TypeVar("F", bound=_Finding)
 class Listing(Generic[F]):
     """Findings in order. Beyond MOST_FINDINGS, it lists only the first of each rule and counts the others."""
 
-    def __init__(self, found: Iterable[F] = ()) -> None:
+    def __init__(self, findings: Iterable[F] = ()) -> None:
         self.listed: list[F] = []
         self.left_out = 0
         self._rules: set[str] = set()
-        self += found
+        self += findings
 
-    def __iadd__(self, found: "Iterable[F] | Listing[F]") -> "Listing[F]":
+    def __iadd__(self, findings: "Iterable[F] | Listing[F]") -> "Listing[F]":
         """Add the findings."""
-        if isinstance(found, Listing):
-            self.left_out += found.left_out
-            found = found.listed
-        for each in found:
+        if isinstance(findings, Listing):
+            self.left_out += findings.left_out
+            findings = findings.listed
+        for each in findings:
             if len(self.listed) < MOST_FINDINGS or each.rule not in self._rules:
                 self.listed.append(each)
                 self._rules.add(each.rule)

@@ -14,7 +14,7 @@ from topicschema.core import broker_errors, compatibility, formats, parts
 from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.parts import Found
+from topicschema.core.parts import Findings
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
 from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaType
 from topicschema.core.steps import MOST_STEPS, Listing
@@ -66,7 +66,7 @@ def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[Vers
     """Return the versions whose payloads `judge` uses; empty if types and fingerprints decide."""
     equal = history.equal_to(candidate.schema.fingerprint)
     if equal is None:
-        compared = _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
+        compared = _versions_read(candidate, history, policy, compatibility.is_payload_used)
     else:
         compared = (equal,) if _differs_in_properties(candidate.schema, equal) else ()
     return _merged(_deduped_with(candidate, history, policy, equal), compared)
@@ -77,11 +77,11 @@ def required(candidate: Candidate, history: History, policy: Policy) -> tuple[Ve
     if policy.strictness is Strictness.STRICT:
         return needed(candidate, history, policy)
     equal = history.equal_to(candidate.schema.fingerprint)
-    compared = () if equal else _looked_at(candidate, history, policy, compatibility.is_payload_needed)
+    compared = () if equal else _versions_read(candidate, history, policy, compatibility.is_payload_needed)
     return _merged(_deduped_with(candidate, history, policy, equal), compared)
 
 
-class Look(NamedTuple):
+class VersionUse(NamedTuple):
     """An earlier version. `is_read` is True if its text is read, `is_compared` if the candidate is compared with it."""
 
     entry: VersionEntry
@@ -89,28 +89,28 @@ class Look(NamedTuple):
     is_compared: bool
 
 
-def looks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
+def version_uses(candidate: Candidate, history: History, policy: Policy) -> list[VersionUse]:
     """Return the versions that `judge` reads, newest first. One that is read and not compared must only parse."""
     equal = history.equal_to(candidate.schema.fingerprint)
     considered = (equal,) if equal else _considered(history, effective_strategy(policy, candidate.strategy).value)
     read = {entry.schema_version: entry for entry in needed(candidate, history, policy)}
     compared = {entry.schema_version: entry for entry in considered}
     return [
-        Look(entry, number in read, number in compared)
+        VersionUse(entry, number in read, number in compared)
         for number, entry in sorted({**read, **compared}.items(), reverse=True)
     ]
 
 
-def looks_for_risks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
+def version_uses_for_risks(candidate: Candidate, history: History, policy: Policy) -> list[VersionUse]:
     """Return the versions that `risks` reads, newest first, without those of dedupe."""
     considered = _considered(history, effective_strategy(policy, candidate.strategy).value)
     read = {entry.schema_version for entry in compared(candidate, history, policy)}
-    return [Look(entry, entry.schema_version in read, is_compared=True) for entry in reversed(considered)]
+    return [VersionUse(entry, entry.schema_version in read, is_compared=True) for entry in reversed(considered)]
 
 
 def compared(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
     """Return the versions whose payloads the comparison depends on, without those of dedupe, which is before it."""
-    return _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
+    return _versions_read(candidate, history, policy, compatibility.is_payload_used)
 
 
 def predecessors(
@@ -151,14 +151,14 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
 
 
 def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
-    """Return the verdict that follows from a comparison with the versions of `looks`."""
+    """Return the verdict that follows from a comparison with the versions of `version_uses`."""
     strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
-    found = comparison.incompatibilities
-    if found:
-        return Verdict(Outcome.INCOMPATIBLE, strategy, None, found, comparison.risks, thrown=comparison.thrown)
+    findings = comparison.incompatibilities
+    if findings:
+        return Verdict(Outcome.INCOMPATIBLE, strategy, None, findings, comparison.risks, thrown=comparison.thrown)
     if equal is None:
         return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks)
-    notes = _kept_text(candidate.schema, equal)
+    notes = _stored_text_note(candidate.schema, equal)
     return Verdict(Outcome.EQUAL_VERSION, strategy, equal.schema_version, (), comparison.risks, notes)
 
 
@@ -192,36 +192,38 @@ class Comparison:
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """Return the check and the risks under the policy's strictness. `considered` is `compatibility.check`'s."""
-    checkers, found = policy.profile.checkers, Found(risks=Listing(compatibility.self_risks(candidate)))
+    checkers, findings = policy.profile.checkers, Findings(risks=Listing(compatibility.self_risks(candidate)))
     for part in parts.divided(reversed(considered)):
-        found += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - found.steps)
-        if found.given_up:
+        findings += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - findings.steps)
+        if findings.too_complex:
             break
     else:
-        found.refused += compatibility.check_plugged(candidate, considered, strategy, checkers)
-    comparison = strictly(policy, found, strategy)
+        findings.refused += compatibility.check_plugged(candidate, considered, strategy, checkers)
+    comparison = strictly(policy, findings, strategy)
     return replace(comparison, thrown=None) if compatibility.uses_custom_checker(candidate, checkers) else comparison
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
     """Return the same for two schemas that the broker takes for one and does not compare."""
-    return strictly(policy, Found(risks=Listing(compatibility.risks_of_equal(candidate, equal))))
+    return strictly(policy, Findings(risks=Listing(compatibility.risks_of_equal(candidate, equal))))
 
 
-def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> Comparison:
+def strictly(policy: Policy, findings: Findings, strategy: Strategy | None = None) -> Comparison:
     """Return the comparison under the policy's strictness. It refuses the candidate if the comparison was given up.
 
     `strategy` is the one under which Pulsar's own checkers ran, or None if they did not run.
     """
-    refused, risks = compatibility.listed(found.refused), compatibility.listed(found.risks)
+    refused, risks = compatibility.listed(findings.refused), compatibility.listed(findings.risks)
     thrown = None if strategy is None else broker_errors.broker_would_throw(strategy, refused)
-    given_up = (found.given_up,) if found.given_up else ()
+    too_complex = (findings.too_complex,) if findings.too_complex else ()
     if policy.strictness is Strictness.STRICT:
-        return Comparison((*refused, *risks, *given_up), (), thrown)
-    return Comparison((*refused, *given_up), risks, thrown)
+        return Comparison((*refused, *risks, *too_complex), (), thrown)
+    return Comparison((*refused, *too_complex), risks, thrown)
 
 
-def _looked_at(candidate: Candidate, history: History, policy: Policy, is_read: _IsRead) -> tuple[VersionEntry, ...]:
+def _versions_read(
+    candidate: Candidate, history: History, policy: Policy, is_read: _IsRead
+) -> tuple[VersionEntry, ...]:
     strategy, kind = effective_strategy(policy, candidate.strategy).value, candidate.schema.info.type
     checkers = policy.profile.checkers
     return tuple(entry for entry in _considered(history, strategy) if is_read(strategy, kind, entry.type, checkers))
@@ -256,11 +258,11 @@ def _predecessors(
 
 
 def _considered(history: History, strategy: Strategy) -> tuple[VersionEntry, ...]:
-    trimmed = tuple(history.trimmed)
+    trimmed = tuple(history.active_versions)
     return trimmed if strategy.is_transitive else trimmed[-1:]
 
 
-def _kept_text(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:
+def _stored_text_note(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:
     if schema.info.content_hash == equal.content_hash:
         return ()
     ignored = "what Pulsar does not compare (docs, aliases, properties, spacing)"

@@ -48,11 +48,13 @@ def demand_readable(candidate: Candidate, history: History) -> None:
 
     `history` must have the flaws of the broker's line.
     """
-    if candidate.schema.info.type not in AVRO_TEXTS or all(entry.flaw is Flaw.NONE for entry in history.trimmed):
+    if candidate.schema.info.type not in AVRO_TEXTS or all(
+        entry.flaw is Flaw.NONE for entry in history.active_versions
+    ):
         return
     equal = history.equal_to(candidate.schema.fingerprint)
     last = history.next_version if equal is None else equal.schema_version
-    for entry in history.trimmed:
+    for entry in history.active_versions:
         if entry.type in AVRO_TEXTS and entry.flaw is not Flaw.NONE and entry.schema_version <= last:
             raise UnreadableVersionError(entry, f"{_FAILS[entry.flaw]} {entry.line}: {_ANSWER}")
 

@@ -8,7 +8,7 @@ from topicschema.core import compatibility, formats, parts
 from topicschema.core.checkers import BUILT_IN
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.parts import Found
+from topicschema.core.parts import Findings
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.storage.lru_cache import LruCache
@@ -47,7 +47,7 @@ class Version(NamedTuple):
 class Answer(NamedTuple):
     """Findings, and the parse errors of versions by version number."""
 
-    found: Found
+    found: Findings
     unreadable: Mapping[int, InvalidSchemaError]
 
 
@@ -81,7 +81,7 @@ class Comparer:
                     unreadable[number] = error
             if is_compared:
                 predecessors.append(Predecessor(number, kind, schema))
-        found = Found()
+        found = Findings()
         if question.is_equal:
             for each in predecessors:
                 found.risks += compatibility.risks_of_equal(candidate, each)

@@ -15,7 +15,7 @@ _BEGIN_ANEW = f"{_MOVE} delete this resource with deletionPolicy: Delete and cre
 
 def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
     """Return the error if the candidate needs a version more than the record can store, else None."""
-    if verdict is None or verdict.outcome is not Outcome.NEXT_VERSION or history.room > 0:
+    if verdict is None or verdict.outcome is not Outcome.NEXT_VERSION or history.remaining > 0:
         return None
     message = f"the record of topic {history.key.topic} has {len(history.entries):,} versions, as many as it takes"
     return StalledError(REASON, f"{message}; {_BEGIN_ANEW}. A schema that is on record still passes")
@@ -23,11 +23,11 @@ def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
 
 def refusal_of_broker(history: History, found: Alignment) -> StalledError | None:
     """Return the error if the record cannot store all versions of the broker, else None."""
-    if not isinstance(found, HistoryBehind) or found.history.room >= 0:
+    if not isinstance(found, HistoryBehind) or found.history.remaining >= 0:
         return None
     message = (
         f"with what the broker has, the record of topic {history.key.topic} would have {len(found.history.entries):,} "
-        f"versions, {-found.history.room:,} more than it takes"
+        f"versions, {-found.history.remaining:,} more than it takes"
     )
     advice = _BEGIN_ANEW if history.entries else f"{_MOVE} delete the topic's schemas at the broker"
     return StalledAtBrokerError(REASON, f"{message}; {advice}")
@@ -38,4 +38,4 @@ def warnings(history: History, verdict: Verdict) -> tuple[str, ...]:
     if verdict.outcome is not Outcome.NEXT_VERSION or len(history.entries) < WARNED_FROM:
         return ()
     count = f"the record of this topic has {len(history.entries):,} versions; after this one it takes"
-    return (f"{count} {history.room - 1:,} more. Before it is full, {_BEGIN_ANEW}",)
+    return (f"{count} {history.remaining - 1:,} more. Before it is full, {_BEGIN_ANEW}",)

@@ -16,12 +16,12 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.parts import Found
+from topicschema.core.parts import Findings
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
+from topicschema.core.verdict import Candidate, Comparison, Verdict, VersionUse
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.comparing import Answer, Comparer, Question, Version
@@ -147,7 +147,7 @@ class Judge:
             strategy = effective_strategy(policy, candidate.strategy).value
             is_equal = history.equal_to(candidate.schema.fingerprint) is not None
             question = Question(candidate.schema.info, policy.profile.line, strategy, is_equal)
-            found = await self._found(question, history, verdict.looks(candidate, history, policy), must)
+            found = await self._found(question, history, verdict.version_uses(candidate, history, policy), must)
         except UnreadableVersionError as error:
             return verdict.refused(candidate, policy, error.finding)
         return verdict.concluded(candidate, history, policy, verdict.strictly(policy, found, strategy))
@@ -203,9 +203,11 @@ class Judge:
             message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
             raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
 
-    async def _found(self, question: Question, history: History, looks: Sequence[Look], must: Collection[int]) -> Found:
+    async def _found(
+        self, question: Question, history: History, looks: Sequence[VersionUse], must: Collection[int]
+    ) -> Findings:
         """Return the findings of all parts. Raise UnreadableVersionError if a version of `must` does not parse."""
-        found = Found()
+        found = Findings()
         musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
         async for part in self.versions.parts(history, looks):
             answer = await self._answer(question, part, MOST_STEPS - found.steps)
@@ -213,7 +215,7 @@ class Judge:
                 if number in musts:
                     raise broker_versions.unreadable(musts[number], question.line, error)
             found += answer.found
-            if found.given_up:
+            if found.too_complex:
                 break
             question = replace(question, is_first=False)
         return found
@@ -222,14 +224,14 @@ class Judge:
         """Return the result for one part, within `most_steps`. A large comparison runs in a worker."""
         if comparing.size_of(question, part) < LARGE:
             answer = self._comparer.answer(question, part, min(_FEW_STEPS, most_steps))
-            if answer.found.given_up is None or most_steps <= _FEW_STEPS:
+            if answer.found.too_complex is None or most_steps <= _FEW_STEPS:
                 return answer
         try:
             return await self._workers.call(comparing.answer, question, part, most_steps)
         except OutOfMemoryError as error:
             number, kind, *_ = part[0]
             finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
-            return Answer(Found(given_up=finding), {})
+            return Answer(Findings(too_complex=finding), {})
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -239,10 +241,10 @@ class Judge:
         After an equal version, the verdict itself compares no more. So the version is compared again with the `_TOLD`
         versions before it. The result depends on the record and the policy only.
         """
-        entry = next((each for each in history.trimmed if each.schema_version == verdict.schema_version), None)
+        entry = next((each for each in history.active_versions if each.schema_version == verdict.schema_version), None)
         if entry is None:
             return verdict.risks
-        earlier = tuple(each for each in history.trimmed if each.schema_version < entry.schema_version)[-_TOLD:]
+        earlier = tuple(each for each in history.active_versions if each.schema_version < entry.schema_version)[-_TOLD:]
         key = _RisksKey(
             digest("\n".join(f"{each.schema_version} {each.content_hash}" for each in (*earlier, entry)).encode()),
             verdict.strategy.value,
@@ -259,8 +261,8 @@ class Judge:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         strategy = effective_strategy(policy, candidate.strategy).value
         question = Question(candidate.schema.info, policy.profile.line, strategy)
-        found = await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())
-        return (*compatibility.listed(found.risks), *((found.given_up,) if found.given_up else ()))
+        found = await self._found(question, history, verdict.version_uses_for_risks(candidate, history, policy), ())
+        return (*compatibility.listed(found.risks), *((found.too_complex,) if found.too_complex else ()))
 
     async def _payloads(
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]

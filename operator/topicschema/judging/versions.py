@@ -8,7 +8,7 @@ from topicschema.core import compatibility, formats, parts
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo
-from topicschema.core.verdict import Look
+from topicschema.core.verdict import VersionUse
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.comparing import Comparer, Version
 from topicschema.judging.workers import OutOfMemoryError, Workers
@@ -62,7 +62,7 @@ class Versions:
         async with self._reads:
             return await self._storage.get(history.key, history.incarnation, entry)
 
-    async def parts(self, history: History, looks: Sequence[Look]) -> AsyncIterator[list[Version]]:
+    async def parts(self, history: History, looks: Sequence[VersionUse]) -> AsyncIterator[list[Version]]:
         """Yield the versions in parts, one at a time in memory. Raise StalledError(RecordDamaged) as `payload` does."""
         part, size = list[Version](), 0
         for start in range(0, len(looks), _READS_AT_ONCE):
@@ -75,7 +75,7 @@ class Versions:
                 size += len(version.info.schema) if version.info else 0
         yield part
 
-    async def _looked_at(self, history: History, look: Look) -> Version:
+    async def _looked_at(self, history: History, look: VersionUse) -> Version:
         info = await self.payload(history, look.entry) if look.is_read else None
         return Version(look.entry.schema_version, look.entry.type, info, look.is_compared)
 

@@ -22,7 +22,7 @@ from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2
 from topicschema.broker.errors import SecretInvalidError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import PER_SECOND
-from topicschema.broker.transport import Access, Limits
+from topicschema.broker.transport import ClientConfig, Limits
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
@@ -196,7 +196,9 @@ class Brokers:
                 return await _credential(secrets, pulsar.authentication)
 
         limits = self._limits.setdefault(pulsar.address, Limits(self._clock, self._per_second))
-        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, limits, self._fence), self._clock)
+        return Broker(
+            ClientConfig(pulsar.admin_url, self._allowed, credential, ca, reread, limits, self._fence), self._clock
+        )
 
 
 async def _close(broker: Broker, after: float) -> None:

@@ -166,7 +166,7 @@ def _parts(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
 
 def _is_jacksons(info: SchemaInfo) -> bool:
     """Whether the broker takes it for a JSON Schema of old clients, of which Avro knows nothing."""
-    is_asked = info.type is SchemaType.JSON and broker_errors.asks_jackson(info, _LINE)
+    is_asked = info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _LINE)
     return is_asked and jackson.reading(info.schema) is Reading.JSON_SCHEMA
 
 
@@ -210,7 +210,7 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
         return _of_invalid_pair(info)
     if _parses_without_defaults(info) or "CIRCULAR_IMPORT" in rules:
         return {500}
-    if info.type is SchemaType.JSON and broker_errors.asks_jackson(info, _LINE):
+    if info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _LINE):
         if rules & {"INVALID_ATTRIBUTE", "INVALID_NAME"}:
             return {422, 500}
         return {422} if jackson.reading(info.schema) is Reading.NEITHER else {500}

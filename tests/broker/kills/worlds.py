@@ -111,7 +111,7 @@ class World:
         key = record_key(self.topic.shop.watched, self.topic.name)
         storage = RecordStorage(self.topic.shop.watched.shop.client, SYSTEM)
         history = (await storage.get_history(key)).history
-        for entry in history.trimmed:
+        for entry in history.active_versions:
             recorded = await storage.get(key, history.incarnation, entry)
             stored = self.topic.rest.read(entry.schema_version).json
             assert (recorded.type.value, recorded.properties) == (stored["type"], stored["properties"])

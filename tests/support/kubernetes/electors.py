@@ -44,10 +44,6 @@ class Office:
             (at_work.add if what == "begins" else at_work.discard)(who)
         return True
 
-    def is_anybody_at_work(self) -> bool:
-        begun = sum(entry.endswith("begins") for entry in self.log)
-        return begun * 2 > len(self.log)
-
 
 class Candidate:
     """An elector with its own client, whose work lasts until it is told to end or is cancelled."""

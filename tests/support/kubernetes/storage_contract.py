@@ -189,7 +189,7 @@ class SchemaStorageContract:
         stored = await storage.put(Stored(History(key)), History(key, OWNER, 0, entries))
         written = await storage.put(stored, following(stored.history, text("last")), (text("last").info,))
         assert (await storage.get_history(key)).history == written.history
-        assert written.history.room == 0
+        assert written.history.remaining == 0
 
     async def test_what_a_broker_had_is_put_at_once(self, storage: SchemaStorage, key: TopicKey) -> None:
         schemas = [text(f"version {n}") for n in range(40)]

@@ -120,7 +120,7 @@ class World:
         history, served = await self.history(), self.broker.schemas.served(TOPIC)
         contents = [version.info.content_hash for version in served]
         assert len(set(contents)) == len(contents), "a version is there twice"
-        return [(e.schema_version, e.content_hash, e.registered_at) for e in history.trimmed] == [
+        return [(e.schema_version, e.content_hash, e.registered_at) for e in history.active_versions] == [
             (v.schema_version, v.info.content_hash, v.registered_at) for v in served
         ]
 

@@ -79,8 +79,8 @@ class BrokeredTopic:
         history = await self.history()
         there = self.shop.pulsar.tell("GET", f"{self.rest.schemas}/schemas")["getSchemaResponses"]
         numbers = [entry["version"] for entry in there]
-        assert [entry.schema_version for entry in history.trimmed] == numbers
-        assert [entry.type.value for entry in history.trimmed] == [entry["type"] for entry in there]
+        assert [entry.schema_version for entry in history.active_versions] == numbers
+        assert [entry.type.value for entry in history.active_versions] == [entry["type"] for entry in there]
         contents = [(entry["type"], entry["data"]) for entry in there]
         assert len(set(contents)) == len(contents), "a version is there twice"
         return numbers

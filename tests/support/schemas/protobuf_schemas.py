@@ -156,7 +156,7 @@ def _settle(random: Random, field: FieldDescriptorProto, known: dict[str, int]) 
 
 
 def _extend(random: Random, file: FileDescriptorProto, known: dict[str, int]) -> None:
-    place = random.choice([file, *file.message_type])
+    place: Any = random.choice([file, *file.message_type])
     extension = place.extension.add(name="ext", number=random.choice((100, 150, 99, 200)), label=1)
     extension.extendee = random.choice(list(known)) if known else "A"
     _settle(random, extension, known)

@@ -127,7 +127,7 @@ def test_the_record_tells_what_was_found_and_what_is_written_also_one_that_an_ea
     history = history_from_wire(COUNTED)
     assert history.counted_by is Counter.BROKER
     assert history.topic_settings == TopicSettingsRecord(
-        found=TopicSettings(),
+        original=TopicSettings(),
         written=TopicSettings(Strategy.FULL, enforces_validation=True),
     )
     claim = claim_from_wire(FOUND)

@@ -5,7 +5,7 @@ import pytest
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from topicschema.broker.broker import Broker
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
 
@@ -23,6 +23,6 @@ def turned() -> TurnedClock:
 
 @pytest.fixture
 async def broker(wire: PlayedBroker, turned: TurnedClock) -> AsyncIterator[Broker]:
-    broker = Broker(Access(wire.url, LOOPBACK), turned.as_clock())
+    broker = Broker(ClientConfig(wire.url, LOOPBACK), turned.as_clock())
     yield broker
     await broker.close()

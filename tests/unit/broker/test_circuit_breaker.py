@@ -15,7 +15,7 @@ from topicschema.broker.clock import Clock
 from topicschema.broker.error_mapping import Call
 from topicschema.broker.errors import BrokerSilentError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access, Limits, Request, Transport
+from topicschema.broker.transport import ClientConfig, Limits, Request, Transport
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.topics import Topic
 
@@ -23,7 +23,7 @@ LOOPBACK = AllowedHosts.parse("127.0.0.1")
 VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
 TOPIC = Topic("t", "n", "x")
 PROBE = "GET /admin/v2/brokers/version"
-AWAY = BrokerUnavailableError("http://b: nobody answers at this address")
+AWAY = BrokerUnavailableError("http://b: no server answers at this address")
 
 ANSWERS: dict[str, Callable[[PlayedBroker], None]] = {
     "401": lambda wire: wire.says(401, {"message": "Authentication required"}),
@@ -45,7 +45,7 @@ def limits(turned: TurnedClock) -> Limits:
 
 @pytest.fixture
 async def broker(wire: PlayedBroker, turned: TurnedClock, limits: Limits) -> AsyncIterator[Broker]:
-    broker = Broker(Access(wire.url, LOOPBACK, limits=limits), turned.as_clock())
+    broker = Broker(ClientConfig(wire.url, LOOPBACK, limits=limits), turned.as_clock())
     yield broker
     await broker.close()
 
@@ -62,14 +62,14 @@ async def test_what_one_policy_alone_may_be_answered_does_not_open_it(
 
 
 async def test_three_calls_without_an_answer_open_it(turned: TurnedClock, limits: Limits) -> None:
-    broker = Broker(Access("http://127.0.0.1:1", LOOPBACK, limits=limits), turned.as_clock())
+    broker = Broker(ClientConfig("http://127.0.0.1:1", LOOPBACK, limits=limits), turned.as_clock())
     for _ in range(3):
         assert not limits.breaker.is_open
-        with pytest.raises(BrokerUnavailableError, match="nobody answers"):
+        with pytest.raises(BrokerUnavailableError, match="no server answers"):
             await broker.latest(TOPIC)
     assert limits.breaker.is_open
     turned.time += 6
-    with pytest.raises(BrokerUnavailableError, match="nobody answers") as raised:
+    with pytest.raises(BrokerUnavailableError, match="no server answers") as raised:
         await broker.latest(TOPIC)
     assert raised.value.after == 10.0  # the probe had no answer either
     await broker.close()
@@ -83,10 +83,10 @@ async def test_silence_opens_it(wire: PlayedBroker, limits: Limits) -> None:
         return web.Response()
 
     wire.answers.append(silent)
-    transport = Transport(Access(wire.url, LOOPBACK, limits=limits), Clock())
+    transport = Transport(ClientConfig(wire.url, LOOPBACK, limits=limits), Clock())
     for _ in range(3):
         with pytest.raises(BrokerSilentError):
-            await transport.ask(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.1))
+            await transport.send(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.1))
     assert limits.breaker.is_open
     is_over.set()
     await transport.close()
@@ -138,7 +138,7 @@ def test_the_error_of_an_open_circuit_is_a_fresh_one_that_says_when() -> None:
     breaker.open(AWAY)
     raised = []
     for _ in range(2):
-        with pytest.raises(BrokerUnavailableError, match="http://b: nobody answers") as caught:
+        with pytest.raises(BrokerUnavailableError, match="http://b: no server answers") as caught:
             breaker.check()
         raised.append(caught.value)
     assert raised[0] is not raised[1]

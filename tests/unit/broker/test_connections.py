@@ -22,7 +22,7 @@ from topicschema.broker.errors import (
     TenantNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access, Request, Transport
+from topicschema.broker.transport import ClientConfig, Request, Transport
 from topicschema.core.errors import WaitingError
 from topicschema.core.remote import NamespaceSettings, TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -82,7 +82,7 @@ async def test_the_owner_that_a_broker_names_is_asked_in_the_same_way(wire: Play
     async with playing(host="localhost") as owner:
         wire.says(307, Location=f"{owner.url}/admin/v2/schemas/shop/orders/a%252Bb/schema?authoritative=true")
         owner.says(200, {"version": {"version": 4}})
-        broker = Broker(Access(wire.url, ANY_LOOPBACK, Token("t0ken")))
+        broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("t0ken")))
         assert await broker.upload(Topic("shop", "orders", "a+b"), SchemaInfo(SchemaType.STRING)) == 4
         assert owner.asked == ["POST /admin/v2/schemas/shop/orders/a%252Bb/schema?authoritative=true"]
         assert owner.bodies == wire.bodies
@@ -95,7 +95,7 @@ async def test_a_redirect_says_who_is_to_be_asked_and_never_what(wire: PlayedBro
         theirs = f"{owner.url}/admin/v2/schemas/other/orders/theirs/schema"
         wire.says(307, Location=f"{theirs}?authoritative=true&force=true")
         owner.says(404, {"reason": "Tenant does not exist"})
-        broker = Broker(Access(wire.url, ANY_LOOPBACK))
+        broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK))
         with pytest.raises(TenantNotFoundError):
             await broker.soft_delete(TOPIC)
         assert owner.asked == [f"DELETE {wire.requests[0].raw_path}&authoritative=true"]
@@ -138,9 +138,9 @@ async def test_a_silent_broker_costs_no_more_than_the_time_of_the_call(wire: Pla
         return web.Response()
 
     wire.answers.append(silent)
-    transport = Transport(Access(wire.url, ANY_LOOPBACK), Clock())
+    transport = Transport(ClientConfig(wire.url, ANY_LOOPBACK), Clock())
     with pytest.raises(BrokerUnavailableError, match="no answer in time"):
-        await transport.ask(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.2))
+        await transport.send(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.2))
     silence.set()
     assert len(wire.requests) == 1
     await transport.close()
@@ -155,11 +155,11 @@ async def test_listings_that_take_too_long_do_not_make_the_broker_one_that_is_aw
         return web.json_response("there")
 
     wire.answers.append(late)
-    transport = Transport(Access(wire.url, ANY_LOOPBACK), Clock())
+    transport = Transport(ClientConfig(wire.url, ANY_LOOPBACK), Clock())
     for _ in range(3):
         with pytest.raises(BrokerSilentError):
-            await transport.ask(Request("versions", Call.LISTING, "GET", "/admin/v2/listing", seconds=0.1))
-    assert await transport.ask(Request("latest", Call.READ, "GET", "/admin/v2/x")) == "there"
+            await transport.send(Request("versions", Call.LISTING, "GET", "/admin/v2/listing", seconds=0.1))
+    assert await transport.send(Request("latest", Call.READ, "GET", "/admin/v2/x")) == "there"
     silence.set()
     await transport.close()
 
@@ -204,7 +204,7 @@ async def test_a_token_that_changed_is_read_again_once_and_kept(wire: PlayedBrok
         return web.json_response({"message": "Authentication required"}, status=401)
 
     wire.answers.append(answer)
-    broker = Broker(Access(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), turned.as_clock())
+    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), turned.as_clock())
     assert None not in await asyncio.gather(*(broker.latest(TOPIC) for _ in range(6)))
     assert await broker.latest(TOPIC) is not None
     assert (len(reads), len(wire.requests)) == (1, 13)
@@ -216,7 +216,7 @@ async def test_the_same_token_read_again_is_not_tried_again(wire: PlayedBroker, 
         return Token("stale")
 
     wire.says(401, {"message": "Authentication required"})
-    broker = Broker(Access(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), turned.as_clock())
+    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), turned.as_clock())
     with pytest.raises(BrokerUnauthorizedError):
         await broker.latest(TOPIC)
     assert len(wire.requests) == 1
@@ -225,7 +225,7 @@ async def test_the_same_token_read_again_is_not_tried_again(wire: PlayedBroker, 
 
 async def test_credentials_are_in_no_text(wire: PlayedBroker, caplog: pytest.LogCaptureFixture) -> None:
     secret = "s3cr3t-t0ken"  # noqa: S105 - it is what is looked for
-    access = Access(wire.url, ANY_LOOPBACK, Token(secret))
+    access = ClientConfig(wire.url, ANY_LOOPBACK, Token(secret))
     assert secret not in repr(access)
     assert secret not in repr(ClientCertificate(secret.encode(), secret.encode()))
     wire.says(403, {"reason": f"no: Bearer {secret}"})
@@ -241,7 +241,7 @@ async def test_a_broker_that_says_yes_and_shows_something_else_is_not_believed(
 ) -> None:
     wire.says(204)
     wire.says(200, {"schema_compatibility_strategy": "UNDEFINED"})
-    with pytest.raises(BrokerInconsistentError, match="schemaCompatibilityStrategy FULL and shows None"):
+    with pytest.raises(BrokerInconsistentError, match="schemaCompatibilityStrategy FULL and returns None"):
         await broker.set_namespace(PulsarNamespaceKey("c", "t", "n"), NamespaceSettings(strategy=Strategy.FULL))
     assert [wire.asked[0], wire.bodies[0]] == ["PUT /admin/v2/namespaces/t/n/schemaCompatibilityStrategy", '"FULL"']
 
@@ -267,7 +267,7 @@ async def test_a_write_is_stopped_by_the_fence_and_a_read_is_not(wire: PlayedBro
         raise WaitingError("NotLeading", "no more")
 
     wire.says(200, VERSION)
-    broker = Broker(Access(wire.url, ANY_LOOPBACK, fence=shut))
+    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, fence=shut))
     assert await broker.latest(TOPIC) is not None
     for write in (
         broker.upload(TOPIC, SchemaInfo(SchemaType.STRING)),

@@ -41,7 +41,7 @@ from topicschema.broker.errors import (
     TopicNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 
 PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
@@ -70,7 +70,7 @@ async def test_the_manual_s_table_has_each_answer_with_its_reason_and_whether_it
     wire: PlayedBroker, turned: TurnedClock, row: Row
 ) -> None:
     ask, status, body, error, times = row
-    broker = Broker(Access(wire.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
+    broker = Broker(ClientConfig(wire.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
     wire.says(status, body)
     with pytest.raises(TopicSchemaError):
         await ask(broker)

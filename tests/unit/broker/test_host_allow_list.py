@@ -9,7 +9,7 @@ from yarl import URL
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.broker.host_allow_list import AllowedHosts, GuardedResolver
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import Topic
 
@@ -157,7 +157,7 @@ async def test_an_allowed_name_may_have_any_other_address() -> None:
 
 async def test_other_spellings_of_loopback_are_found_out() -> None:
     for spelling in ("2130706433", "0x7f000001", "127.1", "0177.0.0.1", "0x7f.1"):
-        broker = Broker(Access(f"http://{spelling}:1", AllowedHosts.parse(spelling)))
+        broker = Broker(ClientConfig(f"http://{spelling}:1", AllowedHosts.parse(spelling)))
         with pytest.raises(BrokerNotAllowedError):
             await broker.latest(Topic("t", "n", "x"))
         await broker.close()

@@ -13,7 +13,7 @@ from support.pulsar.fake_broker import PlayedBroker, TurnedClock
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicNotFoundError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access, Limits
+from topicschema.broker.transport import ClientConfig, Limits
 from topicschema.core.errors import WaitingError
 from topicschema.core.topics import Topic
 from topicschema.reconcile.runtime.work_queue import Backoff, Key
@@ -46,7 +46,7 @@ async def test_the_pause_within_a_call_is_half_as_long_to_half_as_long_again(
 
     wire.answers.append(answer)
     async with AsyncExitStack() as stack:
-        broker = Broker(Access(wire.url, LOOPBACK), clock.as_clock())
+        broker = Broker(ClientConfig(wire.url, LOOPBACK), clock.as_clock())
         stack.push_async_callback(broker.close)
         with pytest.raises(BrokerUnavailableError):
             await broker.latest(TOPIC)
@@ -78,7 +78,7 @@ async def test_a_broker_that_is_away_is_asked_as_often_as_the_manual_says_by_all
     async with AsyncExitStack() as stack:
         shut = stack.enter_context(socket.socket())
         shut.bind(("127.0.0.1", 0))  # and nobody listens
-        access = Access(f"http://127.0.0.1:{shut.getsockname()[1]}", LOOPBACK, limits=limits)
+        access = ClientConfig(f"http://127.0.0.1:{shut.getsockname()[1]}", LOOPBACK, limits=limits)
         brokers = [Broker(access, clock.as_clock()) for _ in range(policies)]
         for broker in brokers:
             stack.push_async_callback(broker.close)

@@ -19,7 +19,7 @@ from topicschema.broker.errors import (
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.identity import Identity
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.topics import Topic
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
@@ -59,7 +59,7 @@ def credential_of(issuer: Issuer) -> OAuth2ClientCredentials:
 
 @pytest.fixture
 async def broker(wire: PlayedBroker, issuer: Issuer, turned: TurnedClock) -> AsyncIterator[Broker]:
-    broker = Broker(Access(wire.url, LOOPBACK, credential_of(issuer)), turned.as_clock())
+    broker = Broker(ClientConfig(wire.url, LOOPBACK, credential_of(issuer)), turned.as_clock())
     yield broker
     await broker.close()
 
@@ -177,7 +177,7 @@ async def test_a_secret_that_changed_is_read_again_when_its_token_is_refused(
 
     wire.says(401, {"message": "Authentication required"})
     wire.says(200, VERSION)
-    broker = Broker(Access(wire.url, LOOPBACK, credential_of(issuer), reread=reread), turned.as_clock())
+    broker = Broker(ClientConfig(wire.url, LOOPBACK, credential_of(issuer), reread=reread), turned.as_clock())
     assert await broker.latest(TOPIC) is not None
     assert parse_qs(issuer.played.bodies[-1])["client_secret"] == ["fresh"]
     await broker.close()

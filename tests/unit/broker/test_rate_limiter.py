@@ -9,7 +9,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import BURST_SECONDS, PER_SECOND, RateLimiter
-from topicschema.broker.transport import Access, Limits
+from topicschema.broker.transport import ClientConfig, Limits
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
@@ -71,7 +71,7 @@ async def test_a_broker_that_asks_to_be_left_alone_is_by_all_policies(wire: Play
     wire.says(429, "", Retry_After="40")
     wire.says(200, VERSION)
     limits = Limits(turned.as_clock())
-    first, second = (Broker(Access(wire.url, LOOPBACK, limits=limits), turned.as_clock()) for _ in range(2))
+    first, second = (Broker(ClientConfig(wire.url, LOOPBACK, limits=limits), turned.as_clock()) for _ in range(2))
     with pytest.raises(BrokerUnavailableError) as caught:
         await first.latest(Topic("t", "n", "x"))
     assert (caught.value.after, len(wire.requests)) == (40, 1)

@@ -18,7 +18,7 @@ from topicschema.broker.errors import (
     SecretInvalidError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import ClientConfig
 from topicschema.core.topics import Topic
 
 ANY_LOOPBACK = AllowedHosts.parse("127.0.0.1, localhost")
@@ -39,7 +39,7 @@ def serving(authority: Authority, hosts: list[str], lifetime: timedelta = timede
 
 
 def trusting(url: str, authority: Authority, credential: Credential = None) -> Broker:
-    return Broker(Access(url, ANY_LOOPBACK, credential, authority.certificate.read_bytes()))
+    return Broker(ClientConfig(url, ANY_LOOPBACK, credential, authority.certificate.read_bytes()))
 
 
 async def test_a_redirect_from_tls_into_the_clear_is_not_followed(authority: Authority, wire: PlayedBroker) -> None:
@@ -82,7 +82,7 @@ async def test_an_expired_certificate_is_not_trusted(authority: Authority, expir
 async def test_a_certificate_of_an_unknown_issuer_is_not_trusted(authority: Authority, tmp_path: Path) -> None:
     async with playing(serving(authority, ["127.0.0.1"])) as secure:
         for ca in (Authority.at(tmp_path / "other").certificate.read_bytes(), None):
-            broker = Broker(Access(secure.url, ANY_LOOPBACK, ca=ca))
+            broker = Broker(ClientConfig(secure.url, ANY_LOOPBACK, ca=ca))
             with pytest.raises(BrokerTLSVerificationFailedError):
                 await broker.latest(TOPIC)
             await broker.close()
@@ -117,4 +117,4 @@ def test_what_is_no_certificate_or_key_is_told_without_showing_it(authority: Aut
         with pytest.raises(SecretInvalidError, match=r"tls\.crt and tls\.key"):
             trusting("https://127.0.0.1:1", authority, wrong)
     with pytest.raises(SecretInvalidError, match="the CA"):
-        Broker(Access("https://127.0.0.1:1", ANY_LOOPBACK, ca=b"no PEM"))
+        Broker(ClientConfig("https://127.0.0.1:1", ANY_LOOPBACK, ca=b"no PEM"))

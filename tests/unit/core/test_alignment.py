@@ -48,7 +48,7 @@ def test_the_same_on_both_sides_is_aligned() -> None:
 def test_what_the_record_lacks_arrives_with_its_number() -> None:
     found = align(COUNTED, sight(V1, V2, index=(0, 1, 2), floor=1), NOW)
     assert isinstance(found, HistoryBehind)
-    assert (found.arrived, found.is_recount) == ((V2,), False)
+    assert (found.new_versions, found.is_recount) == ((V2,), False)
     assert found.history == replace(COUNTED, entries=(V0, V1, V2))
     assert grown(COUNTED, V2) == found
 
@@ -91,7 +91,7 @@ def test_a_local_history_goes_on_where_the_broker_ends() -> None:
     assert align(LOCAL, sight(V0), NOW) == HistoryAhead((V1,))
     found = align(LOCAL, sight(replace(V0, registered_at=LATER), V1), NOW)
     assert isinstance(found, HistoryBehind)
-    assert (found.arrived, found.is_recount, found.history.incarnation) == ((), False, 0)
+    assert (found.new_versions, found.is_recount, found.history.incarnation) == ((), False, 0)
     assert [entry.registered_at for entry in found.history.entries] == [LATER, NOW]
     assert found.history.counted == found.history.entries
 
@@ -101,8 +101,8 @@ def test_a_local_history_yields_to_another_count() -> None:
         found = align(LOCAL, seen, NOW)
         assert isinstance(found, HistoryBehind)
         assert (found.is_recount, found.history.incarnation) == (True, 1)
-        assert found.history.trimmed == seen.versions
-        assert found.arrived == seen.versions
+        assert found.history.active_versions == seen.versions
+        assert found.new_versions == seen.versions
 
 
 def test_what_was_registered_while_there_was_no_broker_is_neither_lost_nor_forgotten() -> None:
@@ -112,7 +112,7 @@ def test_what_was_registered_while_there_was_no_broker_is_neither_lost_nor_forgo
     assert align(grown_here, BrokerVersions(), NOW) == HistoryLost("has no schema of it any more")
     found = align(grown_here, sight(V0, V1, V2), NOW)
     assert isinstance(found, HistoryBehind)
-    assert (found.history.uncounted, found.arrived) == (0, ())
+    assert (found.history.uncounted, found.new_versions) == (0, ())
 
 
 def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way() -> None:
@@ -129,7 +129,7 @@ def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way
         (align(local, sight(V0, V1, other), LATER), (V0, V1, other)),
     ):
         assert isinstance(found, HistoryBehind)
-        assert (found.arrived, found.history.incarnation) == (arrived, 1)
+        assert (found.new_versions, found.history.incarnation) == (arrived, 1)
         assert found.history.counted == found.history.entries
 
 

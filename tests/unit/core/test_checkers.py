@@ -133,7 +133,7 @@ def endless() -> Iterator[Finding]:
         (raising(SystemExit(0)), "raised SystemExit: 0;"),
         (lambda: None, "raised TypeError: 'NoneType' object is not iterable;"),
         (lambda: True, "raised TypeError: 'bool' object is not iterable;"),
-        (lambda: ["RULE"], "raised TypeError: a Finding is wanted, not str;"),
+        (lambda: ["RULE"], "raised TypeError: a Finding is expected, not str;"),
         (lambda: [Finding("small", "x")], "raised ValueError: a Finding needs a rule in capital letters"),
         (lambda: [Finding("R", None)], "raised ValueError: a Finding needs a rule"),  # type: ignore[arg-type]
         (lambda: [Finding("R" * 65, "x")], "raised ValueError: a Finding needs a rule"),

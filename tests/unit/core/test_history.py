@@ -39,7 +39,7 @@ def test_after_a_deletion_earlier_versions_do_not_count_but_numbering_goes_on() 
     assert deleted.equal_to(FIRST.fingerprint) is None
     assert deleted.next_version == 2
     again = deleted.with_version(FIRST, Origin.SPEC, NOW)
-    assert [entry.schema_version for entry in again.trimmed] == [2]
+    assert [entry.schema_version for entry in again.active_versions] == [2]
     assert again.latest == again.entries[-1]
 
 

@@ -25,14 +25,14 @@ def test_what_is_there_already_is_not_written_and_a_strategy_is_noted_once() -> 
 
 def test_what_was_found_is_on_record_before_the_first_write() -> None:
     noted = apply(Overrides(FULL, BACKWARD), is_before_schema=False)
-    assert noted == RecordSettings(TopicSettingsRecord(found=BACKWARD, written=FULL))
+    assert noted == RecordSettings(TopicSettingsRecord(original=BACKWARD, written=FULL))
     assert isinstance(noted, RecordSettings)
     assert apply(Overrides(FULL, BACKWARD, noted.record), is_before_schema=False) == WriteSettings(FULL)
     assert apply(Overrides(FULL, FULL, noted.record), is_before_schema=False) is None
 
 
 def test_before_another_strategy_the_original_is_restored_so_that_a_crash_in_between_hides_nothing() -> None:
-    record = TopicSettingsRecord(found=NOTHING, written=FULL)
+    record = TopicSettingsRecord(original=NOTHING, written=FULL)
     assert restore(Overrides(BACKWARD, FULL, record)) == WriteSettings(UNSET)
     noted = restore(Overrides(BACKWARD, NOTHING, record))
     assert noted == RecordSettings(TopicSettingsRecord(NOTHING))
@@ -41,7 +41,7 @@ def test_before_another_strategy_the_original_is_restored_so_that_a_crash_in_bet
 
 def test_before_a_schema_enforcement_waits() -> None:
     noted = apply(Overrides(BOTH, BACKWARD), is_before_schema=True)
-    assert noted == RecordSettings(TopicSettingsRecord(found=BACKWARD, written=FULL))
+    assert noted == RecordSettings(TopicSettingsRecord(original=BACKWARD, written=FULL))
     assert isinstance(noted, RecordSettings)
     assert apply(Overrides(BOTH, BACKWARD, noted.record), is_before_schema=True) == WriteSettings(FULL)
     assert apply(Overrides(BOTH, FULL, noted.record), is_before_schema=True) is None
@@ -65,9 +65,9 @@ def test_what_no_field_names_any_more_is_restored_and_then_forgotten(
     found: TopicSettings, written: TopicSettings, original: TopicSettings
 ) -> None:
     there = Overrides(NOTHING, found).after(written)
-    step = restore(Overrides(NOTHING, there.there, TopicSettingsRecord(found, written)))
+    step = restore(Overrides(NOTHING, there.current, TopicSettingsRecord(found, written)))
     assert step == WriteSettings(original)
-    restored = there.after(original).there
+    restored = there.after(original).current
     assert restored is not None
     noted = restore(Overrides(NOTHING, restored, TopicSettingsRecord(found, written)))
     assert noted == RecordSettings(TopicSettingsRecord(restored))

@@ -39,7 +39,7 @@ WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
 SET = Overrides(WISH, WISH, WRITTEN)
 NO = StalledError("RefusedByBroker", "no")
-WITHDRAWN = replace(SET, wanted=TopicSettings())
+WITHDRAWN = replace(SET, desired=TopicSettings())
 
 
 def observed(verdict: Verdict | None, broker: BrokerState, seen: History = COUNTED, **others: object) -> Observed:
@@ -119,8 +119,8 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
     [
         (at(is_serving=True), SoftDelete()),
         (at(WITHDRAWN, is_serving=True), WriteSettings(UNSET)),
-        (at(replace(WITHDRAWN, there=TopicSettings()), is_serving=True), SoftDelete()),
-        (at(replace(WITHDRAWN, there=None)), DeleteRecord()),
+        (at(replace(WITHDRAWN, current=TopicSettings()), is_serving=True), SoftDelete()),
+        (at(replace(WITHDRAWN, current=None)), DeleteRecord()),
         (at(), DeleteRecord()),
         (None, DeleteRecord()),
     ],

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,18 +16,6 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
         yield process
         process.kill()
-
-
-def test_a_process_is_alive_until_it_is_killed(sleeper: subprocess.Popen[bytes]) -> None:
-    identity = ProcessIdentity.of(sleeper.pid)
-    assert identity is not None
-    assert identity.alive()
-
-    assert identity.kill()
-
-    assert sleeper.wait() == -signal.SIGKILL
-    assert not identity.alive()
-    assert not identity.kill()
 
 
 def test_a_process_that_took_over_the_pid_is_left_alone(sleeper: subprocess.Popen[bytes]) -> None:
@@ -53,9 +40,3 @@ def test_a_process_that_ended_but_was_not_collected_is_not_alive() -> None:
 
     assert ProcessIdentity.of(child) is None
     os.waitpid(child, 0)
-
-
-def test_an_identity_survives_being_written_down() -> None:
-    identity = ProcessIdentity.of(os.getpid())
-    assert identity is not None
-    assert ProcessIdentity.from_record(identity.to_record()) == identity

@@ -32,14 +32,6 @@ def assets(tmp_path: Path) -> Path:
     return folder
 
 
-def _program(folder: Path, name: str, script: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    program = folder / name
-    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    program.chmod(0o755)
-    return program
-
-
 def test_an_explicit_kubeconfig_comes_before_everything(
     assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,36 +66,10 @@ def test_an_ambient_kubeconfig_is_not_looked_at(
     assert sources.find(quiet) == sources.Binaries(assets)
 
 
-def test_kind_is_taken_when_docker_answers_and_not_otherwise(
-    assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
-    _program(tmp_path / "bin", "kind", "exit 0")
-    assert sources.find(quiet) == sources.Binaries(assets)
-    _program(tmp_path / "bin", "docker", "exit 1")
-    assert sources.find(quiet) == sources.Binaries(assets)
-    _program(tmp_path / "bin", "docker", "exit 0")
-    assert sources.find(quiet) == sources.Kind()
-
-
-def test_assets_that_lack_a_program_are_told_of(assets: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
-    (assets / "etcd").unlink()
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
-
-    with pytest.raises(TestbedError, match="lacks etcd"):
-        sources.find(quiet)
-
-
-def test_the_pinned_server_tells_its_version() -> None:
+def test_control_plane_and_node_are_of_the_pinned_version() -> None:
     recipe = sources.recipe()
     module = (recipe.module / "go.mod").read_text(encoding="utf-8")
 
     assert f"k8s.io/kubernetes v{sources.KUBERNETES}" in module
     assert f"k8s.io/component-base/version.gitVersion=v{sources.KUBERNETES}" in recipe.linker_flags
-    assert all(f"\t{package}\n" in module for package in recipe.programs.values())
-
-
-def test_what_a_node_is_made_of_is_pinned_with_the_control_plane() -> None:
-    kubernetes = sources.node_recipe()
-    assert kubernetes.module == sources.recipe().module
-    assert kubernetes.linker_flags == sources.recipe().linker_flags
+    assert sources.KINDEST.rpartition(".")[0] == f"v{sources.KUBERNETES.rpartition('.')[0]}"

@@ -10,7 +10,7 @@ import pytest
 
 _ROOT = Path(__file__).parents[3]
 _TIERS = {
-    "cluster": ("tests/cluster/test_testbed.py", "no Go toolchain"),
+    "cluster": ("tests/cluster/test_events.py", "no Go toolchain"),
     "broker": ("tests/broker/test_facts_deletion.py", "no java and no mvn on the path"),
 }
 

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,7 +155,8 @@ def test_what_a_worker_raised_for_the_source_or_the_question_is_told_as_such_wit
     kinds = told(SourceError, InvalidQuestionError)
     assert SourceSilentError in kinds
     for kind in kinds:
-        error = kind("shop/live/orders: the words, with a SourceError: in them")
+        make: Any = kind
+        error = make("shop/live/orders: the words, with a SourceError: in them")
         (raised,) = traceback.format_exception_only(error)
         found = spark.why(aborted("PythonException: Traceback (most recent call last):\n" + raised))
         assert (type(found), found.reason, found.message) == (kind, error.reason, error.message)

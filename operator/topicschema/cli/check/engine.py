@@ -194,7 +194,7 @@ def _predecessors(
     question: Question, candidate: Schema, considered: Sequence[tuple[int, SchemaInfo]], read: "_Reading"
 ) -> list[Predecessor]:
     strategy, kind, checkers = question.strategy, candidate.info.type, question.policy.profile.checkers
-    optional = {n for n, info in considered if compatibility.is_payload_wanted(strategy, kind, info.type, checkers)}
+    optional = {n for n, info in considered if compatibility.is_payload_used(strategy, kind, info.type, checkers)}
     needed = {n for n, info in considered if compatibility.is_payload_needed(strategy, kind, info.type, checkers)}
     schemas = read.all(optional if question.policy.strictness is Strictness.STRICT else needed, optional)
     return [Predecessor(number, info.type, schemas.get(number)) for number, info in considered]

@@ -38,9 +38,9 @@ def connect(client: Client, sent: SchemaInfo | None, topic: TopicState) -> Conne
     Type BYTES is "without", as clients send nothing for it; NONE is a NONE that is sent. AUTO_PUBLISH (Java's
     AUTO_PRODUCE_BYTES) and AUTO_CONSUME are the clients' settings. It never raises, whatever the schema.
     """
-    ask = _producer if client is Client.PRODUCER else _consumer
+    decide = _producer if client is Client.PRODUCER else _consumer
     try:
-        answer = ask(None if sent is None or sent.type is SchemaType.BYTES else sent, topic)
+        answer = decide(None if sent is None or sent.type is SchemaType.BYTES else sent, topic)
     except RefusedError as refused:
         answer = refused.refusal
     return replace(answer, upgrade_first=topic.strategy.upgrade_first)
@@ -85,12 +85,12 @@ def _first(sent: SchemaInfo, topic: TopicState) -> Connection:
         if topic.allows_auto_update:
             validate(sent, topic.line)
     except RefusedError as refused:
-        found = refused.refusal.incompatibilities
+        warnings = refused.refusal.incompatibilities
         if sent.type is SchemaType.AUTO_PUBLISH:  # no client sends it
             raise
         if refused.refusal.error is BrokerError.NO_ANSWER:
-            raise RefusedError(BrokerError.UNKNOWN_ERROR, "", *found) from None
-        return Connection(Outcome.NO_VERSION, warnings=found)
+            raise RefusedError(BrokerError.UNKNOWN_ERROR, "", *warnings) from None
+        return Connection(Outcome.NO_VERSION, warnings=warnings)
     return _added(sent, topic)
 
 
@@ -102,14 +102,14 @@ def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
     """Return the result of putSchemaIfAbsent for a valid schema, or only of its search if no schema may be added."""
     equal = _equal_version(sent, topic)
     if equal is not None:
-        told = warning.of_equal(sent, equal, topic.line)
-        return Connection(Outcome.USES_VERSION, schema_version=equal[0], warnings=told)
+        warnings = warning.of_equal(sent, equal, topic.line)
+        return Connection(Outcome.USES_VERSION, schema_version=equal[0], warnings=warnings)
     if not topic.allows_auto_update:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, broker_errors.NOT_FOUND)
     considered = topic.versions if topic.strategy.is_transitive else topic.versions[-1:]
     comparing.compare(sent, topic, considered, topic.strategy)
-    told = (*warning.of_stored(sent, topic.line), *warning.of_compared(sent, topic, considered, topic.strategy))
-    return Connection(Outcome.REGISTERS_VERSION, schema_version=len(topic.history), warnings=told)
+    warnings = (*warning.of_stored(sent, topic.line), *warning.of_compared(sent, topic, considered, topic.strategy))
+    return Connection(Outcome.REGISTERS_VERSION, schema_version=len(topic.history), warnings=warnings)
 
 
 def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo] | None:

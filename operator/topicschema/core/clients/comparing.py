@@ -38,12 +38,12 @@ def compare(
         for number, info in offenders or considered
     ]
     candidate = reader.read(sent, None) if is_read else Unparsed(sent)
-    found = compatibility.check(candidate, predecessors, strategy, topic.checkers)
-    if found and not offenders and sent.type in topic.checkers:
-        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *found)  # only that checker knows its message
-    if found:
-        error, message = broker_errors.of_incompatible(sent.type, predecessors[0].type, strategy, found)
-        raise RefusedError(error, message, *found)
+    findings = compatibility.check(candidate, predecessors, strategy, topic.checkers)
+    if findings and not offenders and sent.type in topic.checkers:
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *findings)  # only that checker knows its message
+    if findings:
+        error, message = broker_errors.of_incompatible(sent.type, predecessors[0].type, strategy, findings)
+        raise RefusedError(error, message, *findings)
 
 
 @dataclass(frozen=True, slots=True)

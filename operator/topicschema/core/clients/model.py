@@ -92,6 +92,6 @@ class Unparsed:
 class RefusedError(Exception):
     """The broker refuses the client."""
 
-    def __init__(self, error: BrokerError, message: str, *found: Incompatibility) -> None:
+    def __init__(self, error: BrokerError, message: str, *findings: Incompatibility) -> None:
         super().__init__(message)
-        self.refusal = Connection(Outcome.REFUSED, error=error, message=message, incompatibilities=found)
+        self.refusal = Connection(Outcome.REFUSED, error=error, message=message, incompatibilities=findings)

@@ -22,7 +22,7 @@ def validate(sent: SchemaInfo, line: PulsarLine) -> None:
     """Raise RefusedError if an upload of `sent` is invalid."""
     for part, invalid in _invalid(sent, line):
         error, message = broker_errors.of_invalid(sent.type, invalid.rule)
-        if part.type is SchemaType.JSON and broker_errors.asks_jackson(part, line):
+        if part.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(part, line):
             reading = jackson.reading(part.schema)
             if reading is Reading.JSON_SCHEMA:
                 continue

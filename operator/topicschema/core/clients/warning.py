@@ -19,9 +19,9 @@ def of_stored(sent: SchemaInfo, line: PulsarLine) -> tuple[Incompatibility, ...]
     try:
         formats.parse(sent, line)
     except InvalidSchemaError as invalid:
-        told = finding(invalid)
-        more = "" if told.rule == "LEGACY_JSON_SCHEMA" else "; the broker stores it, and then fails on every upload"
-        return (replace(told, message=told.message + more),)
+        warning = finding(invalid)
+        more = "" if warning.rule == "LEGACY_JSON_SCHEMA" else "; the broker stores it, and then fails on every upload"
+        return (replace(warning, message=warning.message + more),)
     return ()
 
 
@@ -43,15 +43,15 @@ def of_compared(
     """
     candidate = _parsed(sent, topic.line)
     before = [
-        Predecessor(number, info.type, None if candidate is None else _wanted(sent, info, strategy, topic))
+        Predecessor(number, info.type, None if candidate is None else _schema_for_risks(sent, info, strategy, topic))
         for number, info in considered
     ]
     return compatibility.risks(candidate or Unparsed(sent), before, strategy)
 
 
-def _wanted(sent: SchemaInfo, info: SchemaInfo, strategy: Strategy, topic: TopicState) -> Schema | None:
-    is_wanted = compatibility.is_payload_wanted(strategy, sent.type, info.type, topic.checkers)
-    return _parsed(info, topic.line) if is_wanted else None
+def _schema_for_risks(sent: SchemaInfo, info: SchemaInfo, strategy: Strategy, topic: TopicState) -> Schema | None:
+    is_used = compatibility.is_payload_used(strategy, sent.type, info.type, topic.checkers)
+    return _parsed(info, topic.line) if is_used else None
 
 
 def _parsed(info: SchemaInfo, line: PulsarLine) -> Schema | None:

@@ -36,5 +36,5 @@ class LazyFormat:
 
     @cached_property
     def _format(self) -> Format:
-        found: Format = importlib.import_module(self._module).FORMAT
-        return found
+        loaded: Format = importlib.import_module(self._module).FORMAT
+        return loaded

@@ -34,8 +34,8 @@ class _Primitives:
         """
         del line, validate_defaults  # the same in all lines; there are no defaults
         if info.schema and not (info.type is SchemaType.STRING and info.schema == b"null"):
-            wanted = "empty or the text null" if info.type is SchemaType.STRING else "empty"
-            message = f"a schema of type {info.type} has no text; leave it {wanted}"
+            allowed = "empty or the text null" if info.type is SchemaType.STRING else "empty"
+            message = f"a schema of type {info.type} has no text; leave it {allowed}"
             raise InvalidSchemaError("PRIMITIVE_HAS_SCHEMA", message, Place())
         return PrimitiveSchema(info, fingerprint_of_bytes(info.type, info.schema))
 

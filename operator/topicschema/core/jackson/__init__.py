@@ -46,8 +46,8 @@ def id_of(text: bytes) -> str | None:
     value = json_values.first(text)
     if isinstance(value, list):
         value = value[1] if len(value) > 1 else None
-    found = [each for name, each in value.pairs if name == "id"] if isinstance(value, Members) else []
-    return _as_text(found[-1]) if found else None
+    ids = [each for name, each in value.pairs if name == "id"] if isinstance(value, Members) else []
+    return _as_text(ids[-1]) if ids else None
 
 
 def is_null(text: bytes) -> bool:

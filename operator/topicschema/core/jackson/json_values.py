@@ -44,10 +44,10 @@ def named_first(text: bytes) -> str | None:
     """
     written = _written(text)
     place = _IN_ARRAY.match(written)
-    found = _type_of_object(written) if place is None else _type_of_array(written, place.end())
-    if isinstance(found, Number):
-        return found.text
-    return json.dumps(found) if isinstance(found, bool) else found if isinstance(found, str) else None
+    kind = _type_of_object(written) if place is None else _type_of_array(written, place.end())
+    if isinstance(kind, Number):
+        return kind.text
+    return json.dumps(kind) if isinstance(kind, bool) else kind if isinstance(kind, str) else None
 
 
 def is_scalar(value: Value) -> bool:
@@ -71,13 +71,13 @@ def _type_of_object(written: str) -> Value:
 
 def _type_of_array(written: str, start: int) -> Value:
     """Return the first element if the next token can be read: Jackson reads this token before it checks the type."""
-    found, end = _value_at(written, start)
+    element, end = _value_at(written, start)
     comma = _COMMA.match(written, end)
     if comma is None and _ENDED.match(written, end) is None:
         raise ValueError(end)
     if comma is not None and _NESTED.match(written, comma.end()) is None:
         _value_at(written, comma.end())
-    return "null" if found is None else found
+    return "null" if element is None else element
 
 
 def _written(text: bytes) -> str:

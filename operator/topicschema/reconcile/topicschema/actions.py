@@ -90,10 +90,10 @@ async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) ->
     """Store the versions of the broker: first all payloads, then the history, which makes them valid."""
     broker, state = at_broker(loaded)
     payloads: tuple[SchemaInfo, ...] = ()
-    if [(action.history.incarnation, *each.sign) for each in action.arrived] != [loaded.announced]:
+    if [(action.history.incarnation, *each.identity) for each in action.new_versions] != [loaded.announced]:
         payloads = await store_imported_versions(ctx.storage, broker, loaded.query, state, action)
     after = await _put(ctx, loaded, action.history, payloads)
-    telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.arrived))
+    telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.new_versions))
     state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
     # The resource's schema may depend on the history: sources that were compiled before, or an empty STRING text.
     schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.line, after.stored.history)

@@ -79,7 +79,7 @@ async def _announce(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
         return loaded  # an earlier upload failed; its payload may be collected, so the import writes it again
     history = before.with_version(schema, Origin.SPEC, ctx.now())
     await ctx.storage.announce(history, schema.info, loaded.source_hash)
-    return replace(loaded, announced=(history.incarnation, *history.entries[-1].sign))
+    return replace(loaded, announced=(history.incarnation, *history.entries[-1].identity))
 
 
 async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | None:

@@ -105,7 +105,7 @@ async def schema_of(
 
 def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
     """Return the stored entry with the same sign, with which a new numbering begins, or None."""
-    return next((each for each in history.entries if each.sign == entry.sign), None)
+    return next((each for each in history.entries if each.identity == entry.identity), None)
 
 
 async def _on_record(
@@ -288,5 +288,5 @@ class _Fetcher:
 
     def _compared(self, broker: BrokerVersions) -> BrokerState:
         found = alignment.align(self._query.history, broker, self._ctx.now())
-        arrived = {entry.schema_version for entry in found.arrived} if isinstance(found, HistoryBehind) else set()
+        arrived = {entry.schema_version for entry in found.new_versions} if isinstance(found, HistoryBehind) else set()
         return BrokerState(found, {number: info for number, info in self._infos.items() if number in arrived})

@@ -125,7 +125,7 @@ def _adopts(query: BrokerQuery, seen: BrokerState) -> bool:
     if query.history.entries and not seen.alignment.is_recount:
         return False
     wanted = None if query.schema is None else query.schema.fingerprint
-    return any(each.origin is Origin.BROKER and each.fingerprint != wanted for each in seen.alignment.arrived)
+    return any(each.origin is Origin.BROKER and each.fingerprint != wanted for each in seen.alignment.new_versions)
 
 
 async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> Overrides | None:

@@ -167,7 +167,7 @@ async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str,
 
 
 def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
-    found, stays = record.found, record.stays_written
+    found, stays = record.original, record.stays_written
     if stays.strategy is not None:
         yield f"{Setting.STRATEGY}: {stays.strategy} ({found.strategy or 'none'} before)"
     if stays.enforces_validation is not None:
@@ -259,16 +259,16 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
     match there:
         case HistoryLost():
             return False
-        case HistoryBehind(history=after, arrived=arrived):
+        case HistoryBehind(history=after, new_versions=arrived):
             has_come = any(entry.fingerprint == wanted for entry in arrived) and history.equal_to(wanted) is None
-            served = after.trimmed
+            served = after.active_versions
         case HistoryAhead(missing):
-            has_come, served = False, replace(history, entries=history.entries[: -len(missing)]).trimmed
+            has_come, served = False, replace(history, entries=history.entries[: -len(missing)]).active_versions
         case InSync():
-            has_come, served = False, history.trimmed
+            has_come, served = False, history.active_versions
     ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == wanted)
-    signs = {entry.sign for entry in ours}
-    return has_come or any(entry.sign in signs for entry in served)
+    signs = {entry.identity for entry in ours}
+    return has_come or any(entry.identity in signs for entry in served)
 
 
 async def _policy(ctx: ReconcileContext, deletion: Deletion) -> FoundPolicy | None:

@@ -208,7 +208,7 @@ async def _topic_exists(loaded: Loaded) -> bool:
     if broker is None or state is None or domain != "persistent":
         return False
     if state.overrides is not None:
-        return state.overrides.there is not None
+        return state.overrides.current is not None
     with suppress(BrokerForbiddenError):
         return await broker.exists(loaded.topic, domain)
     return False

@@ -27,10 +27,10 @@ async def store_imported_versions(
     Raise BrokerInconsistentError if the broker does not serve one any more. Raise BrokerUnavailableError if it is so
     slow that the first ones might be collected before the history names them.
     """
-    if not action.arrived:
+    if not action.new_versions:
         return ()
     deadline, batch, room = time.monotonic() + _PATIENCE, [], _BATCH_BYTES
-    for entry in action.arrived[:-1]:
+    for entry in action.new_versions[:-1]:
         info = await schema_of(storage, broker, query, state, entry)
         batch.append((entry, info))
         room -= weight(info)
@@ -38,6 +38,6 @@ async def store_imported_versions(
             await storage.keep(action.history, batch)
             batch, room = [], _BATCH_BYTES
         if time.monotonic() > deadline:
-            raise BrokerUnavailableError(f"the broker is too slow to give {len(action.arrived)} versions in time")
-    newest = await schema_of(storage, broker, query, state, action.arrived[-1])
+            raise BrokerUnavailableError(f"the broker is too slow to give {len(action.new_versions)} versions in time")
+    newest = await schema_of(storage, broker, query, state, action.new_versions[-1])
     return (*(info for _, info in batch), newest)

@@ -15,8 +15,8 @@ EMPTY = '""'
 def pair(
     key: SchemaType, value: SchemaType, texts: tuple[bytes, bytes] = (b"", b""), encoding: Encoding | None = None
 ) -> Schema:
-    parts = (Part(SchemaInfo(kind, text)) for kind, text in zip((key, value), texts, strict=True))
-    return formats.parse(key_value.encode(KeyValue(*parts, encoding or Encoding.INLINE)))
+    first, second = (Part(SchemaInfo(kind, text)) for kind, text in zip((key, value), texts, strict=True))
+    return formats.parse(key_value.encode(KeyValue(first, second, encoding or Encoding.INLINE)))
 
 
 def risks(reader: Schema, writer: Schema) -> list[tuple[str, str]]:
@@ -58,7 +58,7 @@ def test_an_encoding_that_nobody_knows_is_a_trap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [(A, "its schema is kept and nobody reads by it"), (b"", "consumers get plain bytes")]
+    ("text", "words"), [(A, "its schema is stored and no client reads by it"), (b"", "consumers get plain bytes")]
 )
 def test_a_part_without_type_is_a_trap(text: bytes, words: str) -> None:
     info = pair(SchemaType.STRING, SchemaType.AVRO, (b"", text or A)).info

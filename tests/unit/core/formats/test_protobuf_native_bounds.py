@@ -81,12 +81,12 @@ def test_a_set_of_files_has_a_bound_of_definitions() -> None:
 
 
 def test_files_may_see_each_other_so_often_and_no_more() -> None:
-    count = round((2 * linking.MAX_SEEN) ** 0.5)
+    count = round((2 * linking.MAX_VISIBLE) ** 0.5)
     made = [file(f"{number}.proto", f"p{number}") for number in range(count)]
     for number, each in enumerate(made):
         each.dependency.extend(f"{earlier}.proto" for earlier in range(number))
-    assert sum(range(count)) < linking.MAX_SEEN < sum(range(count + 1))
-    left = linking.MAX_SEEN - sum(range(count))
+    assert sum(range(count)) < linking.MAX_VISIBLE < sum(range(count + 1))
+    left = linking.MAX_VISIBLE - sum(range(count))
     last = file("last.proto", "o")
     last.dependency.extend(f"{earlier}.proto" for earlier in range(count - left, count))
     assert refused(*made, last) == ""

@@ -27,7 +27,7 @@ MOMENT = ObservedAt((), 3, NOW)
 EQUAL, NEXT = Verdict(Outcome.EQUAL_VERSION, FULL, 0), Verdict(Outcome.NEXT_VERSION, FULL, 2)
 THERE = BrokerState(InSync())
 OBSERVED = replace(THERE, may_write=False)
-AWAY = BrokerUnavailableError("nobody answers")
+AWAY = BrokerUnavailableError("no server answers")
 REGISTERED = settled(StatusInput(TWO.fingerprint, replace(EQUAL, schema_version=1), OURS, (), THERE), MOMENT)
 
 

@@ -188,7 +188,7 @@ async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: W
     assert broker is not None
     seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
     assert isinstance(seen.alignment, HistoryBehind)
-    assert len(seen.alignment.arrived) == 6
+    assert len(seen.alignment.new_versions) == 6
     assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
 
 

@@ -206,10 +206,10 @@ def test_a_run_that_reads_no_messages_yet_says_what_it_waits_for(
 
 
 def test_a_run_that_is_tried_again_says_why() -> None:
-    seen = replace(GATE, outcome=Running("p", "it ended with status 3: nobody answers"))
+    seen = replace(GATE, outcome=Running("p", "it ended with status 3: no server answers"))
     found = said(seen, status(seen))
     assert found is not None
-    assert found.message.endswith("; it is tried again, for it ended with status 3: nobody answers")
+    assert found.message.endswith("; it is tried again, for it ended with status 3: no server answers")
 
 
 def test_a_verdict_that_is_told_already_stays_whatever_became_of_its_job() -> None:

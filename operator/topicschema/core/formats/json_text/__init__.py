@@ -46,7 +46,7 @@ def locate_all(text: str, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     steps = {path: steps_of(path) for path in paths}
     reader = Reader(text, without_comments(text), steps.values())
     reader.read()
-    return {path: reader.line_and_column(reader.found(wanted)) for path, wanted in steps.items()}
+    return {path: reader.line_and_column(reader.offset_of(names)) for path, names in steps.items()}
 
 
 def _read_with_care(text: str) -> Any:

@@ -27,7 +27,7 @@ def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:
     may_be_long = len(text) > MAX_NAME
     if not may_be_long and text.count("[") + text.count("{") <= levels:
         return True
-    members = _members(value, levels, look_at_names=may_be_long)
+    members = _members(value, levels, checks_names=may_be_long)
     if members is None:
         return False
     if members == text.count('":'):
@@ -37,7 +37,7 @@ def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:
     return _within(tokens, levels) == len(tokens)
 
 
-def _members(value: Any, levels: int, *, look_at_names: bool) -> int | None:
+def _members(value: Any, levels: int, *, checks_names: bool) -> int | None:
     """Return the number of members of all objects, or None if a limit is exceeded."""
     members = 0
     level: list[Any] = [value] if isinstance(value, dict | list) else []
@@ -46,7 +46,7 @@ def _members(value: Any, levels: int, *, look_at_names: bool) -> int | None:
             return members
         objects = [each for each in level if each.__class__ is dict]
         members += sum(map(len, objects))
-        if look_at_names and max(map(len, chain.from_iterable(objects)), default=0) > MAX_NAME:
+        if checks_names and max(map(len, chain.from_iterable(objects)), default=0) > MAX_NAME:
             return None
         below = chain.from_iterable([each.values() if each.__class__ is dict else each for each in level])
         level = [child for child in below if child.__class__ is dict or child.__class__ is list]
@@ -56,12 +56,12 @@ def _members(value: Any, levels: int, *, look_at_names: bool) -> int | None:
 def _within(tokens: list[str], levels: int) -> int:
     """Return the number of tokens before the first that exceeds a limit."""
     depths = list(accumulate(map(_DEEPER.get, tokens, repeat(0))))
-    found = len(tokens)
+    end = len(tokens)
     if max(depths, default=0) >= levels:
-        found = next((at for at, depth in enumerate(depths) if depth + _levels_in(tokens[at]) > levels), found)
+        end = next((at for at, depth in enumerate(depths) if depth + _levels_in(tokens[at]) > levels), end)
     if max(map(len, tokens), default=0) > MAX_NAME:
-        found = next((at for at in range(found) if _is_long_name(tokens, at)), found)
-    return found
+        end = next((at for at in range(end) if _is_long_name(tokens, at)), end)
+    return end
 
 
 def _levels_in(token: str) -> int:

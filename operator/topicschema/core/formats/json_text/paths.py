@@ -19,8 +19,8 @@ def member(path: str, name: str) -> str:
 
 def steps_of(path: str) -> tuple[Step, ...]:
     """Return the names and indexes of a path."""
-    found = _STEP.findall(path)
-    return tuple(int(index) if index else name or json.loads(quoted) for name, index, quoted in found)
+    steps = _STEP.findall(path)
+    return tuple(int(index) if index else name or json.loads(quoted) for name, index, quoted in steps)
 
 
 def place_of(text: str, offset: int, path: str = "$") -> Place:

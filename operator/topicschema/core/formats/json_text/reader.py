@@ -35,14 +35,14 @@ _LEVELS_BETWEEN_TRIES: Final = 50
 
 
 class _Frame:
-    """An array or object that is being read. `step` leads to the current value, `wanted` are the requested steps."""
+    """An array or object that is being read. `step` leads to the current value, `requested` are the requested steps."""
 
-    __slots__ = ("container", "step", "wanted")
+    __slots__ = ("container", "requested", "step")
 
     def __init__(self, container: Any) -> None:
         self.container = container
         self.step: Step = 0
-        self.wanted: set[Step] = set()
+        self.requested: set[Step] = set()
 
     def add(self, value: Any) -> None:
         if isinstance(self.container, dict):
@@ -54,15 +54,15 @@ class _Frame:
 class Reader:
     """Reader of one text.
 
-    `plain` is the text without its comments. `wanted` are the steps to the values whose places are requested.
+    `plain` is the text without its comments. `requested` are the steps to the values whose places are requested.
     """
 
-    def __init__(self, text: str, plain: str, wanted: Iterable[tuple[Step, ...]] = ()) -> None:
+    def __init__(self, text: str, plain: str, paths: Iterable[tuple[Step, ...]] = ()) -> None:
         self._text = text
         self._plain = plain
-        self._wanted = {path[:end] for path in wanted for end in range(len(path) + 1)}
+        self._requested = {path[:end] for path in paths for end in range(len(path) + 1)}
         self._within: dict[tuple[Step, ...], set[Step]] = {}
-        for path in self._wanted:
+        for path in self._requested:
             self._within.setdefault(path[:-1], set()).update(path[-1:])
         self._noted: list[tuple[tuple[Step, ...], int]] = []
         self._at = 0
@@ -73,9 +73,9 @@ class Reader:
         place = place_of(self._text, offset)
         return place.line or 1, place.column or 1
 
-    def found(self, wanted: tuple[Step, ...]) -> int:
+    def offset_of(self, requested: tuple[Step, ...]) -> int:
         """Return the offset of the requested value, or of its nearest parent. Of equal names the last one counts."""
-        return next(offset for path, offset in reversed(self._noted) if wanted[: len(path)] == path)
+        return next(offset for path, offset in reversed(self._noted) if requested[: len(path)] == path)
 
     def read(self) -> Any:
         """Return the value. Raises InvalidSchemaError if there is none."""
@@ -129,7 +129,7 @@ class Reader:
     def _at_once(self, *, is_passed_by: bool) -> Any:
         """Return a container that the fast reader accepts and that is not empty, or None."""
         levels = len(self._frames)
-        if not is_passed_by and (self._wanted or not levels or levels % _LEVELS_BETWEEN_TRIES):
+        if not is_passed_by and (self._requested or not levels or levels % _LEVELS_BETWEEN_TRIES):
             return None
         try:
             value, end = DECODER.raw_decode(self._plain, self._at)
@@ -170,12 +170,12 @@ class Reader:
         return False
 
     def _open(self, frame: _Frame) -> None:
-        if self._wanted:
-            frame.wanted = self._within.get(tuple([each.step for each in self._frames]), set())
+        if self._requested:
+            frame.requested = self._within.get(tuple([each.step for each in self._frames]), set())
         self._frames.append(frame)
         if isinstance(frame.container, dict):
             self._name()
-        elif self._wanted:
+        elif self._requested:
             self._pass_by_elements(frame)
         else:
             self._scalars(frame)
@@ -203,7 +203,7 @@ class Reader:
         if char == ",":
             if isinstance(frame.step, int):
                 frame.step += 1
-                if self._wanted:
+                if self._requested:
                     self._pass_by_elements(frame)
             else:
                 self._name()
@@ -212,26 +212,26 @@ class Reader:
     def _pass_by_elements(self, frame: _Frame) -> None:
         """Go on to the next element that is requested, contains others, or is the last. The skipped ones are valid."""
         step = int(frame.step)
-        match = _SCALAR_ELEMENT.match(self._plain, self._at) if step not in frame.wanted else None
+        match = _SCALAR_ELEMENT.match(self._plain, self._at) if step not in frame.requested else None
         while match:
             self._at = match.end()
             step += 1
-            match = _SCALAR_ELEMENT.match(self._plain, self._at) if step not in frame.wanted else None
+            match = _SCALAR_ELEMENT.match(self._plain, self._at) if step not in frame.requested else None
         frame.step = step
 
     def _pass_by_members(self) -> None:
         """Go on to the next member, in the same way."""
-        wanted = self._frames[-1].wanted
+        requested = self._frames[-1].requested
         self._next()
         match = _SCALAR_MEMBER.match(self._plain, self._at)
-        while match and (json.loads(match[1]) if "\\" in match[1] else match[1][1:-1]) not in wanted:
+        while match and (json.loads(match[1]) if "\\" in match[1] else match[1][1:-1]) not in requested:
             self._at = match.end()
             match = _SCALAR_MEMBER.match(self._plain, self._at)
 
     def _name(self) -> None:
         """Read a member's name and the colon."""
         self._frames[-1].step = 0  # no name as yet
-        if self._wanted:
+        if self._requested:
             self._pass_by_members()
         if self._next() != '"':
             self._refuse(self._unexpected("a member name in double quotes"))
@@ -252,23 +252,23 @@ class Reader:
 
     def _note(self) -> bool:
         """Record the place of a requested value. Return True if nothing within the value is requested."""
-        if not self._wanted:
+        if not self._requested:
             return False
         path = tuple([frame.step for frame in self._frames])
-        if path in self._wanted:
+        if path in self._requested:
             self._noted.append((path, self._at))
             return False
         return True
 
-    def _unexpected(self, wanted: str) -> str:
+    def _unexpected(self, expected: str) -> str:
         char = self._plain[self._at : self._at + 1]
         if not char:
-            return f"the text ends where {wanted} is expected"
+            return f"the text ends where {expected} is expected"
         if char == "\ufeff":
-            return f"{wanted} is expected, found a byte order mark (U+FEFF); save the file without it"
+            return f"{expected} is expected, found a byte order mark (U+FEFF); save the file without it"
         shown = f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
         hint = " (names and texts stand in double quotes)" if char.isalpha() or char == "'" else ""
-        return f"{wanted} is expected, found {shown}{hint}"
+        return f"{expected} is expected, found {shown}{hint}"
 
     def _refuse_string(self) -> NoReturn:
         """Refuse a string with the place at which its pattern fails."""

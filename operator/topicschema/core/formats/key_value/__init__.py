@@ -158,8 +158,8 @@ class _Opaque:
 _OPAQUE = _Opaque()
 
 
-def _of_part(side: Side, found: Iterable[Mismatch]) -> Iterator[Mismatch]:
-    for each in found:
+def _of_part(side: Side, mismatches: Iterable[Mismatch]) -> Iterator[Mismatch]:
+    for each in mismatches:
         yield replace(each, reader_path=_path(side, each.reader_path), writer_path=_path(side, each.writer_path))
 
 

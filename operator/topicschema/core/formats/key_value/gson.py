@@ -49,22 +49,22 @@ def read(text: str) -> Any:
 def compact(value: Any) -> str:
     """Return Gson's text of a value that `read` returned: without space, everything in its order."""
     pieces: list[str] = []
-    around: list[tuple[Iterator[tuple[str, Any]], str]] = []
+    containers: list[tuple[Iterator[tuple[str, Any]], str]] = []
     members, closing = iter([("", value)]), ""
     while True:
         for label, each in members:
             pieces.append(label)
             if each and isinstance(each, dict | list):
-                around.append((members, closing))
+                containers.append((members, closing))
                 opening, members, closing = _opened(each)
                 pieces.append(opening)
                 break
             pieces.append(_leaf(each))
         else:
             pieces.append(closing)
-            if not around:
+            if not containers:
                 return "".join(pieces)
-            members, closing = around.pop()
+            members, closing = containers.pop()
 
 
 def quoted(text: str, *, for_html: bool = False) -> str:

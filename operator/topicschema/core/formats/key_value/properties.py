@@ -78,12 +78,12 @@ def _properties(properties: Mapping[str, str], side: Side) -> Mapping[str, str]:
     if not text:
         return {}
     try:
-        found = gson.read(text)
+        values = gson.read(text)
     except InvalidSchemaError as error:
         raise _wrong(side, f"the property {member} is not JSON ({error.place})") from None
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise _wrong(side, f"the property {member} is not a JSON object")
-    return {name: _text(side, json_text.member(member, name), each) for name, each in found.items()}
+    return {name: _text(side, json_text.member(member, name), each) for name, each in values.items()}
 
 
 def _text(side: Side, path: str, value: Any) -> str:

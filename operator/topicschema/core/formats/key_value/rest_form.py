@@ -19,7 +19,7 @@ def payload_of(text: str) -> bytes:
     """
     form = gson.read(text.encode("utf-8", "replace").decode())
     if not isinstance(form, dict):
-        message = 'an object with the members "key" and "value" is wanted'
+        message = 'an object with the members "key" and "value" is expected'
         raise InvalidSchemaError("KEY_VALUE_FORM", message)
     return payload.join(_part(form, Side.KEY), _part(form, Side.VALUE))
 

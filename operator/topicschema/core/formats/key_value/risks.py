@@ -20,8 +20,10 @@ def self_risks(pair: KeyValue, properties: Mapping[str, str]) -> Iterator[Mismat
     """Yield the pair's own risks, which do not depend on earlier versions."""
     for side, part in pair.parts:
         if f"{side}.schema.type" not in properties:
-            kept = "its schema is kept and nobody reads by it" if part.info.schema else "consumers get plain bytes"
-            message = f"the {side} has no type, so it is BYTES: {kept}; add the property {side}.schema.type"
+            consequence = (
+                "its schema is stored and no client reads by it" if part.info.schema else "consumers get plain bytes"
+            )
+            message = f"the {side} has no type, so it is BYTES: {consequence}; add the property {side}.schema.type"
             yield _trap("PART_TYPE_MISSING", message, f"$.{side}")
     if pair.encoding is None:
         message = "kv.encoding.type is no encoding that a client knows; write INLINE or SEPARATED"

@@ -109,20 +109,20 @@ def _root(symbols: Symbols, name: str) -> Symbol:
         raise symbols.refusal("", "the package's name has signs that no package's name has")
     pattern = re.escape(symbols.package).replace(r"\.", _ANY_CHARACTER)
     outer, *nested = re.sub(pattern, "", name, count=1).replace(".", "", 1).rstrip(".").split(".")
-    found = _message(symbols, f"{symbols.package}.{outer}" if symbols.package else outer)
-    if found is not None and found.file != symbols.file:
-        found = None
+    root = _message(symbols, f"{symbols.package}.{outer}" if symbols.package else outer)
+    if root is not None and root.file != symbols.file:
+        root = None
     for each in nested:
-        found = found and _message(symbols, f"{found.full_name}.{each}")
-    if found is None:
+        root = root and _message(symbols, f"{root.full_name}.{each}")
+    if root is None:
         message = f"the file {shown(symbols.file)!r} has no message that the broker finds by {shown(name)!r}"
         raise InvalidSchemaError("UNKNOWN_MESSAGE", message, Place(_ROOT))
-    return found
+    return root
 
 
 def _message(symbols: Symbols, full_name: str) -> Symbol | None:
-    found = symbols.find(full_name)
-    return found if found is not None and found.sort is Sort.MESSAGE else None
+    symbol = symbols.find(full_name)
+    return symbol if symbol is not None and symbol.sort is Sort.MESSAGE else None
 
 
 def _descriptors(built: dict[str, Built], root: Message) -> Descriptors:
@@ -139,5 +139,5 @@ def _descriptors(built: dict[str, Built], root: Message) -> Descriptors:
         files=MappingProxyType({name: each.file for name, each in built.items()}),
         messages=MappingProxyType(messages),
         enums=MappingProxyType(enums),
-        extensions=MappingProxyType({name: MappingProxyType(found) for name, found in extensions.items()}),
+        extensions=MappingProxyType({name: MappingProxyType(fields) for name, fields in extensions.items()}),
     )

@@ -38,7 +38,7 @@ def read(schema: bytes) -> Envelope:
         raise InvalidSchemaError("NOT_UTF8", f"byte {error.start} is not UTF-8") from None
     value = _first_value(text)
     if not isinstance(value, dict):
-        _refuse("$", "an object with fileDescriptorSet, rootMessageTypeName and rootFileDescriptorName is wanted")
+        _refuse("$", "an object with fileDescriptorSet, rootMessageTypeName and rootFileDescriptorName is expected")
     return Envelope(
         file_descriptor_set=_base64(_member(value, "fileDescriptorSet")),
         root_message=_member(value, "rootMessageTypeName"),

@@ -42,16 +42,16 @@ class Features:
         """Return these features with those that the definition sets itself."""
         if not definition.HasField("options") or not definition.options.HasField("features"):
             return self  # checked first: most definitions have no options, and protobuf would make empty ones
-        own, found = definition.options.features, self
+        own, features = definition.options.features, self
         if own.field_presence in _PRESENCES:
-            found = replace(found, presence=_PRESENCES[own.field_presence])
+            features = replace(features, presence=_PRESENCES[own.field_presence])
         if own.enum_type:
-            found = replace(found, has_closed_enums=own.enum_type == FeatureSet.CLOSED)
+            features = replace(features, has_closed_enums=own.enum_type == FeatureSet.CLOSED)
         if own.utf8_validation:
-            found = replace(found, checks_utf8=own.utf8_validation == FeatureSet.VERIFY)
+            features = replace(features, checks_utf8=own.utf8_validation == FeatureSet.VERIFY)
         if own.message_encoding:
-            found = replace(found, is_delimited=own.message_encoding == FeatureSet.DELIMITED)
-        return found
+            features = replace(features, is_delimited=own.message_encoding == FeatureSet.DELIMITED)
+        return features
 
     def presence_of(self, proto: FieldDescriptorProto, kind: Kind) -> Presence:
         """Return the presence of the field; `self` are the features of the field."""

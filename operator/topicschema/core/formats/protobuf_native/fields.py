@@ -66,12 +66,12 @@ def build(
         declared = owner.oneof_decl[proto.oneof_index]
         oneof, features = declared.name, features.within(declared)
     kind, type_name = _type(symbols, where, proto)
-    found = _field(proto, proto.name, kind, type_name, features)
-    return found if proto.proto3_optional or oneof is None else replace(found, oneof=oneof)
+    field = _field(proto, proto.name, kind, type_name, features)
+    return field if proto.proto3_optional or oneof is None else replace(field, oneof=oneof)
 
 
-def _field(proto: FieldDescriptorProto, name: str, kind: Kind, type_name: str, around: Features) -> Field:
-    features = around.within(proto)
+def _field(proto: FieldDescriptorProto, name: str, kind: Kind, type_name: str, inherited: Features) -> Field:
+    features = inherited.within(proto)
     return Field(
         name=name,
         number=proto.number,
@@ -114,10 +114,10 @@ def synthetic_oneofs(symbols: Symbols, message: str, proto: DescriptorProto) -> 
     for field in proto.field if proto.oneof_decl else ():
         if field.HasField("oneof_index"):
             members.setdefault(field.oneof_index, []).append(field)
-    found = frozenset(index for index, inside in members.items() if len(inside) == 1 and inside[0].proto3_optional)
-    if found and any(index not in found for index in range(min(found), len(proto.oneof_decl))):
+    indexes = frozenset(index for index, inside in members.items() if len(inside) == 1 and inside[0].proto3_optional)
+    if indexes and any(index not in indexes for index in range(min(indexes), len(proto.oneof_decl))):
         raise symbols.refusal(message, "oneofs that stand for an optional field come behind all others")
-    return found
+    return indexes
 
 
 def _type(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> tuple[Kind, str]:
@@ -125,8 +125,8 @@ def _type(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> tuple[Ki
     if proto.number <= 0:
         raise symbols.refusal(where, f"{proto.number} is no field's number; they begin at 1")
     kind = _KINDS[proto.type] if proto.HasField("type") else None
-    found = symbols.resolve(proto.type_name, where) if proto.HasField("type_name") else None
-    kind = _kind(symbols, where, kind, found)
+    symbol = symbols.resolve(proto.type_name, where) if proto.HasField("type_name") else None
+    kind = _kind(symbols, where, kind, symbol)
     if (
         proto.HasField("options")
         and proto.options.packed
@@ -134,28 +134,30 @@ def _type(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> tuple[Ki
     ):
         raise symbols.refusal(where, "only repeated fields of numbers, booleans and enums can be packed")
     if proto.HasField("default_value"):
-        _check_default(symbols, where, proto, kind, found)
-    return kind, found.full_name if found else ""
+        _check_default(symbols, where, proto, kind, symbol)
+    return kind, symbol.full_name if symbol else ""
 
 
-def _kind(symbols: Symbols, where: str, kind: Kind | None, found: Symbol | None) -> Kind:
-    wanted = {Sort.MESSAGE: _MESSAGES, Sort.ENUM: frozenset({Kind.ENUM})}.get(found.sort) if found else None
-    if found is None:
+def _kind(symbols: Symbols, where: str, kind: Kind | None, symbol: Symbol | None) -> Kind:
+    kinds = {Sort.MESSAGE: _MESSAGES, Sort.ENUM: frozenset({Kind.ENUM})}.get(symbol.sort) if symbol else None
+    if symbol is None:
         if kind is None or kind in _MESSAGES or kind is Kind.ENUM:
             raise symbols.refusal(where, "the field's type is missing")
         return kind
-    if kind is None and wanted is not None:
-        return Kind.ENUM if found.sort is Sort.ENUM else Kind.MESSAGE
-    if kind is None or wanted is None or kind not in wanted:
-        raise symbols.refusal(where, f"{found.full_name} is {found.sort.value}, the field is of type {kind}")
+    if kind is None and kinds is not None:
+        return Kind.ENUM if symbol.sort is Sort.ENUM else Kind.MESSAGE
+    if kind is None or kinds is None or kind not in kinds:
+        raise symbols.refusal(where, f"{symbol.full_name} is {symbol.sort.value}, the field is of type {kind}")
     return kind
 
 
-def _check_default(symbols: Symbols, where: str, proto: FieldDescriptorProto, kind: Kind, found: Symbol | None) -> None:
+def _check_default(
+    symbols: Symbols, where: str, proto: FieldDescriptorProto, kind: Kind, symbol: Symbol | None
+) -> None:
     if _label(proto) is Label.REPEATED or kind in _MESSAGES:
         raise symbols.refusal(where, "a repeated field, or one that is a message, has no default")
-    if kind is Kind.ENUM and found is not None:
-        fits = proto.default_value in found.content
+    if kind is Kind.ENUM and symbol is not None:
+        fits = proto.default_value in symbol.content
     else:
         fits = defaults.is_default(kind, proto.default_value)
     if not fits:

@@ -75,24 +75,24 @@ def _ordered(files: Mapping[str, FileDescriptorProto], root: str) -> Iterator[Fi
     path = {root: iter(files[root].dependency)}
     while path:
         name = next(reversed(path))
-        wanted = next((each for each in path[name] if each not in done), None)
-        if wanted is None:
+        imported = next((each for each in path[name] if each not in done), None)
+        if imported is None:
             del path[name]
             done.add(name)
             yield files[name]
         else:
-            _check_import(files, path, wanted)
-            path[wanted] = iter(files[wanted].dependency)
+            _check_import(files, path, imported)
+            path[imported] = iter(files[imported].dependency)
 
 
-def _check_import(files: Mapping[str, FileDescriptorProto], path: dict[str, Iterator[str]], wanted: str) -> None:
+def _check_import(files: Mapping[str, FileDescriptorProto], path: dict[str, Iterator[str]], imported: str) -> None:
     importing = shown(next(reversed(path)))
     place = Place("$.fileDescriptorSet")
-    if wanted not in files:
-        message = f"{importing} imports {shown(wanted)}, which is not in fileDescriptorSet"
+    if imported not in files:
+        message = f"{importing} imports {shown(imported)}, which is not in fileDescriptorSet"
         raise InvalidSchemaError("MISSING_FILE", message, place)
-    if wanted in path:
-        message = f"{importing} imports {shown(wanted)}, which imports it in turn"
+    if imported in path:
+        message = f"{importing} imports {shown(imported)}, which imports it in turn"
         raise InvalidSchemaError("CIRCULAR_IMPORT", message, place)
     if len(path) == MAX_IMPORTS_IN_A_ROW:
         message = f"more than {MAX_IMPORTS_IN_A_ROW} files import each other in a row, which no broker reads"

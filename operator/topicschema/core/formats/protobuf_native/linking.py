@@ -23,7 +23,7 @@ from topicschema.core.formats.protobuf_native.features import Features
 from topicschema.core.formats.protobuf_native.model import Enum, Field, File, Message, Range
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbols
 
-MAX_SEEN: Final = 250_000
+MAX_VISIBLE: Final = 250_000
 """A bound of this reader: the sum, over all files, of the files visible to each one."""
 
 _EDITIONS: Final = "editions"
@@ -47,15 +47,15 @@ class Linker:
     def __init__(self) -> None:
         self.built: dict[str, Built] = {}
         self._registry: dict[str, list[Symbols]] = {}
-        self._seen = 0
+        self._visible_files = 0
 
     def add(self, proto: FileDescriptorProto) -> None:
         """Build a file. Raises InvalidSchemaError INVALID_DESCRIPTOR with the name of what cannot be built."""
         imported = [self.built[name] for name in proto.dependency]
         visible = {id(each.symbols): each.symbols for each in _with_public(imported)}
-        self._seen += len(visible)
-        if self._seen > MAX_SEEN:
-            message = f"the files see more than {MAX_SEEN:,} others through their imports"
+        self._visible_files += len(visible)
+        if self._visible_files > MAX_VISIBLE:
+            message = f"the files see more than {MAX_VISIBLE:,} others through their imports"
             raise InvalidSchemaError("INVALID_DESCRIPTOR", message, Place("$.fileDescriptorSet"))
         linking = _Linking(Symbols(proto.name, proto.package, visible.values(), self._registry))
         linking.define(proto)
@@ -77,12 +77,12 @@ def _public(symbols: Symbols, proto: FileDescriptorProto, imported: list[Built])
 
 
 def _with_public(imported: Iterable[Built]) -> Iterator[Built]:
-    seen: set[int] = set()
+    done: set[int] = set()
     waiting = list(imported)
     while waiting:
         each = waiting.pop()
-        if id(each) not in seen:
-            seen.add(id(each))
+        if id(each) not in done:
+            done.add(id(each))
             waiting.extend(each.public)
             yield each
 
@@ -104,17 +104,17 @@ class _Linking:
 
     def define(self, proto: FileDescriptorProto) -> None:
         """Add every definition of the file by its full name."""
-        around = features.of_file(proto)
+        own = features.of_file(proto)
         for message in proto.message_type:
-            self._define_message(proto.package, message, around)
+            self._define_message(proto.package, message, own)
         for enum in proto.enum_type:
-            self._define_enum(proto.package, enum, around)
+            self._define_enum(proto.package, enum, own)
         for service in proto.service:
             name = self.symbols.add(Sort.SERVICE, proto.package, service.name)
             self._services.append((name, service))
             for method in service.method:
                 self.symbols.add(Sort.OTHER, name, method.name)
-        self._define_extensions(proto.package, proto.extension, around)
+        self._define_extensions(proto.package, proto.extension, own)
 
     def messages(self) -> Iterator[Message]:
         """Yield the messages with resolved types of their fields, then resolve the extensions.
@@ -123,8 +123,8 @@ class _Linking:
         """
         for name, proto, own in self._messages:
             yield self._message(name, proto, own)
-        for name, extension, around in self._extensions:
-            self.extensions.append(fields.build_extension(self.symbols, name, extension, around))
+        for name, extension, inherited in self._extensions:
+            self.extensions.append(fields.build_extension(self.symbols, name, extension, inherited))
         for name, service in self._services:
             for method in service.method:
                 for type_name in (method.input_type, method.output_type):
@@ -132,10 +132,10 @@ class _Linking:
                     if self.symbols.resolve(type_name, scope).sort is not Sort.MESSAGE:
                         raise self.symbols.refusal(scope, f"{type_name} is not a message")
 
-    def _define_message(self, scope: str, proto: DescriptorProto, around: Features) -> None:
+    def _define_message(self, scope: str, proto: DescriptorProto, inherited: Features) -> None:
         # Descriptors nest no deeper than the limit of protobuf's readers (100 levels), so recursion is safe here.
         name = self.symbols.add(Sort.MESSAGE, scope, proto.name, fields.Extendable.of(proto))
-        own = around.within(proto)
+        own = inherited.within(proto)
         self._messages.append((name, proto, own))
         for nested in proto.nested_type:
             self._define_message(name, nested, own)
@@ -145,11 +145,11 @@ class _Linking:
             self.symbols.add(Sort.OTHER, name, field.name)
         self._define_extensions(name, proto.extension, own)
 
-    def _define_extensions(self, scope: str, protos: Iterable[FieldDescriptorProto], around: Features) -> None:
+    def _define_extensions(self, scope: str, protos: Iterable[FieldDescriptorProto], inherited: Features) -> None:
         for extension in protos:
-            self._extensions.append((self.symbols.add(Sort.OTHER, scope, extension.name), extension, around))
+            self._extensions.append((self.symbols.add(Sort.OTHER, scope, extension.name), extension, inherited))
 
-    def _define_enum(self, scope: str, proto: EnumDescriptorProto, around: Features) -> None:
+    def _define_enum(self, scope: str, proto: EnumDescriptorProto, inherited: Features) -> None:
         values = {value.name: value.number for value in proto.value}
         name = self.symbols.add(Sort.ENUM, scope, proto.name, values.keys())
         if not values:
@@ -163,23 +163,23 @@ class _Linking:
                 values=MappingProxyType(values),
                 reserved_numbers=tuple(Range(each.start, each.end) for each in proto.reserved_range),
                 reserved_names=frozenset(proto.reserved_name),
-                is_closed=around.within(proto).has_closed_enums,
+                is_closed=inherited.within(proto).has_closed_enums,
             )
         )
 
     def _message(self, name: str, proto: DescriptorProto, own: Features) -> Message:
         synthetic = fields.synthetic_oneofs(self.symbols, name, proto)
-        found: dict[int, Field] = {}
+        numbers: dict[int, Field] = {}
         for each in proto.field:
             field = fields.build(self.symbols, name, proto, each, own)
-            if field.number in found:
-                other = found[field.number].name
+            if field.number in numbers:
+                other = numbers[field.number].name
                 raise self.symbols.refusal(f"{name}.{field.name}", f"{other} has the number {field.number} already")
-            found[field.number] = field
+            numbers[field.number] = field
         return Message(
             full_name=name,
             file=self.symbols.file,
-            fields=MappingProxyType(dict(sorted(found.items()))),
+            fields=MappingProxyType(dict(sorted(numbers.items()))),
             oneofs=tuple(each.name for index, each in enumerate(proto.oneof_decl) if index not in synthetic),
             reserved_numbers=tuple(Range(each.start, each.end - 1) for each in proto.reserved_range),
             reserved_names=frozenset(proto.reserved_name),

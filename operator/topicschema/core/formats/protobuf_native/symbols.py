@@ -58,7 +58,7 @@ class Symbols:
         self._visible = frozenset(map(id, visible))
         self._registry = registry
         self._own: dict[str, Symbol] = {}
-        self._found: dict[tuple[str, frozenset[Sort]], Symbol | None] = {}
+        self._cache: dict[tuple[str, frozenset[Sort]], Symbol | None] = {}
         for each in {package, *(imported.package for imported in visible)}:
             self._add_package(each)
 
@@ -81,9 +81,9 @@ class Symbols:
         Raises InvalidSchemaError if several imports define it, because the broker's choice is arbitrary.
         """
         key = (full_name, sorts)
-        if key not in self._found:
-            self._found[key] = self._choice(full_name, sorts)
-        return self._found[key]
+        if key not in self._cache:
+            self._cache[key] = self._choice(full_name, sorts)
+        return self._cache[key]
 
     def resolve(self, name: str, scope: str) -> Symbol:
         """Return the symbol of `name` for the descriptor with the full name `scope`.
@@ -92,10 +92,10 @@ class Symbols:
 
         As in C++, the innermost scope that has the first part of the name decides.
         """
-        found = self.find(name[1:], _TYPES) if name.startswith(".") else self._resolve_relative(name, scope)
-        if found is None:
+        symbol = self.find(name[1:], _TYPES) if name.startswith(".") else self._resolve_relative(name, scope)
+        if symbol is None:
             raise self.refusal(scope, f"the type {shown(name)!r} is not defined in this file or what it imports")
-        return found
+        return symbol
 
     def refusal(self, where: str, message: str) -> InvalidSchemaError:
         """Return the refusal of a definition of this file."""
@@ -107,11 +107,11 @@ class Symbols:
         if own is not None and own.sort in sorts:
             return own
         holders = [each for each in self._registry.get(full_name, ()) if id(each) in self._visible]
-        found = [each._own[full_name] for each in holders]  # noqa: SLF001 - of the same class
-        found = [symbol for symbol in found if symbol.sort in sorts]
-        if len(found) > 1 and any(symbol.sort is not Sort.PACKAGE for symbol in found):
+        symbols = [each._own[full_name] for each in holders]  # noqa: SLF001 - of the same class
+        symbols = [symbol for symbol in symbols if symbol.sort in sorts]
+        if len(symbols) > 1 and any(symbol.sort is not Sort.PACKAGE for symbol in symbols):
             raise self.refusal(full_name, "more than one imported file defines the name")
-        return found[0] if found else None
+        return symbols[0] if symbols else None
 
     def _add(self, symbol: Symbol) -> None:
         self._own[symbol.full_name] = symbol
@@ -134,9 +134,9 @@ class Symbols:
         first, dot, _ = name.partition(".")
         while "." in scope:
             scope = scope.rpartition(".")[0]
-            found = self.find(f"{scope}.{first}", _AGGREGATES)
-            if found is not None:
-                return self.find(f"{scope}.{name}", _TYPES) if dot else found
+            symbol = self.find(f"{scope}.{first}", _AGGREGATES)
+            if symbol is not None:
+                return self.find(f"{scope}.{name}", _TYPES) if dot else symbol
         return self.find(name, _TYPES)
 
 

@@ -25,7 +25,7 @@ from topicschema.broker.errors import (
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.tls import context_of
-from topicschema.broker.transport import Access, Request, Transport
+from topicschema.broker.transport import ClientConfig, Request, Transport
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.topics import Topic
 from topicschema.validation.errors import SourceError
@@ -89,7 +89,7 @@ class Admin:
         """Prepare the client without a request. Raises SourceError if mounted files are missing or broken."""
         asked = self._asked
         ca = None if asked.ca_file is None else content_of(asked.ca_file)
-        access = Access(asked.admin_url, _allowed(asked.admin_url), credential_of(asked), ca)
+        access = ClientConfig(asked.admin_url, _allowed(asked.admin_url), credential_of(asked), ca)
         try:
             self._transport = Transport(access, Clock())
         except TopicSchemaError as error:
@@ -181,7 +181,7 @@ class Admin:
         path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
         request = Request("retained", Call.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
         try:
-            return self._run(self._open().ask(request))
+            return self._run(self._open().send(request))
         except _MISSING:
             return None
         except (BrokerForbiddenError, BrokerUnauthorizedError) as error:

@@ -29,11 +29,11 @@ def risks(reader: Descriptors, writer: Descriptors, steps: Steps) -> tuple[Misma
     """Return all risks in the order of the reader's field numbers; none if the broker refuses the root message."""
     if reader.root.full_name != writer.root.full_name:
         return ()
-    found = []
-    for each in _Walk(reader, writer, steps).found():
+    findings = []
+    for each in _Walk(reader, writer, steps).findings():
         steps.take(PER_FINDING)
-        found.append(each)
-    return tuple(found)
+        findings.append(each)
+    return tuple(findings)
 
 
 class _Walk:
@@ -46,7 +46,7 @@ class _Walk:
         self._met: set[tuple[str, str]] = set()
         self._stand_ins = 0
 
-    def found(self) -> Iterator[Mismatch]:
+    def findings(self) -> Iterator[Mismatch]:
         reader, writer = self._reader.descriptors, self._writer.descriptors
         self._met.add((reader.root.full_name, writer.root.full_name))
         yield from self._messages(reader.root, writer.root)

@@ -22,10 +22,10 @@ def compare(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]
     """Yield what happens to the writer's field in the reader's."""
     yield from _names(pair, reader, writer)
     yield from _counts(reader, writer)
-    found = [each for one, other in parts(reader, writer) for each in types.compare(one, other)]
-    yield from found
+    changes = [each for one, other in parts(reader, writer) for each in types.compare(one, other)]
+    yield from changes
     yield from _presence(reader, writer)
-    if not any(each.rule == "FIELD_TYPE_CHANGED" for each in found):
+    if not any(each.rule == "FIELD_TYPE_CHANGED" for each in changes):
         yield from _default(reader, writer)
 
 
@@ -40,17 +40,17 @@ def parts(reader: Side, writer: Side) -> Iterator[tuple[Side, Side]]:
 
 def _names(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]:
     name = json_name(writer.field)
-    is_found = pair.found_in_json.get(name) == frozenset({reader.field.number})
+    is_same_in_json = pair.numbers_in_json.get(name) == frozenset({reader.field.number})
     is_renamed = reader.field.name != writer.field.name
     called = f"field {reader.field.number} is called {writer.name} in {{writer}} and {reader.name} in {{reader}}"
-    if is_renamed and is_found:
+    if is_renamed and is_same_in_json:
         message = f"{called}: generated code changes; keep the name"
         yield finding("FIELD_RENAMED_IN_CODE", message, reader.where, writer.where, is_mutual=True)
     elif is_renamed:
         message = f"{called}, which does not find {shown(name)} in JSON; keep the name, or at least its json_name"
         is_mutual = json_name(reader.field) not in (name, writer.field.name)
         yield finding("FIELD_RENAMED", message, reader.where, writer.where, is_mutual=is_mutual)
-    elif not is_found:
+    elif not is_same_in_json:
         message = (
             f"{reader.name} is {shown(name)} in JSON of {{writer}}, and {shown(json_name(reader.field))} to "
             "{reader}, which does not find it; keep its json_name"
@@ -81,7 +81,7 @@ def _presence(reader: Side, writer: Side) -> Iterator[Mismatch]:
     if is_known != (writer.field.presence is not Presence.IMPLICIT):
         knows, not_knows = ("{reader}", "{writer}") if is_known else ("{writer}", "{reader}")
         message = (
-            f"{knows} tells whether {reader.name} is set, {not_knows} does not tell it from a zero; keep `optional`, "
+            f"{knows} distinguishes an unset {reader.name} from a zero, {not_knows} does not; keep `optional`, "
             "or field_presence, as it was"
         )
         yield finding("PRESENCE_CHANGED", message, reader.where, writer.where, is_mutual=True)
@@ -91,8 +91,8 @@ def _default(reader: Side, writer: Side) -> Iterator[Mismatch]:
     if reader.is_repeated or writer.is_repeated or not HOLDERS.isdisjoint(_kinds(reader, writer)):
         return
     read, written = _default_text(reader), _default_text(writer)
-    is_said = reader.field.default is not None or writer.field.default is not None
-    if read != written and (is_said or reader.field.kind is not writer.field.kind):
+    is_explicit = reader.field.default is not None or writer.field.default is not None
+    if read != written and (is_explicit or reader.field.kind is not writer.field.kind):
         message = (
             f"{reader.name} means {shown(written) or 'nothing'} in {{writer}} where it is not set, and "
             f"{shown(read) or 'nothing'} in {{reader}}; keep the default"

@@ -43,8 +43,8 @@ def of_enums(pair: EnumPair) -> Iterator[Mismatch]:
     reader = _of_enum("{reader}", pair.reader, pair.names_read)
     writer = _of_enum("{writer}", pair.writer, pair.names_written)
     for older, newer, direction in ((writer, reader, Direction.BACKWARD), (reader, writer, Direction.FORWARD)):
-        is_told = pair.is_closed and direction is Direction.BACKWARD  # as a number that the reader does not know
-        yield from _values(older, newer, direction, is_told=is_told)
+        is_reported = pair.is_closed and direction is Direction.BACKWARD  # as a number that the reader does not know
+        yield from _values(older, newer, direction, is_reported=is_reported)
         yield from _reservations(older, newer, direction)
 
 
@@ -72,7 +72,7 @@ def _fields(older: _Version, newer: _Version, direction: Direction) -> Iterator[
             yield lapse("FIELD_NAME_NOT_RESERVED", message, newer.full_name, direction)
 
 
-def _values(older: _Version, newer: _Version, direction: Direction, *, is_told: bool) -> Iterator[Mismatch]:
+def _values(older: _Version, newer: _Version, direction: Direction, *, is_reported: bool) -> Iterator[Mismatch]:
     taken = set(newer.names.values())
     for name, number in older.names.items():
         if name in newer.names:
@@ -85,7 +85,7 @@ def _values(older: _Version, newer: _Version, direction: Direction, *, is_told: 
                 f"which a later value may take; add: reserved {number};"
             )
             yield lapse("ENUM_NUMBER_NOT_RESERVED", message, newer.full_name, direction)
-        elif not is_told:
+        elif not is_reported:
             message = f"{newer.mark} does not know {shown(name)}, which is in JSON of {older.mark}; keep it, deprecated"
             yield lapse("ENUM_VALUE_REMOVED", message, newer.full_name, direction)
 

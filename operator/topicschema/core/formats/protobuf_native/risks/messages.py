@@ -46,7 +46,7 @@ def _taken_in_json(pair: MessagePair) -> Iterator[Mismatch]:
     """Yield JSON names of fields that the reader lacks and that it has given to another field."""
     for number, field in pair.written.items():
         name = json_name(field)
-        takers = pair.found_in_json.get(name, ())
+        takers = pair.numbers_in_json.get(name, ())
         if number in pair.read or not takers or field.name in pair.numbers_read:
             continue
         taker = min(takers)
@@ -60,12 +60,12 @@ def _taken_in_json(pair: MessagePair) -> Iterator[Mismatch]:
 
 def _oneofs(pair: MessagePair) -> Iterator[Mismatch]:
     shared = [number for number in pair.read if number in pair.written]
-    told: set[str] = set()
+    reported: set[str] = set()
     for oneof, numbers in _members(pair.read, shared).items():
         before = {pair.written[number].oneof for number in numbers}
         if before == {oneof}:
             continue
-        told.update(name for name in before if name)
+        reported.update(name for name in before if name)
         names = ", ".join(shown(pair.read[number].name) for number in numbers)
         where = f"{pair.reader.full_name}.{oneof}", pair.writer.full_name
         if len(before) > 1 or (None in before and len(numbers) > 1):
@@ -77,19 +77,19 @@ def _oneofs(pair: MessagePair) -> Iterator[Mismatch]:
         else:
             yield finding("ONEOF_CHANGED", _regrouped(names), *where, is_mutual=True)
     for oneof, numbers in _members(pair.written, shared).items():
-        if oneof not in told and {pair.read[number].oneof for number in numbers} != {oneof}:
+        if oneof not in reported and {pair.read[number].oneof for number in numbers} != {oneof}:
             names = ", ".join(shown(pair.written[number].name) for number in numbers)
             where = pair.reader.full_name, f"{pair.writer.full_name}.{oneof}"
             yield finding("ONEOF_CHANGED", _regrouped(names), *where, is_mutual=True)
 
 
 def _members(fields: Mapping[int, Field], numbers: list[int]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    members: dict[str, list[int]] = {}
     for number in numbers:
         oneof = fields[number].oneof
         if oneof is not None:
-            found.setdefault(oneof, []).append(number)
-    return found
+            members.setdefault(oneof, []).append(number)
+    return members
 
 
 def _regrouped(names: str) -> str:

@@ -35,9 +35,9 @@ class Numbers:
         """Return these numbers without those of the others."""
         singles = [(number, number) for number in single]
         holes = Numbers(Range(*each) for each in (*others._ranges, *singles))  # noqa: SLF001 - of the same class
-        return Numbers(Range(*each) for each in self._around(holes._ranges))
+        return Numbers(Range(*each) for each in self._without(holes._ranges))
 
-    def _around(self, holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    def _without(self, holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         left = iter(holes)
         hole = next(left, None)
         for start, end in self._ranges:

@@ -13,7 +13,7 @@ from topicschema.core.strategies import Direction
 HOLDERS: Final = frozenset({Kind.MESSAGE, Kind.GROUP})
 _WITH_OPEN_ENUMS: Final = ("proto3", "edition ")
 _PAIR: Final[Mapping[int, str]] = {1: "key", 2: "value"}
-_ROOM: Final = "$.fileDescriptorSet."
+_PATH: Final = "$.fileDescriptorSet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +111,13 @@ class MessagePair:
         return {field.name: number for number, field in self.written.items()}
 
     @cached_property
-    def found_in_json(self) -> Mapping[str, frozenset[int]]:
+    def numbers_in_json(self) -> Mapping[str, frozenset[int]]:
         """The numbers of the fields that the reader resolves by a name in JSON: the JSON name or the other."""
-        found: dict[str, set[int]] = {}
+        numbers_by_name: dict[str, set[int]] = {}
         for number, field in self.read.items():
-            found.setdefault(json_name(field), set()).add(number)
-            found.setdefault(field.name, set()).add(number)
-        return {name: frozenset(numbers) for name, numbers in found.items()}
+            numbers_by_name.setdefault(json_name(field), set()).add(number)
+            numbers_by_name.setdefault(field.name, set()).add(number)
+        return {name: frozenset(numbers) for name, numbers in numbers_by_name.items()}
 
     def is_reused(self, reader: Side, writer: Side) -> bool:
         """Return True if one number with two names has two meanings: the types differ, or one of the names moved."""
@@ -153,20 +153,20 @@ class EnumPair:
 
 
 def _first_names(enum: Enum) -> Mapping[int, str]:
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for name, number in enum.values.items():
-        found.setdefault(number, name)
-    return found
+        names.setdefault(number, name)
+    return names
 
 
 def finding(rule: str, message: str, reader: str, writer: str, *, is_mutual: bool = False) -> Mismatch:
     """Return a finding at two full names."""
-    return Mismatch(rule, message, _ROOM + shown(reader), _ROOM + shown(writer), is_mutual)
+    return Mismatch(rule, message, _PATH + shown(reader), _PATH + shown(writer), is_mutual)
 
 
 def lapse(rule: str, message: str, name: str, direction: Direction) -> Mismatch:
     """Return a finding at a full name that both have. It is for one direction: BACKWARD if the reader is the newer."""
-    return Mismatch(rule, message, _ROOM + shown(name), _ROOM + shown(name), is_mutual=True, only_in=direction)
+    return Mismatch(rule, message, _PATH + shown(name), _PATH + shown(name), is_mutual=True, only_in=direction)
 
 
 def json_name(field: Field) -> str:

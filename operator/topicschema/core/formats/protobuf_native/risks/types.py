@@ -109,9 +109,9 @@ def _of_bytes(reader: Side, writer: Side) -> Mismatch:
     if kinds[1] is Kind.BYTES:
         return _finding("FIELD_TYPE_CHANGED_IN_JSON", "which reads base64 in JSON", reader, writer)
     if kinds[0] is Kind.BYTES:
-        wanted = "UTF-8" if kinds[1] is Kind.STRING else "such messages"
+        expected = "UTF-8" if kinds[1] is Kind.STRING else "such messages"
         return _finding(
-            "FIELD_TYPE_NARROWED", f"which fails on, or garbles, bytes that are no {wanted}", reader, writer
+            "FIELD_TYPE_NARROWED", f"which fails on, or garbles, bytes that are no {expected}", reader, writer
         )
     return _finding("FIELD_TYPE_CHANGED", "which loses or misreads it", reader, writer)
 
