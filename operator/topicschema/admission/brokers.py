@@ -18,34 +18,36 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 
 _NO_BROKER = "names no broker (spec.pulsar)"
 _PLAIN = "http:"
-_ASTRAY = "is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS, of the chart brokers.allowedHosts)"
+_HOST_NOT_ALLOWED = (
+    "is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS, chart value brokers.allowedHosts)"
+)
 _ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName")
 """Members of a PROTOBUF_NATIVE schema, in the order in which clients write them."""
 
 
-def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> FoundPolicy:
+def for_topic(active: ActivePolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> ActivePolicy:
     """Return the policy for one topic, with the topic's own strategy that remains at its broker.
 
     This concerns a `spec` that names no strategy. The status has the strategy that the controller observed for this
     spec. The record has the one that stays at the broker. It counts if the resource is recreated, or if an earlier spec
     named a strategy, which may not have reached the broker.
     """
-    if found.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
-        return found
-    seen = _seen(old)
-    if seen is not None:
-        left = seen.value if seen.source is StrategySource.TOPIC else None
+    if active.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
+        return active
+    observed = _observed_strategy(old)
+    if observed is not None:
+        left = observed.value if observed.source is StrategySource.TOPIC else None
     else:
         recorded = history.topic_settings
         left = None if recorded is None else recorded.original.strategy
-    return replace(found, policy=replace(found.policy, left=None if left is Strategy.UNDEFINED else left))
+    return replace(active, policy=replace(active.policy, left=None if left is Strategy.UNDEFINED else left))
 
 
-def _seen(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
+def _observed_strategy(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
     """Return the strategy that the controller observed for a resource that names none, or None if it has not since.
 
     A reconcile that could not judge this spec also reports its generation, with the strategy observed before.
@@ -58,15 +60,15 @@ def _seen(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
 
 
 def warnings_of_topic(
-    spec: TopicSchemaSpec, info: SchemaInfo, old: TopicSchema | None, found: FoundPolicy, history: History
+    spec: TopicSchemaSpec, info: SchemaInfo, old: TopicSchema | None, active: ActivePolicy, history: History
 ) -> Iterator[str]:
     """Yield the warnings about an accepted TopicSchema. `info` is its schema as it would be registered."""
-    policy, name = found.resource, found.resource.metadata.name
+    policy, name = active.resource, active.resource.metadata.name
     if policy.spec.pulsar is None:
-        for field in _for_brokers_alone(spec):
+        for field in _fields_without_effect(spec):
             yield f"spec.{field} has no effect: policy {name} {_NO_BROKER}"
         return
-    yield from _of_judging(spec, found, history)
+    yield from _of_judging(spec, active, history)
     if spec.schema_validation_enforced is False and _broker(policy).schema_validation_enforced:
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
     if spec.deletion_policy is DeletionPolicy.DELETE and (
@@ -77,37 +79,34 @@ def warnings_of_topic(
             "longer serves the older versions; consumers that decode retained messages by them fail"
         )
     if _is_locked(policy):
-        yield from _shut_out(spec, info, history)
+        yield from _refused_clients(spec, info, history)
 
 
 def _is_locked(policy: NamespaceSchemaPolicy) -> bool:
     """Return True if clients may not add schemas: by the policy, else by the last observed settings of the broker."""
     observed = policy.observed
-    seen = None if observed is None else observed.is_allow_auto_update_schema
-    settings = (policy.spec.is_allow_auto_update_schema, seen, _broker(policy).is_allow_auto_update_schema)
+    current = None if observed is None else observed.is_allow_auto_update_schema
+    settings = (policy.spec.is_allow_auto_update_schema, current, _broker(policy).is_allow_auto_update_schema)
     return next((each for each in settings if each is not None), None) is False
 
 
-def _of_judging(spec: TopicSchemaSpec, found: FoundPolicy, history: History) -> Iterator[str]:
-    policy, strategy = found.resource, effective_strategy(found.policy, spec.schema_compatibility_strategy)
+def _of_judging(spec: TopicSchemaSpec, active: ActivePolicy, history: History) -> Iterator[str]:
+    policy, strategy = active.resource, effective_strategy(active.policy, spec.schema_compatibility_strategy)
     if not history.counted:
         is_refused = spec.adoption_policy is AdoptionPolicy.REFUSE
-        yield "what the broker has of this topic is not on record yet: if it has schemas, " + (
-            "this resource stops with AdoptionRefused"
-            if is_refused
-            else "they are adopted and this one is judged again"
-        )
+        effect = "stops with AdoptionRefused" if is_refused else "is judged again after they are adopted"
+        yield f"the broker's schemas of this topic are not recorded yet: if it has any, this resource {effect}"
     if ManagementPolicy.OBSERVE in (policy.spec.management_policy, spec.management_policy):
-        yield "managementPolicy is Observe: nothing is registered at the broker, only what is there is put on record"
+        yield "managementPolicy is Observe: nothing is registered at the broker, and its versions are only recorded"
     if policy.observed is None and strategy.source is not StrategySource.TOPIC:
-        seen = f"policy {policy.metadata.name} has not seen its broker yet"
-        yield f"{seen}: judged by {strategy.value}, and again once it has"
-    if found.policy.left is not None and spec.schema_compatibility_strategy is None:
-        kept = f"the topic keeps its own strategy {strategy.value} at the broker"
-        yield f"{kept}; schemaCompatibilityStrategy: UNDEFINED removes it"
+        reason = f"policy {policy.metadata.name} has not read its broker's settings yet"
+        yield f"{reason}: judged by {strategy.value}, and again after it has"
+    if active.policy.left is not None and spec.schema_compatibility_strategy is None:
+        strategy_at_broker = f"the topic keeps its own strategy {strategy.value} at the broker"
+        yield f"{strategy_at_broker}; schemaCompatibilityStrategy: UNDEFINED removes it"
 
 
-def _for_brokers_alone(spec: TopicSchemaSpec) -> Iterator[str]:
+def _fields_without_effect(spec: TopicSchemaSpec) -> Iterator[str]:
     if spec.schema_validation_enforced is not None:
         yield Setting.ENFORCEMENT
     if spec.adoption_policy is not AdoptionPolicy.ADOPT:
@@ -116,12 +115,12 @@ def _for_brokers_alone(spec: TopicSchemaSpec) -> Iterator[str]:
         yield "managementPolicy"
 
 
-def _shut_out(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iterator[str]:
+def _refused_clients(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iterator[str]:
     """Yield the clients that cannot register their schema because only the operator adds schemas.
 
     Clients compare bytes.
     """
-    for clients, text, advice in _as_sent(spec, info):
+    for clients, text, advice in _client_texts(spec, info):
         if info.schema != text and history.equal_to(fingerprint_of_bytes(info.type, text)) is None:
             yield (
                 f"clients may not add schemas, and {clients} clients send another text for {info.type} than this one: "
@@ -129,10 +128,10 @@ def _shut_out(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iter
             )
 
 
-def _as_sent(spec: TopicSchemaSpec, info: SchemaInfo) -> Iterator[tuple[str, bytes, str]]:
+def _client_texts(spec: TopicSchemaSpec, info: SchemaInfo) -> Iterator[tuple[str, bytes, str]]:
     """Yield clients, their bytes for this schema, and the way to register them, for types with two spellings."""
     if info.type is SchemaType.STRING:
-        with_text = "leave schema out once" if spec.schema else "let them connect once before the lock"
+        with_text = "leave schema out once" if spec.schema else "let them connect once before auto-update is disabled"
         yield "Java", b"", with_text
         yield "Python", b"null", "set schema: 'null' once"
     if info.type is SchemaType.PROTOBUF_NATIVE:
@@ -146,15 +145,15 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
     """Yield the warnings about an accepted policy."""
     spec, before = resource.spec, None if old is None else old.spec
     if spec.pulsar is None:
-        for field in _of_policy_for_brokers_alone(spec):
+        for field in _policy_fields_without_effect(spec):
             yield f"spec.{field} has no effect: the policy {_NO_BROKER}"
         if before is not None and before.pulsar is not None:
-            yield "the broker is no longer looked at nor written to: it keeps what it has, and the record goes on alone"
+            yield "the operator no longer reads or writes the broker, and the broker keeps its schemas"
         return
     if before is not None and before.pulsar is None:
         yield (
-            "the broker counts versions from now on: a topic that it does not know gets those on record, in order; one "
-            "that it knows otherwise is adopted, and begins a new incarnation"
+            "the broker numbers versions from now on: a topic without versions there gets the recorded ones in order; "
+            "a topic with other versions is adopted, and begins a new incarnation"
         )
     yield from _of_lock(spec, before)
     yield from _of_observing(resource)
@@ -172,13 +171,13 @@ def warnings_of_hosts(resource: NamespaceSchemaPolicy, allowed: AllowedHosts) ->
     oauth2 = None if pulsar.authentication is None else pulsar.authentication.oauth2
     issuer = {} if oauth2 is None else {"authentication.oauth2.issuerURL": oauth2.issuer_url}
     for field, url in {"adminURL": pulsar.admin_url, **issuer}.items():
-        if not _is_taken(allowed.check_text, url):
-            yield f"spec.pulsar.{field} {_ASTRAY}: the policy stops with BrokerNotAllowed"
-    if pulsar.service_url is not None and not _is_taken(allowed.check_service, pulsar.service_url):
-        yield f"spec.pulsar.serviceURL {_ASTRAY}: validation stops with ValidationError"
+        if not _passes(allowed.check_text, url):
+            yield f"spec.pulsar.{field} {_HOST_NOT_ALLOWED}: the policy stops with BrokerNotAllowed"
+    if pulsar.service_url is not None and not _passes(allowed.check_service, pulsar.service_url):
+        yield f"spec.pulsar.serviceURL {_HOST_NOT_ALLOWED}: validation stops with ValidationError"
 
 
-def _is_taken(check: Callable[[str], None], url: str) -> bool:
+def _passes(check: Callable[[str], None], url: str) -> bool:
     try:
         check(url)
     except BrokerNotAllowedError:
@@ -186,7 +185,7 @@ def _is_taken(check: Callable[[str], None], url: str) -> bool:
     return True
 
 
-def _of_policy_for_brokers_alone(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
+def _policy_fields_without_effect(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
     if spec.is_allow_auto_update_schema is not None:
         yield Setting.AUTO_UPDATE
     if spec.schema_validation_enforced is not None:
@@ -196,9 +195,9 @@ def _of_policy_for_brokers_alone(spec: NamespaceSchemaPolicySpec) -> Iterator[st
 
 
 def _of_lock(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
-    wanted = (spec.is_allow_auto_update_schema, spec.lock_undeclared)
+    desired = (spec.is_allow_auto_update_schema, spec.lock_undeclared)
     known = None if before is None else (before.is_allow_auto_update_schema, before.lock_undeclared)
-    if spec.is_allow_auto_update_schema is not False or wanted == known:
+    if spec.is_allow_auto_update_schema is not False or desired == known:
         return
     if spec.lock_undeclared:
         yield (
@@ -208,7 +207,7 @@ def _of_lock(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec 
     else:
         yield (
             f"clients may add schemas until every topic of {spec.pulsar_namespace} has a TopicSchema; "
-            "status.undeclaredTopics tells which have none"
+            "status.undeclaredTopics lists those without one"
         )
 
 
@@ -216,12 +215,12 @@ def _of_observing(resource: NamespaceSchemaPolicy) -> Iterator[str]:
     spec, observed = resource.spec, resource.observed
     if spec.management_policy is not ManagementPolicy.OBSERVE:
         return
-    wanted = spec.schema_compatibility_strategy
-    there = Strategy.UNDEFINED if observed is None else observed.schema_compatibility_strategy or Strategy.UNDEFINED
-    if observed is not None and wanted is not None and wanted is not there:
+    desired = spec.schema_compatibility_strategy
+    actual = Strategy.UNDEFINED if observed is None else observed.schema_compatibility_strategy or Strategy.UNDEFINED
+    if observed is not None and desired is not None and desired is not actual:
         yield (
-            f"managementPolicy is Observe: topics are judged by {wanted}, and the broker has {there}, which decides "
-            f"what it takes; leave {Setting.STRATEGY} out to be judged by what it has"
+            f"managementPolicy is Observe: topics are judged by {desired}, and the broker applies {actual}; remove "
+            f"{Setting.STRATEGY} to judge by the broker's strategy"
         )
 
 

@@ -15,15 +15,15 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Direction, Strategy
-from topicschema.judging.schema_source import field_of, placed
+from topicschema.judging.schema_source import field_of, with_spec_field
 
 TOPIC_FIELD = "spec.topic"
 TYPE_FIELD = "spec.type"
 
 _OTHER_TYPE = "a type cannot change: keep it, or take another topic"
-_NOT_ITS_FAULT = "INVALID_HISTORY"
+_HISTORY_RULE = "INVALID_HISTORY"
 _RISKS = 10
-_ASK = "ask the team that owns the policy"
+_CONTACT = "ask the team that owns the policy"
 _ADVICE: Mapping[str, str] = MappingProxyType(
     {
         "TYPE_MISMATCH": "keep the earlier type, or put the new one into a field of another name with a default",
@@ -31,17 +31,17 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
         "NO_UNION_BRANCH": "keep that branch in the union",
         "UNION_BRANCH_UNREADABLE": "keep a union that has that branch",
         "TYPE_CHANGED": _OTHER_TYPE,
-        "ALWAYS_INCOMPATIBLE": f"no edit passes; {_ASK}",
-        "TYPE_NOT_ALLOWED": _ASK,
-        "STRATEGY_NOT_ALLOWED": f"remove it, or {_ASK}",
-        "SCHEMA_TOO_LARGE": f"make it smaller, or {_ASK}",
+        "ALWAYS_INCOMPATIBLE": f"no edit passes; {_CONTACT}",
+        "TYPE_NOT_ALLOWED": _CONTACT,
+        "STRATEGY_NOT_ALLOWED": f"remove it, or {_CONTACT}",
+        "SCHEMA_TOO_LARGE": f"make it smaller, or {_CONTACT}",
         "PROPERTY_MISSING": "add it",
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Decision:
     """Basis of a spec's judgement: the effective strategy, and the policy.
 
     `risks` are those findings that only a Strict policy refuses.
@@ -53,21 +53,21 @@ class Judged:
     risks: frozenset[Incompatibility] = frozenset()
 
 
-def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
+def cause_of(finding: Incompatibility, decision: Decision) -> Cause:
     """Return the cause for one incompatibility."""
-    strategy, policy = judged.strategy, judged.policy.metadata.name
+    strategy, policy = decision.strategy, decision.policy.metadata.name
     if finding.path.startswith("spec."):
-        field = placed(finding, judged.spec).path
+        field = with_spec_field(finding, decision.spec).path
         return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
-    if finding.rule == _NOT_ITS_FAULT:
+    if finding.rule == _HISTORY_RULE:
         return Cause(TOPIC_FIELD, f"{finding.rule}: {finding.message}")
-    demand = f"{strategy.value} ({_set_by(judged)}) {_demand(finding)}"
-    if finding in judged.risks:
+    demand = f"{strategy.value} ({_set_by(decision)}) {_demand(finding)}"
+    if finding in decision.risks:
         demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(finding)}"
-    told = f"{finding.message}. {demand}{_advice(finding.rule)}"
+    text = f"{finding.message}. {demand}{_advice(finding.rule)}"
     if finding.rule == "TYPE_CHANGED":
-        return Cause(TYPE_FIELD, f"{finding.rule}: {told}")
-    return Cause(field_of(judged.spec, finding.path), f"{finding.rule} at {finding.path}: {told}")
+        return Cause(TYPE_FIELD, f"{finding.rule}: {text}")
+    return Cause(field_of(decision.spec, finding.path), f"{finding.rule} at {finding.path}: {text}")
 
 
 def invalid_schema(error: InvalidSchemaError, spec: TopicSchemaSpec) -> Cause:
@@ -94,29 +94,29 @@ def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
         after = "" if risk.schema_version is None else f" after version {risk.schema_version}"
         yield f"ConsumerRisk: {risk.rule} at {risk.path}{after}: {risk.message}"
     if len(risks) > _RISKS:
-        yield f"ConsumerRisk: and {len(risks) - _RISKS} more; topicschema check tells them all"
+        yield f"ConsumerRisk: and {len(risks) - _RISKS} more; topicschema check lists all"
 
 
-def notice_of(judged: Judged) -> tuple[str, ...]:
+def notice_of(decision: Decision) -> tuple[str, ...]:
     """Return a warning if the strategy checks nothing, or accepts no further schema."""
-    if judged.strategy.value is Strategy.ALWAYS_COMPATIBLE:
-        return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(judged)})",)
-    if judged.strategy.value is Strategy.ALWAYS_INCOMPATIBLE:
-        return (f"no other schema can follow: the strategy is ALWAYS_INCOMPATIBLE ({_set_by(judged)})",)
+    if decision.strategy.value is Strategy.ALWAYS_COMPATIBLE:
+        return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(decision)})",)
+    if decision.strategy.value is Strategy.ALWAYS_INCOMPATIBLE:
+        return (f"no other schema can follow: the strategy is ALWAYS_INCOMPATIBLE ({_set_by(decision)})",)
     return ()
 
 
-def _set_by(judged: Judged) -> str:
-    spec, name = judged.policy.spec, judged.policy.metadata.name
-    if judged.strategy.source is StrategySource.TOPIC:
-        is_ours = judged.spec.schema_compatibility_strategy is not None
+def _set_by(decision: Decision) -> str:
+    spec, name = decision.policy.spec, decision.policy.metadata.name
+    if decision.strategy.source is StrategySource.TOPIC:
+        is_ours = decision.spec.schema_compatibility_strategy is not None
         return "set by spec.schemaCompatibilityStrategy" if is_ours else "the topic's own at the broker"
-    if judged.strategy.source is StrategySource.NAMESPACE:
-        is_ours = spec.schema_compatibility_strategy is judged.strategy.value
+    if decision.strategy.source is StrategySource.NAMESPACE:
+        is_ours = spec.schema_compatibility_strategy is decision.strategy.value
         return f"set by policy {name}" if is_ours else "the Pulsar namespace's own at the broker"
-    observed = judged.policy.observed
-    is_seen = observed is not None and observed.broker is not None and observed.broker.schema_compatibility_strategy
-    return "the broker's own" if is_seen else f"the broker's own, by policy {name}"
+    observed = decision.policy.observed
+    is_observed = observed is not None and observed.broker is not None and observed.broker.schema_compatibility_strategy
+    return "the broker's own" if is_observed else f"the broker's own, by policy {name}"
 
 
 def _demand(finding: Incompatibility) -> str:

@@ -15,15 +15,15 @@ _ESCAPE_BYTES = 5
 
 def refusal(review: Review) -> Cause | None:
     """Return the reason why the object cannot be stored, or None if it is small enough."""
-    if review.wanted is None or review.size <= MAX_OBJECT_BYTES:
+    if review.new is None or review.size <= MAX_OBJECT_BYTES:
         return None  # the API server escapes the review that it sends, so no object in it is larger
-    size = encoded_size(review.wanted)
-    return _too_large(review.wanted.get("spec"), size) if size > MAX_OBJECT_BYTES else None
+    size = encoded_size(review.new)
+    return _too_large(review.new.get("spec"), size) if size > MAX_OBJECT_BYTES else None
 
 
-def encoded_size(wanted: Mapping[str, Any]) -> int:
+def encoded_size(new: Mapping[str, Any]) -> int:
     """Return the bytes of the object in the API server's storage: compact JSON, escaped as Go does."""
-    encoded = json.dumps(wanted, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+    encoded = json.dumps(new, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
     return len(encoded) + _ESCAPE_BYTES * len(_ESCAPED.findall(encoded))
 
 

@@ -16,7 +16,7 @@ from topicschema.core.history import History
 from topicschema.core.schemas import Schema
 from topicschema.core.verdict import Candidate
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 
 _REFUSALS = frozenset({"AdoptionRefused", "Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"})
 
@@ -29,30 +29,30 @@ def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
         return None
 
 
-async def pending(judge: Judge, old: TopicSchema | None, history: History, found: FoundPolicy) -> Schema | None:
+async def pending(judge: Judge, old: TopicSchema | None, history: History, active: ActivePolicy) -> Schema | None:
     """Return the schema of the stored spec if it is not recorded and may still be registered, else None.
 
     It may not be if it is suspended, if its broker is only observed, or if the controller refused that generation. The
     same holds if judging refuses it now.
     """
-    if old is None or old.spec.suspend or _is_only_observed(old, found) or _was_refused(old):
+    if old is None or old.spec.suspend or _is_only_observed(old, active) or _was_refused(old):
         return None
     if _is_reported(old, history):
         return None
     try:
-        schema = await judge.schema_of(old.spec, found.policy.profile.line, history)
+        schema = await judge.schema_of(old.spec, active.policy.profile.line, history)
     except StalledError:
         return None
     if history.equal_to(schema.fingerprint):
         return None
     candidate = Candidate(schema, old.spec.schema_compatibility_strategy)
-    judged = await judge.judge(candidate, history, found.policy)
+    judged = await judge.judge(candidate, history, active.policy)
     return schema if judged.is_compatible else None
 
 
-def _is_only_observed(old: TopicSchema, found: FoundPolicy) -> bool:
+def _is_only_observed(old: TopicSchema, active: ActivePolicy) -> bool:
     """Return True if nothing is registered at its broker. Without a broker that field has no effect."""
-    policy = found.resource.spec
+    policy = active.resource.spec
     wishes = (policy.management_policy, old.spec.management_policy)
     return policy.pulsar is not None and ManagementPolicy.OBSERVE in wishes
 

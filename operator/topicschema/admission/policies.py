@@ -27,8 +27,8 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import (
+    ActivePolicy,
     ClaimReader,
-    FoundPolicy,
     Reader,
     address_of,
     owner_of,
@@ -59,15 +59,15 @@ One of the first is a stored version that a broker of another Pulsar version can
 """
 
 
-class Asked(Reader, validation_settings.Authorizer, Protocol):
+class ApiClient(Reader, validation_settings.Authorizer, Protocol):
     """Client of the API server."""
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ReviewSources:
     """Sources of the review, and the hosts that brokers may be on, if known."""
 
-    client: Asked
+    client: ApiClient
     storage: SchemaStorage
     claims: ClaimReader
     broker_hosts: AllowedHosts | None = None
@@ -92,11 +92,11 @@ class _Examined:
 class Policies:
     """Reviewer of NamespaceSchemaPolicies. With `anyone_may_claim` the Namespace's annotation is not checked."""
 
-    def __init__(self, places: Places, judge: Judge, *, anyone_may_claim: bool = False) -> None:
-        self._client = places.client
-        self._storage = places.storage
-        self._claims = places.claims
-        self._broker_hosts = places.broker_hosts
+    def __init__(self, sources: ReviewSources, judge: Judge, *, anyone_may_claim: bool = False) -> None:
+        self._client = sources.client
+        self._storage = sources.storage
+        self._claims = sources.claims
+        self._broker_hosts = sources.broker_hosts
         self._judge = judge
         self._turn = asyncio.Lock()
         self._anyone_may_claim = anyone_may_claim
@@ -106,7 +106,7 @@ class Policies:
         if not review.changes_spec:
             return allow()
         try:
-            resource = decode(NamespaceSchemaPolicy, review.wanted)
+            resource = decode(NamespaceSchemaPolicy, review.new)
             key = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         except StalledError as error:
             return deny(error.reason, [_unreadable(error)])
@@ -163,33 +163,33 @@ class Policies:
 
         One edit at a time is examined, a few of its histories at once. The time of a waiting edit runs meanwhile.
         """
-        found, look = FoundPolicy(resource, policy_of(resource)), _Examined()
+        active, examined = ActivePolicy(resource, policy_of(resource)), _Examined()
         with suppress(TimeoutError):
             async with asyncio.timeout(_MAX_SECONDS), self._turn:
-                names = look.names = await self._storage.history_names(key)
+                names = examined.names = await self._storage.history_names(key)
                 for start in range(0, min(len(names), _MAX_TOPICS), _AT_ONCE):
                     batch = names[start : min(start + _AT_ONCE, _MAX_TOPICS)]
-                    topics = await asyncio.gather(*(self._examine(key, name, found) for name in batch))
-                    look.count += len(batch)
-                    look.topics += [topic for topic in topics if topic is not None]
-        return list(_told(look, effective_strategy(found.policy, None).value))
+                    topics = await asyncio.gather(*(self._examine(key, name, active) for name in batch))
+                    examined.count += len(batch)
+                    examined.topics += [topic for topic in topics if topic is not None]
+        return list(_warnings(examined, effective_strategy(active.policy, None).value))
 
-    async def _examine(self, key: PulsarNamespaceKey, name: str, found: FoundPolicy) -> _Topic | None:
+    async def _examine(self, key: PulsarNamespaceKey, name: str, active: ActivePolicy) -> _Topic | None:
         """Return the topic and its conflict with the policy.
 
         Return None if no resource of the policy's namespace holds the topic.
         """
         stored = await self._storage.read_history(key, name)
         claim = None if stored is None else stored.history.claim
-        if stored is None or claim is None or claim.namespace != found.resource.metadata.namespace:
+        if stored is None or claim is None or claim.namespace != active.resource.metadata.namespace:
             return None
-        return _Topic(claim.name, await self._conflict(stored.history, claim, found))
+        return _Topic(claim.name, await self._conflict(stored.history, claim, active))
 
-    async def _conflict(self, history: History, claim: Owner, found: FoundPolicy) -> Incompatibility | None:
+    async def _conflict(self, history: History, claim: Owner, active: ActivePolicy) -> Incompatibility | None:
         try:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
-            policy = brokers.as_for(found, resource.spec, resource, history).policy
+            policy = brokers.for_topic(active, resource.spec, resource, history).policy
             schema = await self._judge.schema_of(resource.spec, policy.profile.line, history)
             findings = violations(schema.info, override, policy.constraints)
             findings += await Recheck(self._judge).newest(history, override, policy) or ()
@@ -230,19 +230,20 @@ def _claimed(holder: str, key: PulsarNamespaceKey) -> Cause:
     return Cause(_FIELD, message, "FieldValueDuplicate")
 
 
-def _told(look: _Examined, strategy: str) -> Iterator[str]:
-    if look.names is None:
-        yield f"no topic was examined within {_MAX_SECONDS:g} seconds; the policy's status will tell"
+def _warnings(examined: _Examined, strategy: str) -> Iterator[str]:
+    if examined.names is None:
+        yield f"no topic was examined within {_MAX_SECONDS:g} seconds; see the policy's status later"
         return
-    conflicts = [(topic.resource, topic.conflict) for topic in look.topics if topic.conflict is not None]
+    conflicts = [(topic.resource, topic.conflict) for topic in examined.topics if topic.conflict is not None]
+    total = len(examined.topics)
     if conflicts:
         yield (
-            f"{len(conflicts)} of {len(look.topics)} topics examined would not pass (namespace strategy {strategy}); "
+            f"{len(conflicts)} of {total} topics examined would not pass (namespace strategy {strategy}): "
             "their versions stay, their next edit is judged by the changed policy"
         )
-    if look.count < len(look.names):
-        left = len(look.names) - look.count
-        yield f"{left} of {len(look.names)} topics on record were not examined; the policy's status will tell"
+    if examined.count < len(examined.names):
+        left = len(examined.names) - examined.count
+        yield f"{left} of {len(examined.names)} recorded topics were not examined; see the policy's status later"
     for resource, conflict in conflicts[:_NAMED]:
         yield f"TopicSchema {resource}: {_place(conflict)}"
     if len(conflicts) > _NAMED:

@@ -25,7 +25,7 @@ class MalformedReviewError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One request. `old` is None on CREATE, `wanted` on DELETE. Both are the API server's JSON, not decoded.
+    """One request. `old` is None on CREATE, `new` on DELETE. Both are the API server's JSON, not decoded.
 
     `size` is that of the whole AdmissionReview in bytes: no object in it is larger. `seconds` is the API server's
     timeout.
@@ -37,7 +37,7 @@ class Review:
     kind: str
     namespace: str
     name: str
-    wanted: Mapping[str, Any] | None
+    new: Mapping[str, Any] | None
     old: Mapping[str, Any] | None
     size: int
     user: Mapping[str, Any] = field(default_factory=dict)
@@ -47,9 +47,9 @@ class Review:
     @property
     def changes_spec(self) -> bool:
         """True if there is a spec to judge: not on DELETE, during deletion, or for an unchanged spec."""
-        if self.wanted is None or _member(self.wanted, "metadata").get("deletionTimestamp"):
+        if self.new is None or _member(self.new, "metadata").get("deletionTimestamp"):
             return False
-        return self.old is None or self.wanted.get("spec") != self.old.get("spec")
+        return self.old is None or self.new.get("spec") != self.old.get("spec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +94,15 @@ def read(body: Any, size: int) -> Review:
         raise MalformedReviewError(
             "not an AdmissionReview of admission.k8s.io/v1: request.uid or request.kind is missing"
         )
-    wanted, old = _object(request, "object"), _object(request, "oldObject")
+    new, old = _object(request, "object"), _object(request, "oldObject")
     return Review(
         uid=uid,
         operation=_text(request, "operation"),
         group=_text(kind, "group"),
         kind=_text(kind, "kind"),
         namespace=_text(request, "namespace"),
-        name=_text(request, "name") or _text(_member(wanted or old or {}, "metadata"), "name"),
-        wanted=wanted,
+        name=_text(request, "name") or _text(_member(new or old or {}, "metadata"), "name"),
+        new=new,
         old=old,
         size=size,
         user=_member(request, "userInfo"),
@@ -150,11 +150,11 @@ def _status(review: Review, answer: Answer) -> dict[str, Any]:
 
 def _sentences(answer: Answer) -> Iterator[str]:
     """Yield the parts of the overall message, numbered if there are several. Parts beyond the limit are counted."""
-    room, total = _MESSAGE_BYTES, len(answer.causes)
+    left, total = _MESSAGE_BYTES, len(answer.causes)
     for number, cause in enumerate(answer.causes, 1):
         sentence = one_line(f"{cause.field}: {cause.message}", _CAUSE_BYTES)
-        room -= len(sentence.encode())
-        if room < 0:
+        left -= len(sentence.encode())
+        if left < 0:
             yield f"and {total - number + 1} more"
             return
         yield sentence if total == 1 else f"({number} of {total}) {sentence}"

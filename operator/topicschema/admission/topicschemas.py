@@ -26,7 +26,7 @@ from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import full_history
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import NOT_IN_FORCE, FoundPolicy, PolicyResolver, Reader
+from topicschema.judging.policies import INACTIVE_REASONS, ActivePolicy, PolicyResolver, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 _LOST = "HistoryLost"
@@ -35,7 +35,7 @@ _TO_JUDGE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Edit:
     """The resource as it shall be and as it was, and its schema."""
 
     resource: TopicSchema
@@ -57,8 +57,8 @@ class _Asked:
         return self.old if self.old and self.old.spec.topic == self.resource.spec.topic else None
 
     @property
-    def changes_what_is_judged(self) -> bool:
-        return self.old is None or _judged(self.old) != _judged(self.resource)
+    def changes_judged_fields(self) -> bool:
+        return self.old is None or _judged_fields(self.old) != _judged_fields(self.resource)
 
 
 class TopicSchemas:
@@ -73,14 +73,14 @@ class TopicSchemas:
 
     async def review(self, review: Review) -> Answer:
         """Return the answer. Raises WaitingError if the API server is unreachable."""
-        wanted = review.wanted
-        if wanted is None or not review.changes_spec:
+        new = review.new
+        if new is None or not review.changes_spec:
             return allow()
         too_large = object_size.refusal(review)
         if too_large is not None:
             return deny("ObjectTooLarge", [too_large])
         try:
-            resource = decode(TopicSchema, wanted)
+            resource = decode(TopicSchema, new)
         except StalledError as error:
             return deny(error.reason, [messages.invalid_resource(error)])
         try:
@@ -94,106 +94,108 @@ class TopicSchemas:
         namespace, spec = resource.metadata.namespace, resource.spec
         try:
             governing, stored = await self._read(namespace, topic, spec)
-            found = brokers.as_for(governing, spec, old, stored.history)
-            line = found.policy.profile.line
+            active = brokers.for_topic(governing, spec, old, stored.history)
+            line = active.policy.profile.line
             turn = self._turns.setdefault(namespace, asyncio.Lock())
             try:
                 async with asyncio.timeout_at(deadline), turn:
                     history = await self._judge.for_version(stored.history, line)
                     schema = await self._judge.schema_of(spec, line, history)
-                    return await self._judged(_Asked(resource, old, schema), found, history)
+                    return await self._judged(_Edit(resource, old, schema), active, history)
             except TimeoutError:
-                return _not_in_time(found.policy, stored.history)
+                return _not_in_time(active.policy, stored.history)
         except InvalidSchemaError as error:
             return deny(error.reason, [messages.invalid_schema(error, spec)])
         except ApiRefusedError:
             raise  # the request to the API server was wrong, not the user's edit
         except StalledError as error:
-            return _not_judged(error) if error.reason in NOT_IN_FORCE else deny(error.reason, [_damaged(error)])
+            return _not_judged(error) if error.reason in INACTIVE_REASONS else deny(error.reason, [_damaged(error)])
         except WaitingError as error:
-            if error.reason not in NOT_IN_FORCE:
+            if error.reason not in INACTIVE_REASONS:
                 raise
             return _not_judged(error)
 
-    async def _read(self, namespace: str, topic: Topic, spec: TopicSchemaSpec) -> tuple[FoundPolicy, Stored]:
+    async def _read(self, namespace: str, topic: Topic, spec: TopicSchemaSpec) -> tuple[ActivePolicy, Stored]:
         """Return the effective policy and the current history, read in parallel if the key can be predicted."""
         expected = self._policies.expected_key(namespace, topic)
         finding = self._policies.resolve(namespace, topic.pulsar_namespace)
         try:
             if expected is None:
-                found = await finding
-                return found, await self._storage.get_history(found.key(topic))
-            found, stored = await asyncio.gather(finding, self._storage.get_history(expected))
+                active = await finding
+                return active, await self._storage.get_history(active.key(topic))
+            active, stored = await asyncio.gather(finding, self._storage.get_history(expected))
         except TopicSchemaError:
             await self._judge.require_supported_version(spec)  # whichever policy will govern the topic
             raise
-        if found.key(topic) != expected:
-            stored = await self._storage.get_history(found.key(topic))
-        return found, stored
+        if active.key(topic) != expected:
+            stored = await self._storage.get_history(active.key(topic))
+        return active, stored
 
-    async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
-        holder = await other_holder(self._client, history.claim, asked.owner)
+    async def _judged(self, edit: _Edit, active: ActivePolicy, history: History) -> Answer:
+        holder = await other_holder(self._client, history.claim, edit.owner)
         if holder is not None:
-            return _refused(asked, "TopicAlreadyClaimed", (_claimed(holder),))
-        verdict = await self._judge.judge(asked.candidate, history, found.policy)
-        earlier = await pending.pending(self._judge, asked.predecessor, history, found)
+            return _refused(edit, "TopicAlreadyClaimed", (_claimed(holder),))
+        verdict = await self._judge.judge(edit.candidate, history, active.policy)
+        earlier = await pending.pending(self._judge, edit.predecessor, history, active)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
-            too = await self._judge.compare(asked.candidate, earlier, history, found.policy)
-            found_now = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))
+            too = await self._judge.compare(edit.candidate, earlier, history, active.policy)
+            incompatibilities = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))
             risks = tuple(dict.fromkeys((*too.risks, *verdict.risks)))
-            verdict = replace(verdict, incompatibilities=found_now, risks=risks)
-        judged = messages.Judged(asked.resource.spec, verdict.strategy, found.resource)
+            verdict = replace(verdict, incompatibilities=incompatibilities, risks=risks)
+        decision = messages.Decision(edit.resource.spec, verdict.strategy, active.resource)
         if verdict.incompatibilities:
-            strictly = await self._refused_by_policy(asked, found.policy, history, earlier)
-            judged = replace(judged, risks=strictly)
-            causes = tuple(messages.cause_of(finding, judged) for finding in verdict.incompatibilities)
-            lost = (Cause(messages.TOPIC_FIELD, told) for told in _reported_loss(asked.predecessor))
-            return _refused(asked, "Incompatible", (*lost, *causes))
+            strictly = await self._refused_by_policy(edit, active.policy, history, earlier)
+            decision = replace(decision, risks=strictly)
+            causes = tuple(messages.cause_of(finding, decision) for finding in verdict.incompatibilities)
+            lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_loss(edit.predecessor))
+            return _refused(edit, "Incompatible", (*lost, *causes))
         full = full_history.refusal(history, verdict)
         if full is not None:
-            return _refused(asked, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
-        replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
-        has_broker = found.resource.spec.pulsar is not None
-        losses = _reported_loss(asked.predecessor) if has_broker else _lost(asked.predecessor, history)
-        told = brokers.warnings_of_topic(asked.resource.spec, asked.schema.info, asked.predecessor, found, history)
+            return _refused(edit, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
+        replaced = earlier is not None and earlier.fingerprint != edit.schema.fingerprint
+        has_broker = active.resource.spec.pulsar is not None
+        losses = _reported_loss(edit.predecessor) if has_broker else _lost(edit.predecessor, history)
+        effects = brokers.warnings_of_topic(edit.resource.spec, edit.schema.info, edit.predecessor, active, history)
         filling = full_history.warnings(history, verdict)
-        return allow(*losses, *_warnings(verdict, history, judged, replaced=replaced), *filling, *told)
+        return allow(*losses, *_warnings(verdict, history, decision, replaced=replaced), *filling, *effects)
 
     async def _refused_by_policy(
-        self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
+        self, edit: _Edit, policy: Policy, history: History, earlier: Schema | None
     ) -> frozenset[Incompatibility]:
         """Return the findings that only a Strict policy refuses. The refusal's message names it."""
         if policy.strictness is Strictness.BROKER:
             return frozenset()
         lenient = replace(policy, strictness=Strictness.BROKER)
-        verdict = await self._judge.judge(asked.candidate, history, lenient)
-        too = await self._judge.compare(asked.candidate, earlier, history, lenient)
+        verdict = await self._judge.judge(edit.candidate, history, lenient)
+        too = await self._judge.compare(edit.candidate, earlier, history, lenient)
         return frozenset((*verdict.risks, *too.risks))
 
 
-def _judged(resource: TopicSchema) -> TopicSchemaSpec:
+def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:
     """Return the parts of a spec that must not change in an edit that is allowed without a judgement."""
     return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
-def _refused(asked: _Asked, reason: str, causes: tuple[Cause, ...]) -> Answer:
+def _refused(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> Answer:
     """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
-    if asked.changes_what_is_judged:
+    if edit.changes_judged_fields:
         return deny(reason, causes)
     return allow(
-        f"this edit leaves the schema alone and is let through, but the schema would be refused: {causes[0].message}"
+        f"this edit does not change the schema and is admitted, but the schema would be refused: {causes[0].message}"
     )
 
 
 def _not_judged(error: TopicSchemaError) -> Answer:
-    return allow(f"{error.reason}: {error.message}; admitted unjudged, and not registered until a policy is in force")
+    return allow(
+        f"{error.reason}: {error.message}; admitted unjudged; the operator registers the schema after a policy applies"
+    )
 
 
 def _not_in_time(policy: Policy, history: History) -> Answer:
     """Admit the edit for the controller to judge. Under Strict refuse it, because it may harm consumers."""
     what = f"NotJudgedInTime: comparing with {history.version_count} versions takes longer than the API server waits"
     if policy.strictness is Strictness.BROKER:
-        return allow(f"{what}; admitted unjudged: the controller judges it, and the status says what comes of it")
+        return allow(f"{what}; admitted unjudged: the controller judges it and reports the result in the status")
     todo = "try again; if that does not help, make the schema smaller or compare with the latest version alone"
     return deny("NotJudgedInTime", [Cause(messages.TOPIC_FIELD, f"{what}, and Strict admits nothing unjudged; {todo}")])
 
@@ -215,9 +217,8 @@ def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
     if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
         there = history.version_count
         yield (
-            f"{_LOST}: the status tells of {old.status.version_count} versions, the record has {there or 'none'}; "
-            f"admitted {'judged by those alone' if there else 'unjudged'}, and not registered until the record is "
-            "restored"
+            f"{_LOST}: the status has {old.status.version_count} versions, the history {there or 'none'}; admitted "
+            f"{'judged by those alone' if there else 'unjudged'}, and not registered until the history is restored"
         )
 
 
@@ -228,7 +229,7 @@ def _reported_loss(old: TopicSchema | None) -> Iterator[str]:
             yield f"{_LOST}: {condition.message}"
 
 
-def _warnings(verdict: Verdict, history: History, judged: messages.Judged, *, replaced: bool) -> Iterator[str]:
+def _warnings(verdict: Verdict, history: History, decision: messages.Decision, *, replaced: bool) -> Iterator[str]:
     yield from messages.risks_of(verdict.risks)
     if replaced:
         yield "this replaces an accepted edit that is not registered yet; that one may never become a version"
@@ -239,4 +240,4 @@ def _warnings(verdict: Verdict, history: History, judged: messages.Judged, *, re
             f"and version {latest.schema_version} stays the topic's latest"
         )
     yield from (note.message for note in verdict.notes)
-    yield from messages.notice_of(judged)
+    yield from messages.notice_of(decision)

@@ -24,19 +24,19 @@ class Authorizer(Protocol):
 
 
 async def refusal(
-    client: Authorizer, review: Review, wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None
+    client: Authorizer, review: Review, new: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None
 ) -> Cause | None:
     """Return the reason why this user may not define the policy's pods.
 
     Return None if the user may, or if the edit does not change them.
     """
-    parts = _parts(wanted.spec)
+    parts = _parts(new.spec)
     before = {} if old is None else _parts(old.spec)
     set_now = [name for name, value in parts.items() if value is not None and before.get(name) != value]
-    if not set_now or await _may_create_pods(client, review, wanted.metadata.namespace):
+    if not set_now or await _may_create_pods(client, review, new.metadata.namespace):
         return None
     message = (
-        f"Forbidden: {' and '.join(set_now)} decide what pods in namespace {wanted.metadata.namespace} run and which "
+        f"Forbidden: {' and '.join(set_now)} decide what pods in namespace {new.metadata.namespace} run and which "
         "credentials they have: only a user who may create pods there can set it"
     )
     return Cause(f"spec.{set_now[0]}", message, "FieldValueForbidden")
@@ -74,30 +74,30 @@ async def _may_create_pods(client: Authorizer, review: Review, namespace: str) -
     return status.get("allowed") is True
 
 
-def warnings(wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
+def warnings(new: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
     """Yield the warnings about limits of a policy's validation."""
-    spec, before = wanted.spec, None if old is None else old.spec
+    spec, before = new.spec, None if old is None else old.spec
     validation = spec.validation
     if validation is None or validation.mode in (None, ValidationMode.OFF) or _same(spec, before):
         return
     is_gate, is_locked = validation.mode is ValidationMode.GATE, spec.is_allow_auto_update_schema is False
     if is_gate and spec.pulsar is not None and not is_locked:
         yield (
-            "validation.mode Gate holds back what comes from Git alone: clients may add schemas by themselves until "
+            "validation.mode Gate checks only schemas from Git: clients may add schemas without it until "
             "isAllowAutoUpdateSchema is false"
         )
     is_of_files = validation.source is not None and validation.source.files is not None
     if not is_of_files and (spec.pulsar is None or spec.pulsar.service_url is None):
         yield "validation reads the topics' messages from spec.pulsar.serviceURL, which is not set: nothing can be read"
-    is_nobody = not is_of_files and validation.authentication is None
-    if is_nobody and spec.pulsar is not None and spec.pulsar.authentication is not None:
+    has_no_credentials = not is_of_files and validation.authentication is None
+    if has_no_credentials and spec.pulsar is not None and spec.pulsar.authentication is not None:
         yield (
-            "validation's pods show the broker no credentials, for they never get the operator's: set "
+            "validation's pods have no credentials for the broker, because they never get the operator's: set "
             "validation.authentication, a role that may consume"
         )
     yield from _of_transport(spec)
     if validation.include_values:
-        yield "validation.includeValues: what messages hold is shown to all who may read a TopicSchema or its report"
+        yield "validation.includeValues: all who may read a TopicSchema or its report see values of messages"
 
 
 def _of_transport(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
@@ -110,5 +110,5 @@ def _of_transport(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
 
 
 def _same(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> bool:
-    said = (spec.validation, spec.pulsar, spec.is_allow_auto_update_schema)
-    return before is not None and said == (before.validation, before.pulsar, before.is_allow_auto_update_schema)
+    fields = (spec.validation, spec.pulsar, spec.is_allow_auto_update_schema)
+    return before is not None and fields == (before.validation, before.pulsar, before.is_allow_auto_update_schema)

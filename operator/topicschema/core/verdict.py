@@ -5,22 +5,19 @@ an empty history accepts anything that parses; then the check. The platform team
 Strict, what the broker accepts but hurts consumers is refused, too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 from topicschema.core import broker_errors, compatibility, formats, parts
-from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.parts import Findings
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
-from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaType
+from topicschema.core.schemas import AVRO_TEXTS, Schema
 from topicschema.core.steps import MOST_STEPS, Listing
 from topicschema.core.strategies import Strategy
-
-_IsRead = Callable[[Strategy, SchemaType, SchemaType, Checkers], bool]
 
 
 class Outcome(StrEnum):
@@ -62,96 +59,76 @@ class Candidate:
     strategy: Strategy | None = None
 
 
-def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
-    """Return the versions whose payloads `judge` uses; empty if types and fingerprints decide."""
-    equal = history.equal_to(candidate.schema.fingerprint)
-    if equal is None:
-        compared = _versions_read(candidate, history, policy, compatibility.is_payload_used)
-    else:
-        compared = (equal,) if _differs_in_properties(candidate.schema, equal) else ()
-    return _merged(_deduped_with(candidate, history, policy, equal), compared)
+class Earlier(NamedTuple):
+    """An earlier version, and what a verdict needs of it.
 
-
-def required(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
-    """Return those of `needed` that a verdict requires. The others are for risks that are reported and not refused."""
-    if policy.strictness is Strictness.STRICT:
-        return needed(candidate, history, policy)
-    equal = history.equal_to(candidate.schema.fingerprint)
-    compared = () if equal else _versions_read(candidate, history, policy, compatibility.is_payload_needed)
-    return _merged(_deduped_with(candidate, history, policy, equal), compared)
-
-
-class VersionUse(NamedTuple):
-    """An earlier version. `is_read` is True if its text is read, `is_compared` if the candidate is compared with it."""
+    `is_compared` is True if the candidate is compared with it. `is_read` is True if its text is read, `is_required` if
+    there is no verdict without the text. Other texts are for risks that are reported and not refused.
+    """
 
     entry: VersionEntry
-    is_read: bool
-    is_compared: bool
+    is_compared: bool = True
+    is_read: bool = True
+    is_required: bool = True
 
 
-def version_uses(candidate: Candidate, history: History, policy: Policy) -> list[VersionUse]:
-    """Return the versions that `judge` reads, newest first. One that is read and not compared must only parse."""
-    equal = history.equal_to(candidate.schema.fingerprint)
-    considered = (equal,) if equal else _considered(history, effective_strategy(policy, candidate.strategy).value)
-    read = {entry.schema_version: entry for entry in needed(candidate, history, policy)}
-    compared = {entry.schema_version: entry for entry in considered}
-    return [
-        VersionUse(entry, number in read, number in compared)
-        for number, entry in sorted({**read, **compared}.items(), reverse=True)
-    ]
+def earlier_versions(
+    candidate: Candidate, history: History, policy: Policy, *, is_deduplicated: bool = True
+) -> list[Earlier]:
+    """Return the versions that `judge` needs, newest first.
 
-
-def version_uses_for_risks(candidate: Candidate, history: History, policy: Policy) -> list[VersionUse]:
-    """Return the versions that `risks` reads, newest first, without those of dedupe."""
-    considered = _considered(history, effective_strategy(policy, candidate.strategy).value)
-    read = {entry.schema_version for entry in compared(candidate, history, policy)}
-    return [VersionUse(entry, entry.schema_version in read, is_compared=True) for entry in reversed(considered)]
-
-
-def compared(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
-    """Return the versions whose payloads the comparison depends on, without those of dedupe, which is before it."""
-    return _versions_read(candidate, history, policy, compatibility.is_payload_used)
-
-
-def predecessors(
-    candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]
-) -> list[Predecessor]:
-    """Return the versions that the strategy compares the candidate with, as far as there are payloads."""
-    strategy = effective_strategy(policy, candidate.strategy).value
-    return _predecessors(_considered(history, strategy), payloads, ())
-
-
-def risks(
-    candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]
-) -> tuple[Incompatibility, ...]:
-    """Return what the broker accepts of the candidate as the next version, and consumers then lose or misread.
-
-    `payloads` has the versions of `compared`.
+    If `is_deduplicated` is False, return those of a comparison without the broker's dedupe before it.
     """
-    strategy = effective_strategy(policy, candidate.strategy).value
-    return compatibility.risks(candidate.schema, predecessors(candidate, history, policy, payloads), strategy)
+    strategy, kind = effective_strategy(policy, candidate.strategy).value, candidate.schema.info.type
+    checkers, is_strict = policy.profile.checkers, policy.strictness is Strictness.STRICT
+    equal = history.equal_to(candidate.schema.fingerprint) if is_deduplicated else None
+    parsed = _parsed_by_dedupe(candidate, history, policy, equal) if is_deduplicated else ()
+    versions = {entry.schema_version: Earlier(entry, is_compared=False) for entry in parsed}
+    for entry in (equal,) if equal else _considered(history, strategy):
+        if equal:
+            is_needed, is_useful = False, _differs_in_properties(candidate.schema, equal)
+        else:
+            is_needed = compatibility.is_payload_needed(strategy, kind, entry.type, checkers)
+            is_useful = compatibility.is_payload_used(strategy, kind, entry.type, checkers)
+        is_parsed = entry.schema_version in versions
+        is_required = is_parsed or is_needed or (is_useful and is_strict)
+        versions[entry.schema_version] = Earlier(entry, is_read=is_parsed or is_useful, is_required=is_required)
+    return [each for _, each in sorted(versions.items(), reverse=True)]
+
+
+def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
+    """Return the versions whose payloads `judge` uses; empty if types and fingerprints decide."""
+    return tuple(each.entry for each in reversed(earlier_versions(candidate, history, policy)) if each.is_read)
 
 
 def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]) -> Verdict:
     """Return the verdict on `candidate` as the topic's next version.
 
-    `payloads` has the parsed schema of every version of `needed`, by number. Raises KeyError if a `required` one is
+    `payloads` has the parsed schema of every version of `needed`, by number. Raises KeyError if a required one is
     missing. Going back to an earlier version is always allowed, under Strict too: it is in the history already.
     """
     broken = refused_by_constraints(candidate, policy)
     if broken is not None:
         return broken
-    equal = history.equal_to(candidate.schema.fingerprint)
-    strategy = effective_strategy(policy, candidate.strategy).value
-    considered = (equal,) if equal else _considered(history, strategy)
-    before = _predecessors(considered, payloads, required(candidate, history, policy))
-    if equal is not None:
+    before = predecessors(earlier_versions(candidate, history, policy), payloads)
+    if history.equal_to(candidate.schema.fingerprint) is not None:
         return concluded(candidate, history, policy, compare_equal(candidate.schema, before[0], policy))
+    strategy = effective_strategy(policy, candidate.strategy).value
     return concluded(candidate, history, policy, compare(candidate.schema, before, strategy, policy))
 
 
+def predecessors(newest_first: Sequence[Earlier], payloads: Mapping[int, Schema]) -> list[Predecessor]:
+    """Return the compared versions, oldest first, with their payloads. Raise KeyError if a required one is missing."""
+    return [
+        Predecessor(n, entry.type, payloads[n] if is_required else payloads.get(n))
+        for entry, is_compared, _, is_required in reversed(newest_first)
+        for n in (entry.schema_version,)
+        if is_compared
+    ]
+
+
 def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
-    """Return the verdict that follows from a comparison with the versions of `version_uses`."""
+    """Return the verdict that follows from a comparison with the `earlier_versions`."""
     strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
     findings = comparison.incompatibilities
     if findings:
@@ -221,15 +198,7 @@ def strictly(policy: Policy, findings: Findings, strategy: Strategy | None = Non
     return Comparison((*refused, *too_complex), risks, thrown)
 
 
-def _versions_read(
-    candidate: Candidate, history: History, policy: Policy, is_read: _IsRead
-) -> tuple[VersionEntry, ...]:
-    strategy, kind = effective_strategy(policy, candidate.strategy).value, candidate.schema.info.type
-    checkers = policy.profile.checkers
-    return tuple(entry for entry in _considered(history, strategy) if is_read(strategy, kind, entry.type, checkers))
-
-
-def _deduped_with(
+def _parsed_by_dedupe(
     candidate: Candidate, history: History, policy: Policy, equal: VersionEntry | None
 ) -> tuple[VersionEntry, ...]:
     """Return the versions that the broker's dedupe parses and that are not known to parse under the policy's line."""
@@ -238,28 +207,13 @@ def _deduped_with(
     return history.unverified_for(policy.profile.line, equal)
 
 
-def _merged(some: tuple[VersionEntry, ...], others: tuple[VersionEntry, ...]) -> tuple[VersionEntry, ...]:
-    return tuple(dict.fromkeys((*some, *others))) if some else others
-
-
 def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:
     return formats.properties_matter(equal.type) and equal.content_hash != schema.info.content_hash
 
 
-def _predecessors(
-    considered: Sequence[VersionEntry], payloads: Mapping[int, Schema], must: Sequence[VersionEntry]
-) -> list[Predecessor]:
-    numbers = {entry.schema_version for entry in must}
-    return [
-        Predecessor(n, entry.type, payloads[n] if n in numbers else payloads.get(n))
-        for entry in considered
-        for n in (entry.schema_version,)
-    ]
-
-
 def _considered(history: History, strategy: Strategy) -> tuple[VersionEntry, ...]:
-    trimmed = tuple(history.active_versions)
-    return trimmed if strategy.is_transitive else trimmed[-1:]
+    active_versions = tuple(history.active_versions)
+    return active_versions if strategy.is_transitive else active_versions[-1:]
 
 
 def _stored_text_note(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:

@@ -13,8 +13,8 @@ _FAILS = {
     Flaw.INVALID_DEFAULT: "has a default that does not fit its field under Pulsar",
 }
 _ANSWER = (
-    "a broker of that line answers every schema of this topic with an error; set the policy's brokerProfile.line where "
-    "it is of another, else delete the topic's schemas there, or take another topic"
+    "a broker of that Pulsar version answers every schema of this topic with an error; if the broker has another "
+    "version, set the policy's brokerProfile.line, else delete the topic's schemas at the broker or use a new topic"
 )
 RULE = "INVALID_HISTORY"
 _PYTHONS_STRING = b"null"
@@ -29,7 +29,7 @@ class UnreadableVersionError(StalledAtBrokerError):
         self.finding = Incompatibility(RULE, "$", message, None, entry.schema_version)
 
 
-def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:
+def with_registered_text(info: SchemaInfo, history: History | None) -> SchemaInfo:
     """Return the candidate, with the text `null` if a Python client registered the STRING schema so.
 
     This applies to a STRING schema without text. Without it, the topic would get a second, equivalent version.
@@ -43,7 +43,7 @@ def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:
     return replace(info, schema=_PYTHONS_STRING) if is_theirs else info
 
 
-def demand_readable(candidate: Candidate, history: History) -> None:
+def check_readable(candidate: Candidate, history: History) -> None:
     """Raise UnreadableVersionError if a broker fails to parse a version before it compares the candidate.
 
     `history` must have the flaws of the broker's line.

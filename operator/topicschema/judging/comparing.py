@@ -21,7 +21,7 @@ _Key = tuple[SchemaType, str, PulsarLine]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ComparisonRequest:
     """The candidate as text, and the parameters of its comparison.
 
     `is_equal` is True if the broker considers it equal to an earlier version. `is_first` is True for the first part,
@@ -44,16 +44,16 @@ class Version(NamedTuple):
     is_compared: bool = True
 
 
-class Answer(NamedTuple):
+class ComparisonResult(NamedTuple):
     """Findings, and the parse errors of versions by version number."""
 
-    found: Findings
+    findings: Findings
     unreadable: Mapping[int, InvalidSchemaError]
 
 
-def size_of(question: Question, versions: Sequence[Version]) -> int:
+def size_of(request: ComparisonRequest, versions: Sequence[Version]) -> int:
     """Return the bytes of all texts."""
-    return len(question.candidate.schema) + sum(len(each.info.schema) for each in versions if each.info)
+    return len(request.candidate.schema) + sum(len(each.info.schema) for each in versions if each.info)
 
 
 class Comparer:
@@ -65,30 +65,30 @@ class Comparer:
     def __init__(self, cache_bytes: int = _CACHE_BYTES) -> None:
         self._cache: LruCache[_Key, Schema] = LruCache(cache_bytes)
 
-    def answer(self, question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
+    def compare(self, request: ComparisonRequest, versions: Sequence[Version], most_steps: int) -> ComparisonResult:
         """Return the result for one part of the versions, newest first.
 
         Raise InvalidSchemaError if the candidate does not parse.
         """
-        candidate = self.parsed(question.candidate, question.line)
+        candidate = self.parsed(request.candidate, request.line)
         predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
         for number, kind, info, is_compared in versions:
             schema = None
             try:
-                schema = None if info is None else self.parsed(info, question.line)
+                schema = None if info is None else self.parsed(info, request.line)
             except InvalidSchemaError as error:
                 if number is not None:
                     unreadable[number] = error
             if is_compared:
                 predecessors.append(Predecessor(number, kind, schema))
-        found = Findings()
-        if question.is_equal:
+        findings = Findings()
+        if request.is_equal:
             for each in predecessors:
-                found.risks += compatibility.risks_of_equal(candidate, each)
+                findings.risks += compatibility.risks_of_equal(candidate, each)
         else:
-            found.risks += compatibility.self_risks(candidate) if question.is_first else ()
-            found += parts.compare(candidate, predecessors, question.strategy, BUILT_IN, most_steps)
-        return Answer(found, unreadable)
+            findings.risks += compatibility.self_risks(candidate) if request.is_first else ()
+            findings += parts.compare(candidate, predecessors, request.strategy, BUILT_IN, most_steps)
+        return ComparisonResult(findings, unreadable)
 
     def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """Return the parsed schema, cached if possible. Raise InvalidSchemaError with rule and place."""
@@ -110,9 +110,9 @@ class Comparer:
 _OF_WORKER: Final = Comparer(_CACHE_BYTES // 2)
 
 
-def answer(question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
-    """Return the result of `Comparer.answer` with the worker's own cache."""
-    return _OF_WORKER.answer(question, versions, most_steps)
+def compare(request: ComparisonRequest, versions: Sequence[Version], most_steps: int) -> ComparisonResult:
+    """Return the result of `Comparer.compare` with the worker's own cache."""
+    return _OF_WORKER.compare(request, versions, most_steps)
 
 
 def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:

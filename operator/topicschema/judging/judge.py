@@ -5,7 +5,7 @@ run in a worker process.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
@@ -15,16 +15,16 @@ from topicschema.core import compatibility, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, WaitingError
-from topicschema.core.history import History, VersionEntry
+from topicschema.core.history import History
 from topicschema.core.parts import Findings
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Comparison, Verdict, VersionUse
+from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
-from topicschema.judging.comparing import Answer, Comparer, Question, Version
+from topicschema.judging.comparing import Comparer, ComparisonRequest, ComparisonResult, Version
 from topicschema.judging.rereading import Rereading
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, Versions
@@ -38,11 +38,11 @@ _CACHE_BYTES = 64 * 1024 * 1024
 # Some milliseconds of work. A comparison with more steps restarts in a worker.
 _FEW_STEPS = 30_000
 # An API server waits 10 seconds for the webhook.
-_PATIENCE = 5.0
+_CHECKER_SECONDS = 5.0
 _AFTER_TIMEOUT = 30.0
 
 # The number of earlier versions whose consumers count for the risks in a status: as many as a status lists.
-_TOLD = 100
+_RISK_SPAN = 100
 _RISKS_BYTES = 8 * 1024 * 1024
 _BYTES_PER_RISK = 500
 
@@ -62,7 +62,7 @@ class CheckerTimeoutError(WaitingError):
 class Judge:
     """Judge of candidates: may a schema be the next version of a topic.
 
-    `cache_bytes` limits the cache of parsed schemas. `checkers` are the custom checkers, and `patience` is their
+    `cache_bytes` limits the cache of parsed schemas. `checkers` are the custom checkers, and `checker_timeout` is their
     timeout for one verdict, in seconds.
     """
 
@@ -72,15 +72,15 @@ class Judge:
         cache_bytes: int = _CACHE_BYTES,
         *,
         checkers: Checkers = BUILT_IN,
-        patience: float = _PATIENCE,
+        checker_timeout: float = _CHECKER_SECONDS,
     ) -> None:
         self._comparer = Comparer(cache_bytes)
         self._checkers = checkers
-        self._patience = patience
+        self._checker_timeout = checker_timeout
         self._envelopes = Envelopes()
         self._risks: LruCache[_RisksKey, tuple[Incompatibility, ...]] = LruCache(_RISKS_BYTES)
         self._workers = Workers()
-        self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
+        self._checker_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)
         self._rereading = Rereading(self.versions)
 
@@ -92,7 +92,7 @@ class Judge:
     def close(self) -> None:
         """End the processes and threads. Their pending calls fail."""
         self._workers.close()
-        self._asking.shutdown(wait=False, cancel_futures=True)
+        self._checker_threads.shutdown(wait=False, cancel_futures=True)
 
     async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine, history: History | None) -> Schema:
         """Return the parsed schema of a resource. Raise InvalidSchemaError with rule and place.
@@ -103,7 +103,9 @@ class Judge:
         sources = sources_of(spec)
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
-            return await self.versions.parse(broker_versions.text_on_record(await self._written(spec), history), line)
+            return await self.versions.parse(
+                broker_versions.with_registered_text(await self._written(spec), history), line
+            )
         envelope = (await self.versions.version(history, known, line)).info.schema
         return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
 
@@ -140,51 +142,53 @@ class Judge:
         if broken is not None:
             return broken
         try:
-            broker_versions.demand_readable(candidate, history)
+            broker_versions.check_readable(candidate, history)
             if compatibility.uses_custom_checker(candidate.schema, self._checkers):
                 return await self._judged_by_checkers(candidate, history, policy)
-            must = {each.schema_version for each in verdict.required(candidate, history, policy)}
             strategy = effective_strategy(policy, candidate.strategy).value
             is_equal = history.equal_to(candidate.schema.fingerprint) is not None
-            question = Question(candidate.schema.info, policy.profile.line, strategy, is_equal)
-            found = await self._found(question, history, verdict.version_uses(candidate, history, policy), must)
+            request = ComparisonRequest(candidate.schema.info, policy.profile.line, strategy, is_equal)
+            earlier = verdict.earlier_versions(candidate, history, policy)
+            findings = await self._findings(request, history, earlier)
         except UnreadableVersionError as error:
             return verdict.refused(candidate, policy, error.finding)
-        return verdict.concluded(candidate, history, policy, verdict.strictly(policy, found, strategy))
+        return verdict.concluded(candidate, history, policy, verdict.strictly(policy, findings, strategy))
 
-    async def compare(self, asked: Candidate, earlier: Schema | None, history: History, policy: Policy) -> Comparison:
+    async def compare(
+        self, candidate: Candidate, earlier: Schema | None, history: History, policy: Policy
+    ) -> Comparison:
         """Return the incompatibilities and risks of the candidate after `earlier`, an edit that is not stored yet.
 
         `earlier` would follow all stored versions. A custom checker may compare several versions together. So it also
         gets the stored versions, as it will after the edit is registered.
         """
-        candidate, strategy = asked.schema, effective_strategy(policy, asked.strategy).value
-        if earlier is None or candidate.info == earlier.info:
+        schema, strategy = candidate.schema, effective_strategy(policy, candidate.strategy).value
+        if earlier is None or schema.info == earlier.info:
             return Comparison((), ())
-        is_equal = candidate.fingerprint == earlier.fingerprint
-        if not is_equal and compatibility.uses_custom_checker(candidate, self._checkers):
-            return await self._compared_by_checkers(asked, earlier, history, policy)
-        question = Question(candidate.info, policy.profile.line, strategy, is_equal)
+        is_equal = schema.fingerprint == earlier.fingerprint
+        if not is_equal and compatibility.uses_custom_checker(schema, self._checkers):
+            return await self._compared_by_checkers(candidate, earlier, history, policy)
+        request = ComparisonRequest(schema.info, policy.profile.line, strategy, is_equal)
         part = [Version(None, earlier.info.type, earlier.info)]
-        return verdict.strictly(policy, (await self._answer(question, part)).found, strategy)
+        return verdict.strictly(policy, (await self._compare_part(request, part)).findings, strategy)
 
     async def _judged_by_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """Return the verdict of the custom checkers on all versions together."""
         policy = self._with_checkers(policy)
-        wanted, must = verdict.needed(candidate, history, policy), verdict.required(candidate, history, policy)
-        payloads = await self._payloads(history, wanted, policy.profile.line, must)
+        earlier = verdict.earlier_versions(candidate, history, policy)
+        payloads = await self._payloads(history, earlier, policy.profile.line)
         return await self._by_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
 
     async def _compared_by_checkers(
-        self, asked: Candidate, earlier: Schema, history: History, policy: Policy
+        self, candidate: Candidate, earlier: Schema, history: History, policy: Policy
     ) -> Comparison:
         policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
-        strategy, considered = effective_strategy(policy, asked.strategy).value, [before]
+        strategy, considered = effective_strategy(policy, candidate.strategy).value, [before]
         if strategy.is_transitive:
-            wanted = verdict.compared(asked, history, policy)
-            payloads = await self._payloads(history, wanted, policy.profile.line, wanted)
-            considered = [*verdict.predecessors(asked, history, policy, payloads), before]
-        return await self._by_checkers(lambda: verdict.compare(asked.schema, considered, strategy, policy))
+            stored = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
+            payloads = await self._payloads(history, stored, policy.profile.line)
+            considered = [*verdict.predecessors(stored, payloads), before]
+        return await self._by_checkers(lambda: verdict.compare(candidate.schema, considered, strategy, policy))
 
     def _with_checkers(self, policy: Policy) -> Policy:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers))
@@ -195,89 +199,91 @@ class Judge:
         A thread cannot be ended from outside, so a checker that hangs occupies one until the process ends. If all
         threads hang, all such calls time out. Types with built-in checkers do not use these threads.
         """
-        asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
+        result = asyncio.get_running_loop().run_in_executor(self._checker_threads, work)
         try:
-            return await asyncio.wait_for(asked, self._patience)
+            return await asyncio.wait_for(result, self._checker_timeout)
         except TimeoutError:
             names = ", ".join(each.name for each in self._checkers.values())
-            message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
-            raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
+            message = f"the plugged-in checkers ({names}) did not answer within {self._checker_timeout:g} seconds"
+            raise CheckerTimeoutError(
+                "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
+            ) from None
 
-    async def _found(
-        self, question: Question, history: History, looks: Sequence[VersionUse], must: Collection[int]
-    ) -> Findings:
-        """Return the findings of all parts. Raise UnreadableVersionError if a version of `must` does not parse."""
-        found = Findings()
-        musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
-        async for part in self.versions.parts(history, looks):
-            answer = await self._answer(question, part, MOST_STEPS - found.steps)
-            for number, error in answer.unreadable.items():
-                if number in musts:
-                    raise broker_versions.unreadable(musts[number], question.line, error)
-            found += answer.found
-            if found.too_complex:
+    async def _findings(self, request: ComparisonRequest, history: History, earlier: Sequence[Earlier]) -> Findings:
+        """Return the findings of all parts. Raise UnreadableVersionError if a required version does not parse."""
+        findings = Findings()
+        required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
+        async for part in self.versions.parts(history, earlier):
+            result = await self._compare_part(request, part, MOST_STEPS - findings.steps)
+            for number, error in result.unreadable.items():
+                if number in required:
+                    raise broker_versions.unreadable(required[number], request.line, error)
+            findings += result.findings
+            if findings.too_complex:
                 break
-            question = replace(question, is_first=False)
-        return found
+            request = replace(request, is_first=False)
+        return findings
 
-    async def _answer(self, question: Question, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Answer:
+    async def _compare_part(
+        self, request: ComparisonRequest, part: Sequence[Version], most_steps: int = MOST_STEPS
+    ) -> ComparisonResult:
         """Return the result for one part, within `most_steps`. A large comparison runs in a worker."""
-        if comparing.size_of(question, part) < LARGE:
-            answer = self._comparer.answer(question, part, min(_FEW_STEPS, most_steps))
-            if answer.found.too_complex is None or most_steps <= _FEW_STEPS:
-                return answer
+        if comparing.size_of(request, part) < LARGE:
+            result = self._comparer.compare(request, part, min(_FEW_STEPS, most_steps))
+            if result.findings.too_complex is None or most_steps <= _FEW_STEPS:
+                return result
         try:
-            return await self._workers.call(comparing.answer, question, part, most_steps)
+            return await self._workers.call(comparing.compare, request, part, most_steps)
         except OutOfMemoryError as error:
             number, kind, *_ = part[0]
             finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
-            return Answer(Findings(too_complex=finding), {})
+            return ComparisonResult(Findings(too_complex=finding), {})
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
     ) -> tuple[Incompatibility, ...]:
         """Return the risks for consumers of the stored version that has the verdict's number.
 
-        After an equal version, the verdict itself compares no more. So the version is compared again with the `_TOLD`
-        versions before it. The result depends on the record and the policy only.
+        After an equal version, the verdict itself compares no more. So the version is compared again with the
+        `_RISK_SPAN` versions before it. The result depends on the record and the policy only.
         """
         entry = next((each for each in history.active_versions if each.schema_version == verdict.schema_version), None)
         if entry is None:
             return verdict.risks
-        earlier = tuple(each for each in history.active_versions if each.schema_version < entry.schema_version)[-_TOLD:]
+        earlier = tuple(each for each in history.active_versions if each.schema_version < entry.schema_version)[
+            -_RISK_SPAN:
+        ]
         key = _RisksKey(
             digest("\n".join(f"{each.schema_version} {each.content_hash}" for each in (*earlier, entry)).encode()),
             verdict.strategy.value,
             policy.profile.line,
         )
-        found = self._risks.get(key)
-        if found is None:
+        findings = self._risks.get(key)
+        if findings is None:
             candidate = Candidate(await self.versions.version(history, entry, policy.profile.line), strategy)
-            found = await self._risks_after(candidate, replace(history, entries=earlier), policy)
-            self._risks.put(key, found, _BYTES_PER_RISK * (1 + len(found)))
-        return tuple(dict.fromkeys((*verdict.risks, *found)))
+            findings = await self._risks_after(candidate, replace(history, entries=earlier), policy)
+            self._risks.put(key, findings, _BYTES_PER_RISK * (1 + len(findings)))
+        return tuple(dict.fromkeys((*verdict.risks, *findings)))
 
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         strategy = effective_strategy(policy, candidate.strategy).value
-        question = Question(candidate.schema.info, policy.profile.line, strategy)
-        found = await self._found(question, history, verdict.version_uses_for_risks(candidate, history, policy), ())
-        return (*compatibility.listed(found.risks), *((found.too_complex,) if found.too_complex else ()))
+        request = ComparisonRequest(candidate.schema.info, policy.profile.line, strategy)
+        earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
+        optional = [each._replace(is_required=False) for each in earlier]
+        findings = await self._findings(request, history, optional)
+        return (*compatibility.listed(findings.risks), *((findings.too_complex,) if findings.too_complex else ()))
 
-    async def _payloads(
-        self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
-    ) -> Mapping[int, Schema]:
-        """Return the schemas by number, without unreadable ones. Raise UnreadableVersionError for one of `must`."""
-        entries, musts = tuple(wanted), {each.schema_version for each in must}
-        read = await asyncio.gather(
-            *(self._read(history, each, line, is_must=each.schema_version in musts) for each in entries)
-        )
-        return {entry.schema_version: schema for entry, schema in zip(entries, read, strict=True) if schema is not None}
+    async def _payloads(self, history: History, earlier: Sequence[Earlier], line: PulsarLine) -> Mapping[int, Schema]:
+        """Return the schemas by number. Raise UnreadableVersionError for a required one; leave out others."""
+        read = await asyncio.gather(*(self._payload(history, each, line) for each in reversed(earlier) if each.is_read))
+        return {number: schema for number, schema in read if schema is not None}
 
-    async def _read(self, history: History, entry: VersionEntry, line: PulsarLine, *, is_must: bool) -> Schema | None:
+    async def _payload(self, history: History, earlier: Earlier, line: PulsarLine) -> tuple[int, Schema | None]:
+        number = earlier.entry.schema_version
         try:
-            return await self.versions.version(history, entry, line)
+            return number, await self.versions.version(history, earlier.entry, line)
         except UnreadableVersionError:
-            if is_must:
+            if earlier.is_required:
                 raise
-            return None
+            return number, None

@@ -26,9 +26,9 @@ from topicschema.storage.claims import StoredClaim
 T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
 _REMEMBERED = 10_000
-_NOTHING_SEEN = ObservedSettings()
-_BLOCKING_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
-NOT_IN_FORCE = frozenset({"PolicyNotFound", *_BLOCKING_REASONS})
+_UNOBSERVED = ObservedSettings()
+_CLAIM_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
+INACTIVE_REASONS = frozenset({"PolicyNotFound", *_CLAIM_REASONS})
 """Condition reasons for which no policy governs a topic."""
 
 
@@ -61,7 +61,7 @@ class _Known(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPolicy:
+class ActivePolicy:
     """A policy that governs its Pulsar namespace: the resource, and its rules for judging."""
 
     resource: NamespaceSchemaPolicy
@@ -89,7 +89,7 @@ class PolicyResolver:
         self._remembered: dict[_Names, _Known] = {}
         self._reads = SingleFlight(self._find)
 
-    async def resolve(self, namespace: str, pulsar_namespace: str) -> FoundPolicy:
+    async def resolve(self, namespace: str, pulsar_namespace: str) -> ActivePolicy:
         """Return the policy that governs `tenant/namespace` in that Kubernetes namespace.
 
         Raise WaitingError(PolicyNotFound) if no policy names it. If one does and has no claim, raise that error, or
@@ -107,36 +107,36 @@ class PolicyResolver:
         known = self._remembered.get((namespace, pulsar_namespace))
         return known.address if known else None
 
-    async def _find(self, names: _Names) -> FoundPolicy:
+    async def _find(self, names: _Names) -> ActivePolicy:
         known = self._remembered.get(names)
         if known is not None:
-            found = await self._find_known(*names, known)
-            if found is not None:
-                return found
+            active = await self._find_known(*names, known)
+            if active is not None:
+                return active
             self._remembered.pop(names, None)
         return await self._search(*names)
 
-    async def _find_known(self, namespace: str, pulsar_namespace: str, known: _Known) -> FoundPolicy | None:
+    async def _find_known(self, namespace: str, pulsar_namespace: str, known: _Known) -> ActivePolicy | None:
         key = PulsarNamespaceKey.parse(known.pulsar_cluster, pulsar_namespace)
         reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, known.name)
-        asked = () if self._trust_status else (self._claims.get_claim(key),)
-        wire, *claims = await asyncio.gather(reading, *asked, return_exceptions=True)
+        claim_reads = () if self._trust_status else (self._claims.get_claim(key),)
+        wire, *claims = await asyncio.gather(reading, *claim_reads, return_exceptions=True)
         if isinstance(wire, NotFoundError):
             return None
         resource = _readable(_unless_raised(wire))
         if resource is None or not _names(resource, key):
             return None
-        if self._trust_status and resource.metadata.deletion_timestamp is None and says_in_force(resource):
+        if self._trust_status and resource.metadata.deletion_timestamp is None and is_active(resource):
             return self._remember(namespace, resource)
         claim = _unless_raised(claims[0]) if claims else await self._claims.get_claim(key)
         return self._remember(namespace, resource) if self._holds(claim, resource) else None
 
-    def _remember(self, namespace: str, resource: NamespaceSchemaPolicy) -> FoundPolicy:
+    def _remember(self, namespace: str, resource: NamespaceSchemaPolicy) -> ActivePolicy:
         names = (namespace, resource.spec.pulsar_namespace)
         if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
             self._remembered.clear()
         self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, address_of(resource))
-        return FoundPolicy(resource, policy_of(resource))
+        return ActivePolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
         """Return a policy in that Kubernetes namespace with a claim on `tenant/namespace` of any Pulsar cluster."""
@@ -157,12 +157,12 @@ class PolicyResolver:
         is_there = self._trust_status or claim.address == address_of(resource)
         return is_there and _owns(claim, resource)
 
-    async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy:
+    async def _search(self, namespace: str, pulsar_namespace: str) -> ActivePolicy:
         naming, claims = await self._naming(namespace, pulsar_namespace)
         holding = [r for r, claim in zip(naming, claims, strict=True) if self._holds(claim, r)]
         if not holding:
             if naming:
-                raise _not_in_force(naming[0], claims[0])
+                raise _inactive_error(naming[0], claims[0])
             message = f"no NamespaceSchemaPolicy in this Kubernetes namespace governs {pulsar_namespace}"
             raise WaitingError("PolicyNotFound", message)
         if len(holding) > 1:
@@ -173,7 +173,7 @@ class PolicyResolver:
 
 def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
     """Return the resource's rules for judging. Settings of its broker, as observed, are the defaults."""
-    spec, observed = resource.spec, resource.observed or _NOTHING_SEEN
+    spec, observed = resource.spec, resource.observed or _UNOBSERVED
     profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
     return Policy(
         strategy=_namespace_strategy(spec, observed),
@@ -231,12 +231,12 @@ def _owns(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
     return claim.owner == owner_of(resource) and resource.metadata.deletion_timestamp is None
 
 
-def says_in_force(resource: NamespaceSchemaPolicy) -> bool:
+def is_active(resource: NamespaceSchemaPolicy) -> bool:
     """Return True if its status, of the current generation, has InSync, or Ready=True. Its broker may be away."""
-    return any(each.type is ConditionType.IN_SYNC for each in _current(resource)) or says_ready(resource)
+    return any(each.type is ConditionType.IN_SYNC for each in _current(resource)) or is_ready(resource)
 
 
-def says_ready(resource: NamespaceSchemaPolicy) -> bool:
+def is_ready(resource: NamespaceSchemaPolicy) -> bool:
     """Return True if its status, of the current generation, has Ready=True."""
     return any(each.type is ConditionType.READY and each.status is ConditionStatus.TRUE for each in _current(resource))
 
@@ -252,12 +252,12 @@ def _unless_raised(outcome: T | BaseException) -> T:
     return outcome
 
 
-def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicSchemaError:
+def _inactive_error(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicSchemaError:
     """Return the error for a policy without the claim. It never names a resource of another namespace."""
     name = f"policy {resource.metadata.name}"
-    told = _own_reason(resource)
-    if told is not None:
-        return StalledError(told.reason, f"{name} is not in force: {told.message or told.reason}")
+    condition = _own_reason(resource)
+    if condition is not None:
+        return StalledError(condition.reason, f"{name} does not apply: {condition.message or condition.reason}")
     here, owner = resource.metadata, claim.owner
     if owner == owner_of(resource):
         return ConflictError(f"{name} has not claimed {resource.spec.pulsar_namespace} at the broker that it names now")
@@ -265,13 +265,13 @@ def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicS
         return WaitingError("PolicyNotFound", f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0)
     holder = f"policy {owner.name}" if owner.namespace == here.namespace else "another policy"
     return StalledError(
-        "TopicAlreadyClaimed", f"{name} is not in force: {holder} already governs {resource.spec.pulsar_namespace}"
+        "TopicAlreadyClaimed", f"{name} does not apply: {holder} already governs {resource.spec.pulsar_namespace}"
     )
 
 
 def _own_reason(resource: NamespaceSchemaPolicy) -> Condition | None:
     for condition in _current(resource):
         is_no = condition.type is ConditionType.READY and condition.status is ConditionStatus.FALSE
-        if is_no and condition.reason in _BLOCKING_REASONS:
+        if is_no and condition.reason in _CLAIM_REASONS:
             return condition
     return None

@@ -53,21 +53,21 @@ class Recheck:
         async for part in self._parts(candidate, replace(history, entries=earlier), unconstrained):
             if self._versions_left < 0 or self._bytes_left < 0:
                 return None
-            found = (await self._judge.judge(candidate, part, unconstrained)).incompatibilities
-            if found:
-                return found
+            incompatibilities = (await self._judge.judge(candidate, part, unconstrained)).incompatibilities
+            if incompatibilities:
+                return incompatibilities
             await asyncio.sleep(0)
         return ()
 
     async def _parts(self, candidate: Candidate, earlier: History, policy: Policy) -> AsyncIterator[History]:
         """Yield the earlier versions in parts, newest first. The schemas of a part are in memory together."""
-        wanted = {entry.schema_version for entry in verdict.needed(candidate, earlier, policy)}
+        needed = {entry.schema_version for entry in verdict.needed(candidate, earlier, policy)}
         is_divisible = self._is_divisible(candidate, earlier, policy)
         part: list[VersionEntry] = []
         size = 0
         for entry in reversed(earlier.entries):
             part.append(entry)
-            if entry.schema_version in wanted:
+            if entry.schema_version in needed:
                 size += await self._read(earlier, entry)
             if is_divisible and (len(part) == _PART_VERSIONS or size >= _PART_BYTES):
                 yield replace(earlier, entries=tuple(reversed(part)))

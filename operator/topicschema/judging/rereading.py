@@ -12,7 +12,7 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.judging.versions import Versions
 from topicschema.storage.lru_cache import LruCache
 
-_KEPT_BYTES = 4 * 1024 * 1024
+_CACHE_BYTES = 4 * 1024 * 1024
 _BYTES_PER_ENTRY = 1_000
 
 
@@ -21,19 +21,19 @@ class Rereading:
 
     def __init__(self, versions: Versions) -> None:
         self._versions = versions
-        self._cache: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_KEPT_BYTES)
+        self._cache: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_CACHE_BYTES)
 
     async def for_version(self, history: History, line: PulsarLine) -> History:
         """Return the history with the flaws of that line. Raise StalledError(RecordDamaged) for an unusable record."""
         flawed = history.flawed_by_another(line)
         if not flawed:
             return history
-        return history.with_read(await asyncio.gather(*(self._anew(history, each, line) for each in flawed)))
+        return history.with_read(await asyncio.gather(*(self._read_again(history, each, line) for each in flawed)))
 
-    async def _anew(self, history: History, entry: VersionEntry, line: PulsarLine) -> VersionEntry:
-        kept = self._cache.get((entry, line))
-        if kept is None:
+    async def _read_again(self, history: History, entry: VersionEntry, line: PulsarLine) -> VersionEntry:
+        result = self._cache.get((entry, line))
+        if result is None:
             info = await self._versions.payload(history, entry)
-            kept = await self._versions.read(len(info.schema), read_again, entry, info, line)
-            self._cache.put((entry, line), kept, _BYTES_PER_ENTRY)
-        return kept
+            result = await self._versions.read(len(info.schema), read_again, entry, info, line)
+            self._cache.put((entry, line), result, _BYTES_PER_ENTRY)
+        return result

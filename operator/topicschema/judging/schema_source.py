@@ -16,7 +16,7 @@ from topicschema.protoc import ProtobufSources, compile_envelope_async, file_of
 from topicschema.storage.lru_cache import LruCache
 
 SCHEMA_FIELD = "spec.schema"
-_KEPT_BYTES = 16 * 1024 * 1024
+_CACHE_BYTES = 16 * 1024 * 1024
 
 
 def sources_of(spec: TopicSchemaSpec) -> ProtobufSources | None:
@@ -58,7 +58,7 @@ def field_of(spec: TopicSchemaSpec, path: str) -> str:
     return f"spec.protobuf.files[{file}]" if file else "spec.protobuf"
 
 
-def placed(finding: Incompatibility, spec: TopicSchemaSpec) -> Incompatibility:
+def with_spec_field(finding: Incompatibility, spec: TopicSchemaSpec) -> Incompatibility:
     """Return the finding. If its path is `spec.schema`, replace it with the field that has the schema."""
     return replace(finding, path=field_of(spec, "$")) if finding.path == SCHEMA_FIELD else finding
 
@@ -75,7 +75,7 @@ def _part(side: Side, part: PartSpec) -> Part:
 class Envelopes:
     """A cache of the envelopes of compiled sources, with a limit in bytes."""
 
-    def __init__(self, limit: int = _KEPT_BYTES) -> None:
+    def __init__(self, limit: int = _CACHE_BYTES) -> None:
         self._cache: LruCache[str, bytes] = LruCache(limit)
 
     async def get(self, sources: ProtobufSources) -> bytes:

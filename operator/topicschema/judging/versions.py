@@ -8,7 +8,7 @@ from topicschema.core import compatibility, formats, parts
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo
-from topicschema.core.verdict import VersionUse
+from topicschema.core.verdict import Earlier
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.comparing import Comparer, Version
 from topicschema.judging.workers import OutOfMemoryError, Workers
@@ -62,12 +62,12 @@ class Versions:
         async with self._reads:
             return await self._storage.get(history.key, history.incarnation, entry)
 
-    async def parts(self, history: History, looks: Sequence[VersionUse]) -> AsyncIterator[list[Version]]:
+    async def parts(self, history: History, earlier: Sequence[Earlier]) -> AsyncIterator[list[Version]]:
         """Yield the versions in parts, one at a time in memory. Raise StalledError(RecordDamaged) as `payload` does."""
         part, size = list[Version](), 0
-        for start in range(0, len(looks), _READS_AT_ONCE):
-            some = looks[start : start + _READS_AT_ONCE]
-            for version in await asyncio.gather(*(self._looked_at(history, look) for look in some)):
+        for start in range(0, len(earlier), _READS_AT_ONCE):
+            some = earlier[start : start + _READS_AT_ONCE]
+            for version in await asyncio.gather(*(self._version(history, each) for each in some)):
                 if parts.is_full(len(part), size):
                     yield part
                     part, size = [], 0
@@ -75,9 +75,9 @@ class Versions:
                 size += len(version.info.schema) if version.info else 0
         yield part
 
-    async def _looked_at(self, history: History, look: VersionUse) -> Version:
-        info = await self.payload(history, look.entry) if look.is_read else None
-        return Version(look.entry.schema_version, look.entry.type, info, look.is_compared)
+    async def _version(self, history: History, earlier: Earlier) -> Version:
+        info = await self.payload(history, earlier.entry) if earlier.is_read else None
+        return Version(earlier.entry.schema_version, earlier.entry.type, info, earlier.is_compared)
 
     async def read(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
         """Return the result of the function, which parses a text of `size` bytes. A large text is parsed in a worker.

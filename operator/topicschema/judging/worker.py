@@ -38,7 +38,7 @@ class Answer(NamedTuple):
     is_last: bool = False
 
 
-def sendable() -> None:
+def register_reducers() -> None:
     """Register a reducer for read-only mappings, which pickle does not support."""
     copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
@@ -46,12 +46,12 @@ def sendable() -> None:
 def main(socket: int) -> None:
     """Answer the calls from the socket with that file descriptor."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
-    sendable()
+    register_reducers()
     _limit()
     with Connection(socket) as connection, suppress(EOFError, ConnectionError):
         is_last = False
         while not is_last:
-            answer = _answered(connection.recv())
+            answer = _run(connection.recv())
             connection.send(answer)
             is_last = answer.is_last
 
@@ -60,7 +60,7 @@ def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(mapping)
 
 
-def _answered(call: Call) -> Answer:
+def _run(call: Call) -> Answer:
     try:
         value = call.function(*call.arguments)
     except MemoryError:

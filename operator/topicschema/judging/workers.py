@@ -41,7 +41,7 @@ class Workers:
         self._seconds = seconds
         self._idle: deque[_Worker] = deque()
         self._running: set[_Turn] = set()
-        worker.sendable()
+        worker.register_reducers()
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call the module-level function in a worker. Return its result or raise its error.
@@ -97,26 +97,26 @@ class _Turn:
     def answer(self) -> Answer:
         """Return the answer; block until the worker sends it. Raise WaitingError if the process ends without one."""
         try:
-            mine = self._taken()
+            process = self._take()
         except OSError as error:  # no memory, no more processes or files
             raise WaitingError("WorkerUnavailable", f"a worker cannot be started: {error.strerror}") from error
         try:
-            answer = mine.ask(self._call)
+            answer = process.call(self._call)
         except (EOFError, OSError) as error:
-            raise WaitingError("WorkerUnavailable", f"a worker ended with {mine.end()}") from error
+            raise WaitingError("WorkerUnavailable", f"a worker ended with {process.end()}") from error
         except BaseException:
-            mine.end()
+            process.end()
             raise
         finally:
             with self._lock:
                 self._worker = None  # from here on `stop` ends no process
         if answer.is_last:
-            mine.end()
+            process.end()
         else:
-            self._idle.append(mine)
+            self._idle.append(process)
         return answer
 
-    def _taken(self) -> "_Worker":
+    def _take(self) -> "_Worker":
         with self._lock:
             if self._is_stopped:
                 raise WaitingError("WorkerUnavailable", "the call was given up before it began")
@@ -148,7 +148,7 @@ class _Worker:
         """True while the process runs."""
         return self._process.poll() is None
 
-    def ask(self, call: Call) -> Answer:
+    def call(self, call: Call) -> Answer:
         """Return the answer. Raise EOFError or OSError if the process has ended."""
         self._connection.send(call)
         answer: Answer = self._connection.recv()

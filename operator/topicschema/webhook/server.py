@@ -211,14 +211,14 @@ def reviewers(
     """Return the reviewer of each kind."""
     claims = Claims(client, settings.namespace)
     hosts = None if settings.broker_hosts is None else AllowedHosts.parse(settings.broker_hosts)
-    places, resolver = (
-        policies.Places(client, storage, claims, hosts),
+    sources, resolver = (
+        policies.ReviewSources(client, storage, claims, hosts),
         PolicyResolver(client, claims, trust_status=True),
     )
     is_open = settings.claims is ClaimMode.OPEN
     return {
         TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, resolver, judge).review,
-        NAMESPACE_SCHEMA_POLICY.name: policies.Policies(places, judge, anyone_may_claim=is_open).review,
+        NAMESPACE_SCHEMA_POLICY.name: policies.Policies(sources, judge, anyone_may_claim=is_open).review,
     }
 
 

@@ -24,12 +24,12 @@ POLICY_WARNINGS: list[tuple[dict[str, Any] | None, dict[str, Any], list[str]]] =
     ),
     (None, {"schemaValidationEnforced": False}, ["spec.schemaValidationEnforced has no effect"]),
     (None, {"managementPolicy": "Observe"}, ["spec.managementPolicy has no effect"]),
-    ({"pulsar": PULSAR}, {}, ["the broker is no longer looked at nor written to"]),
+    ({"pulsar": PULSAR}, {}, ["the operator no longer reads or writes the broker"]),
     (None, {"pulsar": PULSAR, "isAllowAutoUpdateSchema": True}, []),
     (
         None,
         {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False},
-        ["clients may add schemas until every topic of shop/orders has a TopicSchema; status.undeclaredTopics tells"],
+        ["clients may add schemas until every topic of shop/orders has a TopicSchema; status.undeclaredTopics lists"],
     ),
     (None, {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False, "lockUndeclared": True}, [LOCK]),
     (
@@ -56,7 +56,7 @@ POLICY_WARNINGS: list[tuple[dict[str, Any] | None, dict[str, Any], list[str]]] =
             "spec.schemaValidationEnforced is not managed any more",
         ],
     ),
-    ({"schemaCompatibilityStrategy": "FULL"}, {"pulsar": PULSAR}, ["the broker counts versions from now on: a topic"]),
+    ({"schemaCompatibilityStrategy": "FULL"}, {"pulsar": PULSAR}, ["the broker numbers versions from now on: a topic"]),
     (None, {"pulsar": {"adminURL": "http://pulsar:8080"}}, []),
     (
         None,
@@ -105,8 +105,8 @@ async def test_a_policy_that_only_observes_is_told_what_the_broker_has_instead(w
     seen = {"schemaCompatibilityStrategy": "FULL"}
     (told,) = (await _policy_review(world, wanted, {**wanted, "strictness": "Strict"}, seen)).warnings
     assert told == (
-        "managementPolicy is Observe: topics are judged by BACKWARD, and the broker has FULL, which decides what it "
-        "takes; leave schemaCompatibilityStrategy out to be judged by what it has"
+        "managementPolicy is Observe: topics are judged by BACKWARD, and the broker applies FULL; remove "
+        "schemaCompatibilityStrategy to judge by the broker's strategy"
     )
     same = {"schemaCompatibilityStrategy": "BACKWARD"}
     assert (await _policy_review(world, wanted, {**wanted, "strictness": "Strict"}, same)).warnings == []
@@ -197,7 +197,7 @@ async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webh
     stops = {"serviceURL": "validation stops with ValidationError"}
     assert reply.warnings == [
         f"spec.pulsar.{field} is not on a host that the operator may call "
-        "(TOPICSCHEMA_BROKER_HOSTS, of the chart brokers.allowedHosts): "
+        "(TOPICSCHEMA_BROKER_HOSTS, chart value brokers.allowedHosts): "
         f"{stops.get(field, 'the policy stops with BrokerNotAllowed')}"
         for field in fields
     ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema, wanted_topic
 from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Counter, History, Owner, TopicSettingsRecord
@@ -24,6 +24,9 @@ PULSAR = {"adminURL": "https://pulsar:8443"}
 BACKWARD_ONLY, FORWARD_ONLY = record_schema(), record_schema(ID, NOTE)
 WRONG_DEFAULT = record_schema(ID, {**NOTE, "default": None})
 WARNING_BYTES = 240
+OTHER = "persistent://shop/orders/other"
+RECORDING = "the broker's schemas of this topic are not recorded yet: if it has any, this resource "
+UNRECORDED = f"{RECORDING}is judged again after they are adopted"
 
 
 async def governed(world: World, observed: dict[str, Any] | None = None, **spec: Any) -> Object:
@@ -83,7 +86,9 @@ async def test_a_broker_that_was_not_seen_yet_is_judged_by_the_policy_with_a_war
     await governed(world, brokerProfile={"schemaCompatibilityStrategy": "BACKWARD"})
     await adopted(world, avro(V0))
     reply = await world.create(record_schema(ID, NOTE_WITH_DEFAULT))
-    assert reply.warnings == ["policy orders has not seen its broker yet: judged by BACKWARD, and again once it has"]
+    assert reply.warnings == [
+        "policy orders has not read its broker's settings yet: judged by BACKWARD, and again after it has"
+    ]
     assert not (await world.create(FORWARD_ONLY)).is_allowed
     assert (await world.create(V0, schemaCompatibilityStrategy="FULL")).warnings == []
 
@@ -101,6 +106,9 @@ async def test_a_strategy_that_the_broker_keeps_for_the_topic_counts_until_it_is
     assert "FORWARD (the topic's own at the broker) demands" in refused.causes[0]["message"]
     unset = await world.edit(old, schema=FORWARD_ONLY, schemaCompatibilityStrategy="UNDEFINED")
     assert "BACKWARD (set by policy orders)" in unset.causes[0]["message"]
+    await world.policy(schemaCompatibilityStrategy="BACKWARD")  # without a broker
+    assert not (await world.edit(old, schema=FORWARD_ONLY)).is_allowed
+    await governed(world, {}, schemaCompatibilityStrategy="BACKWARD")
     later = {**old, "metadata": {**old["metadata"], "generation": 2}}  # it may have named FORWARD until a moment ago
     assert not (await world.edit(later, schema=FORWARD_ONLY)).is_allowed
 
@@ -129,13 +137,6 @@ async def test_the_strategy_that_a_topic_had_counts_for_the_edit_that_drops_anot
     assert (await world.edit(judged, schema=FORWARD_ONLY)).is_allowed
 
 
-async def test_without_a_broker_a_strategy_that_is_dropped_is_gone(world: World) -> None:
-    await world.policy(schemaCompatibilityStrategy="BACKWARD")
-    old = seen_as(world.resource(), "FORWARD", "Topic")
-    await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
-    assert not (await world.edit(old, schema=FORWARD_ONLY)).is_allowed
-
-
 async def test_a_version_of_the_broker_that_it_cannot_read_stops_every_schema_but_not_suspending(world: World) -> None:
     old = world.resource()
     owner = Owner("shop", "created", old["metadata"]["uid"])
@@ -149,7 +150,7 @@ async def test_a_version_of_the_broker_that_it_cannot_read_stops_every_schema_bu
     assert (await world.edit(old, suspend=True)).is_allowed
 
 
-class Told(NamedTuple):
+class TopicWarning(NamedTuple):
     """A policy's spec, what was seen at its broker, a topic's spec, and what is told of it."""
 
     policy: dict[str, Any]
@@ -162,57 +163,54 @@ _STRING = "clients send another text for STRING than this one: where they produc
 _NOT_PYTHON = f"clients may not add schemas, and Python {_STRING} set schema: 'null' once"
 _LOCKED = {"isAllowAutoUpdateSchema": False}
 TOPIC_WARNINGS = [
-    Told({"pulsar": None}, {}, {"schemaValidationEnforced": True}, "spec.schemaValidationEnforced has no effect"),
-    Told({"pulsar": None}, {}, {"adoptionPolicy": "Refuse"}, "spec.adoptionPolicy has no effect: policy orders names"),
-    Told({"pulsar": None}, {}, {"managementPolicy": "Observe"}, "spec.managementPolicy has no effect"),
-    Told({"managementPolicy": "Observe"}, {}, {}, "managementPolicy is Observe: nothing is registered"),
-    Told({}, {}, {"managementPolicy": "Observe"}, "managementPolicy is Observe: nothing is registered"),
-    Told(
+    TopicWarning(
+        {"pulsar": None}, {}, {"schemaValidationEnforced": True}, "spec.schemaValidationEnforced has no effect"
+    ),
+    TopicWarning(
+        {"pulsar": None}, {}, {"adoptionPolicy": "Refuse"}, "spec.adoptionPolicy has no effect: policy orders names"
+    ),
+    TopicWarning({"pulsar": None}, {}, {"managementPolicy": "Observe"}, "spec.managementPolicy has no effect"),
+    TopicWarning({"managementPolicy": "Observe"}, {}, {}, "managementPolicy is Observe: nothing is registered"),
+    TopicWarning({}, {}, {"managementPolicy": "Observe"}, "managementPolicy is Observe: nothing is registered"),
+    TopicWarning(
         {},
         {"broker": {"schemaValidationEnforced": True}},
         {"schemaValidationEnforced": False},
         "spec.schemaValidationEnforced: false has no effect: the broker itself demands schemas of all producers",
     ),
-    Told({}, {}, {"deletionPolicy": "Delete"}, "deletionPolicy is Delete: deleting this resource soft-deletes"),
-    Told(_LOCKED, {}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
-    Told(
+    TopicWarning({}, {}, {"deletionPolicy": "Delete"}, "deletionPolicy is Delete: deleting this resource soft-deletes"),
+    TopicWarning(_LOCKED, {}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
+    TopicWarning(
         _LOCKED,
         {},
         {"type": "STRING", "schema": "null"},
         f"clients may not add schemas, and Java {_STRING} leave schema out once",
     ),
-    Told({}, {**_LOCKED, "broker": {"isAllowAutoUpdateSchema": True}}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
-    Told({}, {"broker": _LOCKED}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
+    TopicWarning(
+        {}, {**_LOCKED, "broker": {"isAllowAutoUpdateSchema": True}}, {"type": "STRING", "schema": ""}, _NOT_PYTHON
+    ),
+    TopicWarning({}, {"broker": _LOCKED}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
 ]
 
 
 @pytest.mark.parametrize("told", TOPIC_WARNINGS)
-async def test_a_topic_is_told_what_its_edit_means_for_the_broker(world: World, told: Told) -> None:
+async def test_a_topic_is_told_what_its_edit_means_for_the_broker(world: World, told: TopicWarning) -> None:
     await governed(world, told.observed, **told.policy)
     spec = {"topic": TOPIC, "type": "AVRO", "schema": V0, **told.topic}
     await adopted(world, SchemaInfo(SchemaType(spec["type"]), spec["schema"].encode()))
-    (warning,) = (await world.ask(_wanted(spec))).warnings
+    (warning,) = (await world.ask(wanted_topic(spec))).warnings
     assert warning.startswith(told.words)
     assert len(warning.encode()) <= WARNING_BYTES
 
 
-@pytest.mark.parametrize(
-    ("policy", "observed"),
-    [
-        ({"isAllowAutoUpdateSchema": True}, _LOCKED),
-        ({}, {"isAllowAutoUpdateSchema": True, "broker": _LOCKED}),
+async def test_an_edit_without_effects_has_no_warning(world: World) -> None:
+    for observed, policy in (
+        (_LOCKED, {"isAllowAutoUpdateSchema": True}),
+        ({"isAllowAutoUpdateSchema": True, "broker": _LOCKED}, {}),
         ({}, {}),
-    ],
-)
-async def test_where_clients_may_add_schemas_nobody_is_said_to_be_shut_out(
-    world: World, policy: dict[str, Any], observed: dict[str, Any]
-) -> None:
-    await governed(world, observed, **policy)
-    await adopted(world, SchemaInfo(SchemaType.STRING, b""))
-    assert (await world.ask(_wanted({"topic": TOPIC, "type": "STRING"}))).warnings == []
-
-
-async def test_what_goes_without_saying_is_not_said(world: World) -> None:
+    ):
+        await governed(world, observed, **policy)
+        assert (await world.ask(wanted_topic({"topic": OTHER, "type": "STRING"}))).warnings == [UNRECORDED]
     await governed(world, {"broker": {"schemaValidationEnforced": False}}, isAllowAutoUpdateSchema=False)
     old = world.resource(deletionPolicy="Delete")
     await adopted(world, avro(V0), claim=Owner("shop", "created", old["metadata"]["uid"]))
@@ -240,7 +238,7 @@ OF_PYTHON = json.dumps(json.loads(ENVELOPE), indent=1)
 )
 async def test_a_message_is_found_by_its_clients_spelling_alone(world: World, text: str, shut_out: list[str]) -> None:
     await governed(world, {}, isAllowAutoUpdateSchema=False)
-    _, *told = (await world.ask(_wanted({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": text}))).warnings
+    _, *told = (await world.ask(wanted_topic({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": text}))).warnings
     assert told == [
         f"clients may not add schemas, and {clients} clients send another text for PROTOBUF_NATIVE than this one: "
         "where they produce, set schema to theirs once, so that both are registered"
@@ -248,50 +246,25 @@ async def test_a_message_is_found_by_its_clients_spelling_alone(world: World, te
     ]
 
 
-async def test_a_message_of_which_both_spellings_are_registered_shuts_nobody_out(world: World) -> None:
+async def test_clients_whose_texts_are_all_registered_are_not_refused(world: World) -> None:
     await governed(world, {}, isAllowAutoUpdateSchema=False)
-    texts = (ENVELOPE, OF_PYTHON)
-    await adopted(world, *(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text.encode()) for text in texts))
-    wanted = _wanted({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": OF_PYTHON})
-    assert (await world.ask(wanted)).warnings == []
+    await adopted(world, *(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text.encode()) for text in (ENVELOPE, OF_PYTHON)))
+    spec = {"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": OF_PYTHON}
+    assert (await world.ask(wanted_topic(spec))).warnings == []
 
 
-async def test_a_string_of_which_both_texts_are_registered_shuts_nobody_out(world: World) -> None:
-    await governed(world, {}, isAllowAutoUpdateSchema=False)
-    await adopted(world, *(SchemaInfo(SchemaType.STRING, text) for text in (b"", b"null")))
-    assert (await world.ask(_wanted({"topic": TOPIC, "type": "STRING"}))).warnings == [
-        "this is version 0 again: no version is added, and version 1 stays the topic's latest"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("adoption", "words"),
-    [
-        ("Adopt", "they are adopted and this one is judged again"),
-        ("Refuse", "this resource stops with AdoptionRefused"),
-    ],
-)
-async def test_what_is_not_on_record_yet_may_be_at_the_broker(world: World, adoption: str, words: str) -> None:
+async def test_schemas_that_are_not_recorded_yet_may_be_at_the_broker(world: World) -> None:
     await governed(world, {})
-    (told,) = (await world.create(adoptionPolicy=adoption)).warnings
-    assert told == f"what the broker has of this topic is not on record yet: if it has schemas, {words}"
-
-
-async def test_a_lost_record_is_made_anew_from_the_broker(world: World) -> None:
-    await governed(world, {})
+    assert (await world.create(adoptionPolicy="Adopt")).warnings == [UNRECORDED]
+    assert (await world.create(adoptionPolicy="Refuse")).warnings == [f"{RECORDING}stops with AdoptionRefused"]
     old = {**world.resource(), "status": {"versionCount": 3}}
-    replaced, told = (await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings
+    replaced, warning = (await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings
     assert replaced.startswith("this replaces an accepted edit that is not registered yet")
-    assert told.startswith("what the broker has of this topic is not on record yet")
+    assert warning == UNRECORDED
 
 
 async def test_a_string_that_python_registered_is_the_topic_s_string(world: World) -> None:
     await governed(world, {"schemaCompatibilityStrategy": "ALWAYS_INCOMPATIBLE"})
     await adopted(world, SchemaInfo(SchemaType.STRING, b"null"))
     for _ in range(2):
-        assert (await world.ask(_wanted({"topic": TOPIC, "type": "STRING"}))).is_allowed
-
-
-def _wanted(spec: dict[str, Any]) -> Object:
-    metadata = {"name": "created", "namespace": "shop", "uid": "uid-created", "generation": 1}
-    return {"apiVersion": "topicschema.io/v1alpha1", "kind": "TopicSchema", "metadata": metadata, "spec": spec}
+        assert (await world.ask(wanted_topic({"topic": TOPIC, "type": "STRING"}))).is_allowed

@@ -30,7 +30,7 @@ def policy(**spec: Any) -> NamespaceSchemaPolicy:
     [
         (policy(), []),
         (policy(validation={"mode": "Off"}), []),
-        (policy(validation=GATE), ["clients may add schemas by themselves"]),
+        (policy(validation=GATE), ["clients may add schemas without it"]),
         (policy(validation=GATE, isAllowAutoUpdateSchema=False), []),
         (policy(validation={"mode": "Report"}), []),
         (policy(validation={"mode": "Report"}, pulsar=None), ["spec.pulsar.serviceURL"]),

@@ -57,45 +57,38 @@ def test_an_incompatibility_has_rule_path_message_direction_and_version() -> Non
             "schemaVersion": 0,
         }
     ]
+    typed = one(history=[{"type": "JSON", "schema": '"long"'}])
+    assert [each["rule"] for each in typed["incompatibilities"]] == ["TYPE_CHANGED"]
 
 
-def test_an_entrys_own_type_goes_before_the_one_at_the_top() -> None:
-    found = one(history=[{"type": "JSON", "schema": '"long"'}])
-    assert [each["rule"] for each in found["incompatibilities"]] == ["TYPE_CHANGED"]
+@pytest.mark.parametrize(("step", "result"), [("register", (True, 0)), ("compatibility", (False, None))])
+def test_a_step_chooses_the_upload_or_the_check_alone(step: str, result: tuple[bool, int | None]) -> None:
+    answer = one(history=[{"schema": '"int"'}, {"schema": '"string"'}], candidate={"schema": '"int"'}, step=step)
+    assert (answer["compatible"], answer["equalTo"]) == result
 
 
-def test_the_check_alone_is_asked_for_by_its_step() -> None:
-    history = [{"schema": '"int"'}, {"schema": '"string"'}]
-    assert one(history=history, candidate={"schema": '"int"'})["equalTo"] == 0
-    found = one(history=history, candidate={"schema": '"int"'}, step="compatibility")
-    assert (found["compatible"], found["equalTo"]) == (False, None)
-
-
-def test_a_text_that_is_no_schema_is_a_no_with_rule_and_place() -> None:
-    found = one(candidate={"schema": '{"type": "array", "items": "Order"}'})
-    assert found["compatible"] is False
-    assert found["incompatibilities"] == []
-    assert (found["error"]["reason"], found["error"]["path"]) == ("UNDEFINED_NAME", "$.items")
-
-
-@pytest.mark.parametrize("text", ['"\ud800"', "\x00", "", '"long" x', "[" * 5000, "1" * 5000])
-def test_a_hostile_text_is_a_no(text: str) -> None:
-    found = one(candidate={"schema": text})
-    assert found["compatible"] is False
-    assert found["error"]["message"]
-
-
-def test_what_the_broker_answers_with_an_error_is_a_no_not_an_invalid_line() -> None:
-    answers, code, _ = answered(
-        {**GOOD, "candidate": {"type": "FOO", "schema": ""}},
-        {**GOOD, "candidate": {"type": "AUTO_CONSUME"}},
-        {**GOOD, "history": [{"type": "FOO", "schema": ""}]},
-        {**GOOD, "history": [{"schema": '{"type": "record"}'}]},
-    )
-    assert [each["compatible"] for each in answers] == [False] * 4
-    reasons = [each["error"]["reason"] for each in answers]
-    assert reasons == ["UNSUPPORTED_TYPE", "UNSUPPORTED_TYPE", "INVALID_HISTORY", "INVALID_HISTORY"]
-    assert code == 0
+@pytest.mark.parametrize(
+    ("changes", "reason", "path"),
+    [
+        ({"candidate": {"schema": '{"type": "array", "items": "Order"}'}}, "UNDEFINED_NAME", "$.items"),
+        ({"candidate": {"type": "FOO", "schema": ""}}, "UNSUPPORTED_TYPE", "$"),
+        ({"candidate": {"type": "AUTO_CONSUME"}}, "UNSUPPORTED_TYPE", "$"),
+        ({"history": [{"type": "FOO", "schema": ""}]}, "INVALID_HISTORY", "history[0].schema"),
+        ({"history": [{"schema": '{"type": "record"}'}]}, "INVALID_HISTORY", "history[0].schema"),
+        *(
+            ({"candidate": {"schema": text}}, None, None)
+            for text in ('"\ud800"', "\x00", "", '"long" x', "[" * 5000, "1" * 5000)
+        ),
+    ],
+)
+def test_an_error_of_the_broker_is_a_no_and_not_an_invalid_line(
+    changes: dict[str, Any], reason: str | None, path: str | None
+) -> None:
+    (answer,), code, _ = answered({**GOOD, **changes})
+    assert (answer["compatible"], answer["incompatibilities"], code) == (False, [], 0)
+    assert answer["error"]["message"]
+    if reason is not None:
+        assert (answer["error"]["reason"], answer["error"]["path"]) == (reason, path)
 
 
 @pytest.mark.parametrize("kind", ["AUTO", "AUTO_CONSUME", "AUTO_PRODUCE", "AUTO_PUBLISH"])
@@ -180,13 +173,12 @@ def test_an_id_nested_too_deep_never_ends_the_batch(levels: int) -> None:
     assert (other["compatible"], trouble) == (True, "")
 
 
-def test_numbers_and_truth_values_in_properties_become_texts_as_in_the_broker() -> None:
-    assert one(candidate={"schema": '"long"', "properties": {"a": 1, "b": True}})["compatible"] is True
-
-
 def test_answers_come_in_the_order_of_the_lines() -> None:
-    answers, _, _ = answered(*({**GOOD, "id": number} for number in range(500)))
-    assert [each["id"] for each in answers] == list(range(500))
+    properties = {"a": 1, "b": True}  # become texts, as in the broker
+    candidate = {"schema": '"long"', "properties": properties}
+    answers, _, _ = answered(*({**GOOD, "id": number, "candidate": candidate} for number in range(500)))
+    assert [(each["id"], each["compatible"]) for each in answers] == [(number, True) for number in range(500)]
+    assert answered() == ([], 0, "")
 
 
 ORDER = 'syntax = "proto3"; package shop; message Order { int32 id = 1; }'
@@ -228,18 +220,8 @@ def test_where_the_machine_cannot_compile_the_answer_is_no_and_the_rest_goes_on(
     assert (other["compatible"], code) == (True, 2)
 
 
-def test_the_last_line_needs_no_line_end() -> None:
-    answers = io.StringIO()
-    assert batch.answer_all(io.BytesIO(json.dumps(GOOD).encode()), answers, io.StringIO()) == 0
-    assert answers.getvalue().count("\n") == 1
-
-
-def test_no_lines_have_no_answers() -> None:
-    assert answered() == ([], 0, "")
-
-
 class Endless(io.RawIOBase):
-    """A stream of one line that is longer than anyone should hold, then a good one."""
+    """A stream of a line above the limit, then a good one without a line end."""
 
     def __init__(self) -> None:
         self._left = iter([b"x" * batch.MAX_LINE_BYTES, b"x" * 10 + b"\n", json.dumps(GOOD).encode()])

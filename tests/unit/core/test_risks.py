@@ -12,7 +12,7 @@ from topicschema.core.formats.key_value import Encoding, KeyValue, Part
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
-from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed, required
+from topicschema.core.verdict import Candidate, Outcome, Verdict, earlier_versions, judge, needed
 
 STRATEGIES = [strategy for strategy in Strategy if strategy is not Strategy.UNDEFINED]
 NUMBER, TEXT = parsed(SchemaType.PROTOBUF, '"int"'), parsed(SchemaType.PROTOBUF, '"string"')
@@ -135,7 +135,8 @@ def test_what_risks_alone_need_is_required_only_under_strict() -> None:
     for strictness, numbers in ((Strictness.BROKER, []), (Strictness.STRICT, [0])):
         policy = Policy(Strategy.FULL, strictness)
         assert [e.schema_version for e in needed(Candidate(TEXT), known, policy)] == [0]
-        assert [e.schema_version for e in required(Candidate(TEXT), known, policy)] == numbers
+        earlier = earlier_versions(Candidate(TEXT), known, policy)
+        assert [each.entry.schema_version for each in earlier if each.is_required] == numbers
     assert judge(Candidate(TEXT), known, Policy(Strategy.FULL), {}).risks == ()
     with pytest.raises(KeyError):
         judge(Candidate(TEXT), known, Policy(Strategy.FULL, Strictness.STRICT), {})

@@ -19,6 +19,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging.judge import Judge
 from topicschema.storage.protocol import Stored
+from unit.judging.conftest import JudgeOf
 
 
 def record(*fields: dict[str, Any]) -> str:
@@ -85,26 +86,18 @@ async def test_an_equal_version_before_it_is_found_and_one_behind_it_is_not(flaw
     assert [each.rule for each in behind.incompatibilities] == ["INVALID_HISTORY"]
 
 
-async def test_a_version_behind_a_tombstone_stops_nothing() -> None:
-    storage, history = MemoryStorage(), adopted(info(NO_TEXT))
-    gone = replace(adopted(info(NO_TEXT), SchemaInfo(SchemaType.NONE)).entries[1], is_tombstone=True)
-    tombstone = History(KEY, entries=(*history.entries, gone))
-    await storage.put(Stored(History(KEY)), tombstone, (info(NO_TEXT),))
-    judge = Judge(storage)
-    verdict = await judge.judge(Candidate(formats.parse(info(GOOD))), tombstone, Policy(Strategy.FULL))
+async def test_a_version_before_a_tombstone_stops_nothing(judge_of: JudgeOf) -> None:
+    storage, history = MemoryStorage(), adopted(info(NO_TEXT), SchemaInfo(SchemaType.NONE))
+    deleted = replace(history, entries=(history.entries[0], replace(history.entries[1], is_tombstone=True)))
+    await storage.put(Stored(History(KEY)), deleted, (info(NO_TEXT),))
+    verdict = await judge_of(storage).judge(Candidate(formats.parse(info(GOOD))), deleted, Policy(Strategy.FULL))
     assert (verdict.outcome, verdict.schema_version) == (Outcome.NEXT_VERSION, 2)
-    judge.close()
 
 
 async def test_what_the_platform_team_forbids_is_told_first() -> None:
     policy = Policy(Strategy.FULL, constraints=Constraints(required_properties=("owner",)))
     verdict = await judged(info(GOOD), info(NO_TEXT), policy=policy)
     assert [each.rule for each in verdict.incompatibilities] == ["PROPERTY_MISSING"]
-
-
-def test_what_is_wrong_with_a_version_is_on_record() -> None:
-    flaws = [entry.flaw for entry in adopted(*map(info, [GOOD, *FLAWED])).entries]
-    assert flaws == [Flaw.NONE, Flaw.INVALID_DEFAULT, Flaw.UNPARSABLE, Flaw.UNPARSABLE]
 
 
 async def test_a_pair_that_cannot_be_read_stops_only_what_is_compared_with_it() -> None:

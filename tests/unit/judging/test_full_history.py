@@ -71,7 +71,7 @@ async def test_a_version_beyond_the_most_is_stalled_before_anything_is_written(
     topic.world.broker.calls.clear()
     topic.wants(BEYOND)
     assert await topic.look() == "HistoryFull"
-    assert "has 3 versions, as many as it takes; take another topic" in await message(topic)
+    assert "has 3 versions, which is the maximum; use another topic" in await message(topic)
     assert written(topic) == []
     topic.wants(FULL[0])
     assert await topic.look() == ""
@@ -83,7 +83,7 @@ async def test_what_others_have_brought_beyond_the_most_does_not_come_on_record(
     topic.world.api.requests.clear()
     topic.world.broker.calls.clear()
     assert await topic.look() == "HistoryFull"
-    assert "would have 4 versions, 1 more than it takes; take another topic" in await message(topic)
+    assert "would have 4 versions, 1 more than the maximum; use another topic" in await message(topic)
     assert written(topic) == []
 
 

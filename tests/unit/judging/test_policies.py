@@ -1,27 +1,35 @@
-"""Which policy governs a topic."""
+"""The policy that governs a topic, and its rules by what it sets itself and what was observed at its broker.
 
-from collections.abc import AsyncIterator
+The order of strategies is Pulsar's: topic, namespace, the namespace's deprecated setting, broker (AdminResource and
+SchemaRegistryServiceImpl, line 4.0); "not set" and UNDEFINED ask the next level.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 
 from support.kubernetes.admission import SYSTEM
 from support.kubernetes.api_server import FakeApiServer, Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.wire import decode
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiUnavailableError
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Owner
+from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.schemas import SchemaType
-from topicschema.core.strategies import Strategy
+from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import PolicyResolver
+from topicschema.judging.policies import PolicyResolver, policy_of
 from topicschema.storage.claims import Claims
 
 TOPIC = Topic("shop", "orders", "created")
 
 
 class Shop:
-    """The Kubernetes namespace `shop`, and who asks about it."""
+    """The Kubernetes namespace `shop`, its policies and their claims."""
 
     def __init__(self, api: FakeApiServer, client: ApiClient) -> None:
         self.api = api
@@ -58,36 +66,29 @@ async def shop() -> AsyncIterator[Shop]:
         yield Shop(api, client)
 
 
-async def test_no_policy_is_found_where_none_names_the_pulsar_namespace(shop: Shop) -> None:
+async def test_the_policy_that_holds_the_claim_governs(shop: Shop) -> None:
     shop.policy("elsewhere", namespace="other")
+    shop.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "broken", {"spec": 7})  # bypassed its CRD
     await shop.is_ungoverned()
-
-
-async def test_the_policy_that_holds_the_claim_is_found_with_its_words(shop: Shop) -> None:
+    assert shop.policies.expected_key("shop", TOPIC) is None
     policy = shop.policy("orders")
+    shop.policy("a-loser")
     policy["spec"] |= {"schemaCompatibilityStrategy": "FULL", "constraints": {"allowedTypes": ["AVRO"]}}
     await shop.claim(policy)
-    found = await shop.policies.resolve("shop", "shop/orders")
-    assert found is not None
-    assert found.policy.strategy is Strategy.FULL
-    assert found.policy.constraints.allowed_types == (SchemaType.AVRO,)
-    assert found.key(TOPIC) == TopicKey("pulsar", TOPIC)
-
-
-async def test_of_two_policies_the_one_that_holds_the_claim_governs(shop: Shop) -> None:
-    shop.policy("a-loser")
-    await shop.claim(shop.policy("winner"))
-    assert await shop.name() == "winner"
+    active = await shop.policies.resolve("shop", "shop/orders")
+    assert active.policy.strategy is Strategy.FULL
+    assert active.policy.constraints.allowed_types == (SchemaType.AVRO,)
+    assert active.resource.metadata.name == "orders"
+    assert active.key(TOPIC) == shop.policies.expected_key("shop", TOPIC) == TopicKey("pulsar", TOPIC)
 
 
 async def test_a_policy_without_the_claim_is_waited_for(shop: Shop) -> None:
     shop.policy("orders")
-    with pytest.raises(WaitingError) as raised:
+    with pytest.raises(WaitingError, match="policy orders has not claimed shop/orders yet"):
         await shop.name()
-    assert raised.value.reason == "PolicyNotFound"
 
 
-async def test_a_claim_left_by_an_earlier_policy_of_the_same_name_is_waited_for(shop: Shop) -> None:
+async def test_the_claim_of_an_earlier_policy_of_the_same_name_is_waited_for(shop: Shop) -> None:
     await shop.claim(shop.policy("orders"))
     shop.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     shop.policy("orders")
@@ -95,7 +96,7 @@ async def test_a_claim_left_by_an_earlier_policy_of_the_same_name_is_waited_for(
         await shop.name()
 
 
-async def test_a_claim_that_another_namespace_holds_is_told_without_its_names(shop: Shop) -> None:
+async def test_the_claim_of_another_namespace_is_reported_without_its_names(shop: Shop) -> None:
     shop.policy("orders")
     await shop.claim(shop.policy("secret-name", namespace="rival"))
     with pytest.raises(StalledError) as raised:
@@ -105,38 +106,25 @@ async def test_a_claim_that_another_namespace_holds_is_told_without_its_names(sh
     assert "secret-name" not in raised.value.message
 
 
-async def test_the_reason_that_the_policy_s_own_status_gives_is_passed_on(shop: Shop) -> None:
+async def test_the_reason_of_the_policy_s_own_status_is_passed_on(shop: Shop) -> None:
     ready = {"type": "Ready", "status": "False", "reason": "ClaimNotAllowed", "observedGeneration": 1}
     shop.policy("orders", status={"conditions": [ready]})
     with pytest.raises(StalledError) as raised:
         await shop.name()
-    assert raised.value.reason == "ClaimNotAllowed"
+    assert (raised.value.reason, raised.value.message) == (
+        "ClaimNotAllowed",
+        "policy orders does not apply: ClaimNotAllowed",
+    )
 
 
 async def test_policies_of_two_pulsar_clusters_for_one_name_govern_nothing(shop: Shop) -> None:
     await shop.claim(shop.policy("east", pulsar_cluster="east"), "east")
     await shop.claim(shop.policy("west", pulsar_cluster="west"), "west")
-    with pytest.raises(WaitingError) as raised:
+    with pytest.raises(WaitingError, match="east, west"):
         await shop.name()
-    assert "east, west" in raised.value.message
 
 
-async def test_a_policy_that_bypassed_its_crd_governs_nothing(shop: Shop) -> None:
-    shop.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "broken", {"spec": 7})
-    await shop.claim(shop.policy("orders"))
-    assert await shop.name() == "orders"
-
-
-async def test_a_policy_that_is_being_deleted_governs_nothing(shop: Shop) -> None:
-    policy = shop.policy("orders")
-    await shop.claim(policy)
-    assert await shop.name() == "orders"
-    going = {**policy["metadata"], "deletionTimestamp": "2026-11-21T05:30:00Z"}
-    shop.api.change("/orders", lambda wire: wire.update(metadata=going))
-    await shop.is_ungoverned()
-
-
-async def test_a_policy_found_before_is_read_again_without_a_list(shop: Shop) -> None:
+async def test_a_cached_policy_is_read_again_without_a_list(shop: Shop) -> None:
     await shop.claim(shop.policy("orders"))
     await shop.name()
     shop.api.requests.clear()
@@ -147,31 +135,34 @@ async def test_a_policy_found_before_is_read_again_without_a_list(shop: Shop) ->
     ]
 
 
-async def test_a_policy_found_before_that_lost_its_claim_is_not_believed(shop: Shop) -> None:
-    await shop.claim(shop.policy("first"))
-    assert await shop.name() == "first"
+def deleting(wire: Object) -> None:
+    wire["metadata"]["deletionTimestamp"] = "2026-11-21T05:30:00Z"
+
+
+def renaming(wire: Object) -> None:
+    wire["spec"]["pulsarNamespace"] = "shop/other"
+
+
+@pytest.mark.parametrize("change", [deleting, renaming, None])
+async def test_a_cached_policy_that_no_longer_governs_is_searched_again(
+    shop: Shop, change: Callable[[Object], None] | None
+) -> None:
+    await shop.claim(shop.policy("orders"))
+    assert await shop.name() == "orders"
+    if change is None:
+        shop.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    else:
+        shop.api.change("/orders", change)
+    await shop.is_ungoverned()
     await shop.claim(shop.policy("second"))
     assert await shop.name() == "second"
+    await shop.claim(shop.policy("third"))
+    assert await shop.name() == "third"
 
 
-async def test_a_policy_found_before_that_went_away_is_looked_for(shop: Shop) -> None:
-    await shop.claim(shop.policy("first"))
-    assert await shop.name() == "first"
-    shop.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "first")
-    await shop.is_ungoverned()
-
-
-async def test_a_policy_found_before_that_names_another_pulsar_namespace_now_is_looked_for(shop: Shop) -> None:
-    policy = shop.policy("orders")
-    await shop.claim(policy)
-    assert await shop.name() == "orders"
-    policy["spec"]["pulsarNamespace"] = "shop/other"
-    await shop.is_ungoverned()
-
-
-async def test_an_api_server_that_is_away_is_never_taken_for_a_missing_policy(shop: Shop) -> None:
+async def test_an_unreachable_api_server_is_not_a_missing_policy(shop: Shop) -> None:
     await shop.claim(shop.policy("orders"))
-    for _ in ("searched", "remembered"):
+    for _ in ("searched", "cached"):
         shop.api.is_away = True
         with pytest.raises(ApiUnavailableError):
             await shop.name()
@@ -179,57 +170,137 @@ async def test_an_api_server_that_is_away_is_never_taken_for_a_missing_policy(sh
         assert await shop.name() == "orders"
 
 
-async def test_the_key_can_be_foreseen_once_a_policy_was_found(shop: Shop) -> None:
-    assert shop.policies.expected_key("shop", TOPIC) is None
-    await shop.claim(shop.policy("orders"))
-    await shop.name()
-    assert shop.policies.expected_key("shop", TOPIC) == TopicKey("pulsar", TOPIC)
-
-
-def in_force(generation: int = 1, status: str = "True") -> dict[str, object]:
-    """The status of a policy that was in force at that generation."""
+def active(generation: int = 1, status: str = "True") -> dict[str, object]:
+    """Return the status of a policy that was Active at that generation."""
     ready = {"type": "Ready", "status": status, "reason": "Active", "observedGeneration": generation}
     return {"conditions": [ready]}
 
 
-def claims_read(shop: Shop) -> int:
-    return sum("/pulsarnamespaceclaims/" in request for request in shop.api.requests)
-
-
-@pytest.fixture
-def answering(shop: Shop) -> Shop:
-    """The same, asked for answers only."""
-    shop.policies = PolicyResolver(shop.client, shop.claims, trust_status=True)
-    return shop
-
-
-async def found_again(shop: Shop, **members: object) -> tuple[str | None, int]:
-    """Which policy is found the second time, with these members, and how many claims were read for that."""
+@pytest.mark.parametrize(
+    ("trust_status", "status", "reads"),
+    [
+        (True, active(), 0),
+        (True, {}, 1),
+        (True, active(generation=0), 1),
+        (True, active(status="False"), 1),
+        (True, active(status="Unknown"), 1),
+        (False, active(), 1),
+    ],
+)
+async def test_a_current_status_replaces_the_read_of_the_claim_for_a_review_only(
+    shop: Shop, status: dict[str, object], reads: int, *, trust_status: bool
+) -> None:
+    shop.policies = PolicyResolver(shop.client, shop.claims, trust_status=trust_status)
     await shop.claim(shop.policy("orders"))
     await shop.name()
-    shop.api.change("namespaceschemapolicies/orders", lambda wire: wire.update(members))
+    shop.api.change("namespaceschemapolicies/orders", lambda wire: wire.update(status=status))
     shop.api.requests.clear()
-    return await shop.name(), claims_read(shop)
+    assert await shop.name() == "orders"
+    assert sum("/pulsarnamespaceclaims/" in request for request in shop.api.requests) == reads
+    shop.api.change("namespaceschemapolicies/orders", deleting)
+    await shop.is_ungoverned()
 
 
-async def test_for_an_answer_a_policy_that_says_it_is_in_force_is_believed(answering: Shop) -> None:
-    assert await found_again(answering, status=in_force()) == ("orders", 0)
+_PULSAR = {"adminURL": "https://pulsar:8443"}
 
 
-@pytest.mark.parametrize("status", [{}, in_force(generation=0), in_force(status="False"), in_force(status="Unknown")])
-async def test_one_that_does_not_say_so_of_what_it_is_now_is_asked_for_its_claim(
-    answering: Shop, status: dict[str, object]
+def policy(observed: dict[str, Any] | None = None, **spec: Any) -> NamespaceSchemaPolicy:
+    members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": _PULSAR, **spec}
+    status = {} if observed is None else {"observed": observed}
+    return decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": members, "status": status})
+
+
+def strategy_of(resource: NamespaceSchemaPolicy, override: Strategy | None = None) -> tuple[str, str]:
+    strategy = effective_strategy(policy_of(resource), override)
+    return strategy.value.value, strategy.source.value
+
+
+NAMESPACE, OLDER, BROKER = (
+    {"schemaCompatibilityStrategy": "FORWARD"},
+    {"schemaAutoUpdateCompatibilityStrategy": "BackwardTransitive"},
+    {"broker": {"schemaCompatibilityStrategy": "BACKWARD"}},
+)
+PROFILE = {"schemaCompatibilityStrategy": "FULL_TRANSITIVE"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "spec", "observed", "value", "source"),
+    [
+        ("nothing anywhere", {}, {}, "FULL", "Broker"),
+        ("a broker that is named no more", {"pulsar": None}, NAMESPACE | OLDER | BROKER, "FULL", "Broker"),
+        ("a status that cannot be read", {}, {"schemaCompatibilityStrategy": 7}, "FULL", "Broker"),
+        ("what was seen at this broker", {}, NAMESPACE | {"address": "pulsar:8443"}, "FORWARD", "Namespace"),
+        ("what was seen at an earlier one", {}, NAMESPACE | {"address": "former:8443"}, "FULL", "Broker"),
+        ("a broker that was never seen", {}, None, "FULL", "Broker"),
+        ("the profile alone", {"brokerProfile": PROFILE}, {}, "FULL_TRANSITIVE", "Broker"),
+        ("the broker's own before the profile", {"brokerProfile": PROFILE}, BROKER, "BACKWARD", "Broker"),
+        ("a broker that does not tell", {"brokerProfile": PROFILE}, {"broker": {}}, "FULL_TRANSITIVE", "Broker"),
+        ("the deprecated setting before the broker's", {}, OLDER | BROKER, "BACKWARD_TRANSITIVE", "Namespace"),
+        ("the namespace's before both", {}, NAMESPACE | OLDER | BROKER, "FORWARD", "Namespace"),
+        (
+            "UNDEFINED there asks the next level",
+            {},
+            {"schemaCompatibilityStrategy": "UNDEFINED"} | OLDER,
+            "BACKWARD_TRANSITIVE",
+            "Namespace",
+        ),
+        (
+            "UNDEFINED at the broker is FULL",
+            {"brokerProfile": PROFILE},
+            {"broker": {"schemaCompatibilityStrategy": "UNDEFINED"}},
+            "FULL",
+            "Broker",
+        ),
+        (
+            "what the spec sets before all that is there",
+            {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE"},
+            NAMESPACE | OLDER | BROKER,
+            "ALWAYS_COMPATIBLE",
+            "Namespace",
+        ),
+        (
+            "what the spec unsets is not there any more",
+            {"schemaCompatibilityStrategy": "UNDEFINED"},
+            NAMESPACE | BROKER,
+            "BACKWARD",
+            "Broker",
+        ),
+        (
+            "what the spec unsets leaves the deprecated setting in force",
+            {"schemaCompatibilityStrategy": "UNDEFINED"},
+            NAMESPACE | OLDER | BROKER,
+            "BACKWARD_TRANSITIVE",
+            "Namespace",
+        ),
+        (
+            "a deprecated setting of a name to come",
+            {},
+            {"schemaAutoUpdateCompatibilityStrategy": "Sometimes"} | BROKER,
+            "BACKWARD",
+            "Broker",
+        ),
+        (
+            "a policy that only observes and says nothing",
+            {"managementPolicy": "Observe"},
+            NAMESPACE,
+            "FORWARD",
+            "Namespace",
+        ),
+    ],
+)
+def test_the_first_level_that_says_something_counts(
+    sentence: str, spec: dict[str, Any], observed: dict[str, Any] | None, value: str, source: str
 ) -> None:
-    assert await found_again(answering, status=status) == ("orders", 1)
+    assert strategy_of(policy(observed, **spec)) == (value, source), sentence
 
 
-async def test_whoever_registers_never_believes_a_status(shop: Shop) -> None:
-    assert await found_again(shop, status=in_force()) == ("orders", 1)
+def test_a_topic_s_own_strategy_comes_before_all_others() -> None:
+    resource = policy(NAMESPACE | OLDER | BROKER, schemaCompatibilityStrategy="FULL")
+    assert strategy_of(resource, Strategy.BACKWARD) == ("BACKWARD", StrategySource.TOPIC.value)
+    assert strategy_of(resource, Strategy.UNDEFINED) == ("FULL", StrategySource.NAMESPACE.value)
 
 
-async def test_a_policy_that_says_it_is_in_force_and_goes_away_is_in_force_no_more(answering: Shop) -> None:
-    await answering.claim(answering.policy("orders", status=in_force()))
-    assert await answering.name() == "orders"
-    going = {"deletionTimestamp": "2026-11-21T05:30:00Z"}
-    answering.api.change("namespaceschemapolicies/orders", lambda wire: wire["metadata"].update(going))
-    await answering.is_ungoverned()
+@pytest.mark.parametrize(("name", "strategy"), BY_AUTO_UPDATE_NAME.items())
+def test_each_name_of_the_deprecated_setting_stands_for_a_strategy(name: str, strategy: Strategy) -> None:
+    seen = policy({"schemaAutoUpdateCompatibilityStrategy": name})
+    assert strategy_of(seen) == (strategy.value, "Namespace")

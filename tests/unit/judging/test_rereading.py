@@ -22,6 +22,7 @@ from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import Stored
+from unit.judging.conftest import JudgeOf
 
 ID = {"name": "id", "type": "string"}
 
@@ -107,18 +108,19 @@ async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_f
 
 
 @pytest.mark.parametrize(("left", "before", "now"), TURNED)
-async def test_the_entry_is_as_if_it_had_come_under_this_line(left: str, before: PulsarLine, now: PulsarLine) -> None:
+async def test_the_entry_is_as_if_it_had_come_under_this_line(
+    left: str, before: PulsarLine, now: PulsarLine, judge_of: JudgeOf
+) -> None:
     storage, history = await kept(info(text()), info(left), line=before)
-    judge = Judge(storage)
+    judge = judge_of(storage)
     under = await judge.for_version(history, now)
     assert under.entries == (history.entries[0], adopted(info(text()), info(left), line=now).entries[1])
-    judge.close()
 
 
 @pytest.mark.parametrize("left", NOWHERE)
-async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str) -> None:
+async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str, judge_of: JudgeOf) -> None:
     storage, history = await kept(info(left), line=PulsarLine.V4_0)
-    judge = Judge(storage)
+    judge = judge_of(storage)
     under = await judge.for_version(history, PulsarLine.V4_1)
     assert under.entries == adopted(info(left), line=PulsarLine.V4_1).entries
     await storage.delete(await storage.get_history(KEY))
@@ -126,47 +128,43 @@ async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str) -
     candidate = Candidate(formats.parse(info(text())))
     (found,) = (await judge.judge(candidate, under, policy(PulsarLine.V4_1))).incompatibilities
     assert (found.rule, found.schema_version) == ("INVALID_HISTORY", 0)
-    judge.close()
 
 
-async def test_a_payload_that_is_lost_is_told_of() -> None:
+async def test_a_payload_that_is_lost_is_told_of(judge_of: JudgeOf) -> None:
     storage, history = await kept(info(DOLLAR), line=PulsarLine.V4_0)
     storage._payloads.clear()
-    judge = Judge(storage)
+    judge = judge_of(storage)
     with pytest.raises(StalledError) as raised:
         await judge.for_version(history, PulsarLine.V4_1)
     assert raised.value.reason == "RecordDamaged"
-    judge.close()
 
 
 @pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])
 @pytest.mark.parametrize("before", PulsarLine)
 async def test_replay_tells_of_a_first_version_what_the_policy_s_line_makes_of_it(
-    left: str, before: PulsarLine
+    left: str, before: PulsarLine, judge_of: JudgeOf
 ) -> None:
     storage, history = await kept(info(left), line=before)
-    judge = Judge(storage)
+    judge = judge_of(storage)
     for now in PulsarLine:
         is_taken = left in (ONLY_4_0 if now is PulsarLine.V4_0 else ONLY_4_1)
         found = await Recheck(judge).newest(history, None, policy(now))
         assert [each.rule for each in found] == ([] if is_taken else ["INVALID_HISTORY"])
-    judge.close()
 
 
-async def test_replay_follows_from_a_version_that_only_this_line_takes() -> None:
+async def test_replay_follows_from_a_version_that_only_this_line_takes(judge_of: JudgeOf) -> None:
     storage, history = await kept(
         info(DOLLAR), info(text({"name": "n", "type": "int"}, name="R$X")), line=PulsarLine.V4_0
     )
-    judge = Judge(storage)
+    judge = judge_of(storage)
     found = await Recheck(judge).newest(history, None, policy(PulsarLine.V4_1))
     assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
-    judge.close()
 
 
-async def test_what_consumers_lose_is_told_of_a_pair_that_only_this_line_takes() -> None:
+async def test_what_consumers_lose_is_told_of_a_pair_that_only_this_line_takes(judge_of: JudgeOf) -> None:
     async def risks(line: PulsarLine) -> set[str]:
         storage, history = await kept(pair(DOLLAR), line=line)
-        judge = Judge(storage)
+        judge = judge_of(storage)
         candidate = Candidate(formats.parse(pair(DOLLAR, "SEPARATED"), PulsarLine.V4_1))
         verdict = await judge.judge(candidate, history, policy(PulsarLine.V4_1, Strategy.ALWAYS_COMPATIBLE))
         judge.close()

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.memory_storage import MemoryStorage
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.core import formats
@@ -13,8 +12,8 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.judging.judge import Judge
-from topicschema.judging.schema_source import field_of, info_of, placed, sources_of
+from topicschema.judging.schema_source import field_of, info_of, sources_of, with_spec_field
+from unit.judging.conftest import JudgeOf
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}'
 PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
@@ -30,13 +29,9 @@ def pair(key: Any = None, value: Any = None, **members: Any) -> TopicSchemaSpec:
     return spec("KEY_VALUE", keyValue={"encoding": "SEPARATED", "key": key, "value": value}, **members)
 
 
-def test_a_text_is_taken_byte_for_byte_with_its_properties() -> None:
+def test_a_text_is_read_byte_for_byte_with_its_properties() -> None:
     info = info_of(spec("JSON", schema=f" {ORDER}\n", properties={"owner": "a"}))
     assert info == SchemaInfo(SchemaType.JSON, f" {ORDER}\n".encode(), {"owner": "a"})
-
-
-def test_the_charset_of_a_string_is_kept() -> None:
-    assert info_of(spec("STRING", properties={"__charset": "UTF-16"})).properties == {"__charset": "UTF-16"}
 
 
 def test_a_pair_is_what_an_upload_over_rest_stores() -> None:
@@ -74,14 +69,13 @@ def test_a_part_of_each_sort_is_read_back_as_it_was_given(part: dict[str, Any]) 
     assert read.info.schema == key_value.compacted(part.get("schema", ""))
 
 
-async def test_a_part_can_be_an_envelope_of_protobuf() -> None:
-    judge = Judge(MemoryStorage())
-    envelope = (
-        await judge.schema_of(spec("PROTOBUF_NATIVE", protobuf=SOURCES), PulsarLine.V4_0, None)
-    ).info.schema.decode()
-    schema = await judge.schema_of(pair(value={"type": "PROTOBUF_NATIVE", "schema": envelope}), PulsarLine.V4_0, None)
-    assert schema.info.type is SchemaType.KEY_VALUE
-    judge.close()
+async def test_sources_become_their_envelope_which_may_be_a_part(judge_of: JudgeOf) -> None:
+    judge, sources = judge_of(), spec("PROTOBUF_NATIVE", protobuf=SOURCES, properties={"owner": "a"})
+    info = (await judge.schema_of(sources, PulsarLine.V4_0, None)).info
+    assert info.schema.startswith(b'{"fileDescriptorSet":')
+    assert info.properties == {"owner": "a"}
+    value = {"type": "PROTOBUF_NATIVE", "schema": info.schema.decode()}
+    assert (await judge.schema_of(pair(value=value), PulsarLine.V4_0, None)).info.type is SchemaType.KEY_VALUE
 
 
 def test_spacing_in_a_part_makes_no_other_schema() -> None:
@@ -89,26 +83,13 @@ def test_spacing_in_a_part_makes_no_other_schema() -> None:
     assert info_of(spaced) == info_of(pair())
 
 
-def test_a_part_that_is_no_json_is_refused_with_its_place() -> None:
+def test_an_invalid_pair_is_refused_with_its_place() -> None:
     with pytest.raises(InvalidSchemaError) as caught:
         info_of(pair(value={"type": "AVRO", "schema": '{\n "type": oops'}))
     assert caught.value.sentence.startswith("SYNTAX at $.value: ")
     assert "(line 2, column 10 of the value's schema)" in caught.value.sentence
-
-
-def test_a_pair_that_was_stored_without_its_parts_is_refused_as_no_pair() -> None:
     with pytest.raises(InvalidSchemaError, match="byte 0"):
         formats.parse(info_of(spec("KEY_VALUE")))
-
-
-async def test_sources_become_the_envelope_that_they_compile_to() -> None:
-    judge = Judge(MemoryStorage())
-    schema = await judge.schema_of(
-        spec("PROTOBUF_NATIVE", protobuf=SOURCES, properties={"owner": "a"}), PulsarLine.V4_0, None
-    )
-    assert schema.info.schema.startswith(b'{"fileDescriptorSet":')
-    assert schema.info.properties == {"owner": "a"}
-    judge.close()
 
 
 def test_only_protobuf_s_own_type_has_sources() -> None:
@@ -119,9 +100,9 @@ def test_only_protobuf_s_own_type_has_sources() -> None:
 
 def test_what_is_said_of_the_text_of_a_pair_is_said_of_the_pair() -> None:
     large = Incompatibility("SCHEMA_TOO_LARGE", "spec.schema", "m")
-    assert placed(large, pair()).path == "spec.keyValue"
-    assert placed(large, spec("AVRO")) == large
-    assert placed(replace(large, path="spec.type"), pair()).path == "spec.type"
+    assert with_spec_field(large, pair()).path == "spec.keyValue"
+    assert with_spec_field(large, spec("AVRO")) == large
+    assert with_spec_field(replace(large, path="spec.type"), pair()).path == "spec.type"
 
 
 @pytest.mark.parametrize(

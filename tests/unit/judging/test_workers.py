@@ -58,33 +58,33 @@ async def running_for_ever(workers: Workers, folder: Path) -> AsyncIterator[asyn
         await call
 
 
+@pytest.fixture
+async def workers() -> AsyncIterator[Workers]:
+    workers = Workers(at_once=2)
+    yield workers
+    await asyncio.to_thread(workers.close)
+
+
 def pair(first: object, second: object) -> tuple[object, object]:
     return first, second
 
 
-async def test_a_call_returns_what_the_function_returns_of_another_process() -> None:
-    workers = Workers()
+async def test_a_call_returns_what_the_function_returns_of_another_process(workers: Workers) -> None:
     assert await workers.call(os.getpid) != os.getpid()
     read_only = MappingProxyType({"a": "b"})
     assert await workers.call(pair, read_only, 2) == (read_only, 2)
-    workers.close()
 
 
-async def test_one_process_answers_one_call_after_the_other() -> None:
-    workers = Workers()
+async def test_one_process_answers_one_call_after_the_other(workers: Workers) -> None:
     assert len({await workers.call(os.getpid) for _ in range(20)}) == 1
-    workers.close()
 
 
-async def test_calls_at_once_are_answered_by_several_processes_and_more_wait() -> None:
-    workers = Workers(at_once=2)
+async def test_calls_at_once_are_answered_by_several_processes_and_more_wait(workers: Workers) -> None:
     answers = await asyncio.gather(*(workers.call(os.getpid) for _ in range(20)))
     assert len(set(answers)) == 2
-    workers.close()
 
 
-async def test_an_error_is_raised_as_it_is_with_the_place_where_it_came_from() -> None:
-    workers = Workers()
+async def test_an_error_is_raised_as_it_is_with_the_place_where_it_came_from(workers: Workers) -> None:
     with pytest.raises(InvalidSchemaError) as invalid:
         await workers.call(failing)
     error = invalid.value
@@ -92,11 +92,9 @@ async def test_an_error_is_raised_as_it_is_with_the_place_where_it_came_from() -
     with pytest.raises(KeyError) as bug:
         await workers.call(buggy)
     assert "in buggy" in bug.value.__notes__[0]
-    workers.close()
 
 
-async def test_a_call_that_takes_too_long_ends_with_its_process() -> None:
-    workers = Workers(at_once=1)
+async def test_a_call_that_takes_too_long_ends_with_its_process(workers: Workers) -> None:
     pid = await workers.call(os.getpid)  # however long that takes
     workers._seconds = 0.1
     with pytest.raises(WaitingError) as late:
@@ -107,49 +105,39 @@ async def test_a_call_that_takes_too_long_ends_with_its_process() -> None:
         os.kill(pid, 0)
 
 
-async def test_a_call_that_is_cancelled_ends_with_its_process(tmp_path: Path) -> None:
-    workers = Workers(at_once=1)
+async def test_a_call_that_is_cancelled_ends_with_its_process(workers: Workers, tmp_path: Path) -> None:
     pid = await workers.call(os.getpid)
     async with running_for_ever(workers, tmp_path) as call:
         call.cancel()
     assert await workers.call(os.getpid) != pid
-    workers.close()
 
 
-async def test_a_process_that_others_end_is_told_and_the_next_call_gets_another() -> None:
-    workers = Workers(at_once=1)
+async def test_a_process_that_others_end_is_told_and_the_next_call_gets_another(workers: Workers) -> None:
     pid = await workers.call(os.getpid)
     with pytest.raises(WaitingError) as ended:
         await workers.call(killed)
     assert (ended.value.reason, ended.value.message) == ("WorkerUnavailable", "a worker ended with -9")
     assert await workers.call(os.getpid) != pid
-    workers.close()
 
 
-async def test_a_process_that_died_while_it_was_idle_is_replaced() -> None:
-    workers = Workers(at_once=1)
+async def test_a_process_that_died_while_it_was_idle_is_replaced(workers: Workers) -> None:
     pid = await workers.call(os.getpid)
     os.kill(pid, signal.SIGKILL)
     await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert await workers.call(os.getpid) != pid
-    workers.close()
 
 
-async def test_a_call_that_takes_too_much_memory_is_told_as_such() -> None:
-    workers = Workers(at_once=1)
+async def test_a_call_that_takes_too_much_memory_is_told_as_such(workers: Workers) -> None:
     with pytest.raises(OutOfMemoryError) as needed:
         await workers.call(grown, worker.MOST_BYTES)
     assert str(needed.value) == "takes more than 256 MiB of memory"
     assert await workers.call(grown, 1_000) == 1_000
-    workers.close()
 
 
-async def test_a_process_that_has_grown_ends_after_its_answer() -> None:
-    workers = Workers(at_once=1)
+async def test_a_process_that_has_grown_ends_after_its_answer(workers: Workers) -> None:
     before = await workers.call(os.getpid)
     assert await workers.call(hoarding, 150 * 2**20) == before
     assert await workers.call(os.getpid) != before
-    workers.close()
 
 
 async def test_a_process_ends_with_the_one_that_started_it() -> None:
@@ -163,8 +151,7 @@ async def test_a_process_ends_with_the_one_that_started_it() -> None:
     assert starter.returncode == -signal.SIGKILL
 
 
-async def test_calls_under_way_fail_when_all_is_closed(tmp_path: Path) -> None:
-    workers = Workers()
+async def test_calls_under_way_fail_when_all_is_closed(workers: Workers, tmp_path: Path) -> None:
     async with running_for_ever(workers, tmp_path) as call:
         await asyncio.to_thread(workers.close)
         with pytest.raises(WaitingError):

@@ -37,6 +37,11 @@ SLOW = ProtobufSources(
 LARGE = ProtobufSources("A", {"a.proto": 'syntax = "proto3"; message A {}' + "message B {}" * 80_000})
 LONG_PACKAGE = ".".join(["p" * 100] * 5)
 FIELDS = "".join(f"A a{number}={number};" for number in range(20_000, 70_000))
+VERBOSE = ProtobufSources(
+    f"{LONG_PACKAGE}.A", {"a.proto": f'syntax = "proto3"; package {LONG_PACKAGE}; message A {{{FIELDS}}}'}
+)
+OPTION = "x" * (MEBIBYTE - 100)
+LONG_OPTION = ProtobufSources("A", {"a.proto": f'syntax = "proto3"; option java_package = "{OPTION}"; message A {{}}'})
 
 
 def refused(sources: ProtobufSources, limits: Limits = LIMITS) -> InvalidSchemaError:
@@ -68,30 +73,25 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_time_is_limited() -> None:
-    error = refused(SLOW, Limits(cpu_seconds=1, seconds=60))
-    assert (error.rule, error.place.path) == ("COMPILATION_TOO_EXPENSIVE", "$.files")
-    assert "more than 1 seconds" in error.message
-
-
-def test_memory_is_limited() -> None:
-    error = refused(LARGE, Limits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60))
-    assert (error.rule, error.place.path) == ("COMPILATION_TOO_EXPENSIVE", "$.files")
-    assert "more than 100 MiB of memory" in error.message
-
-
-def test_what_is_written_is_limited() -> None:
-    text = f'syntax = "proto3"; package {LONG_PACKAGE}; message A {{{FIELDS}}}'
-    error = refused(ProtobufSources(f"{LONG_PACKAGE}.A", {"a.proto": text}))
-    assert error.rule == "COMPILATION_TOO_EXPENSIVE"
-    assert "write more than 16 MiB" in error.message
-
-
-def test_the_envelope_is_limited() -> None:
-    text = 'syntax = "proto3"; option java_package = "' + "x" * (MEBIBYTE - 100) + '"; message A {}'
-    error = refused(ProtobufSources("A", {"a.proto": text}))
-    assert error.rule == "SOURCES_TOO_LARGE"
-    assert "the envelope has 1,398" in error.message
+@pytest.mark.parametrize(
+    ("sources", "limits", "rule", "words"),
+    [
+        (SLOW, Limits(cpu_seconds=1, seconds=60), "COMPILATION_TOO_EXPENSIVE", "more than 1 seconds"),
+        (
+            LARGE,
+            Limits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60),
+            "COMPILATION_TOO_EXPENSIVE",
+            "more than 100 MiB of memory",
+        ),
+        (VERBOSE, LIMITS, "COMPILATION_TOO_EXPENSIVE", "write more than 16 MiB"),
+        (LONG_OPTION, LIMITS, "SOURCES_TOO_LARGE", "the envelope has 1,398"),
+    ],
+    ids=["time", "memory", "output", "envelope"],
+)
+def test_a_compilation_is_limited(sources: ProtobufSources, limits: Limits, rule: str, words: str) -> None:
+    error = refused(sources, limits)
+    assert (error.rule, words in error.message) == (rule, True), error.message
+    assert limits is LIMITS or error.place.path == "$.files"
 
 
 def test_ten_thousand_messages_are_compiled() -> None:

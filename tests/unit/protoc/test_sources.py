@@ -51,29 +51,20 @@ def test_a_plain_relative_path_is_a_name(name: str) -> None:
     assert f'"rootFileDescriptorName":"{name}"'.encode() in compile_envelope(ProtobufSources("Order", {name: EMPTY}))
 
 
-def test_there_must_be_a_file() -> None:
-    assert refused({}).rule == "MISSING_FILE"
-
-
-def test_too_many_files_are_refused() -> None:
-    error = refused({f"f{number}.proto": "" for number in range(257)})
-    assert (error.rule, error.place.path) == ("SOURCES_TOO_LARGE", "$.files")
-    assert "257 files are more than 256" in error.message
-    assert "the Java client's envelope" in error.message
-
-
-def test_files_that_are_too_large_together_are_refused() -> None:
-    half = "/" * (512 * 1024)
-    assert refused({"a.proto": half, "b.proto": half + "é"}).rule == "SOURCES_TOO_LARGE"
-
-
-def test_bytes_that_are_not_utf8_are_refused_with_their_place() -> None:
-    error = refused({"a.proto": "// fine\n// \udce9"})
-    assert (error.rule, str(error.place), error.place.path) == (
-        "NOT_UTF8",
-        "line 2, column 4",
-        '$.files["a.proto"]',
-    )
+@pytest.mark.parametrize(
+    ("files", "rule", "place", "words"),
+    [
+        ({}, "MISSING_FILE", "$.files", ""),
+        ({f"f{n}.proto": "" for n in range(257)}, "SOURCES_TOO_LARGE", "$.files", "257 files are more than 256"),
+        ({"a.proto": "/" * 524_288, "b.proto": "/" * 524_288 + "é"}, "SOURCES_TOO_LARGE", "$.files", ""),
+        ({"a.proto": "// fine\n// \udce9"}, "NOT_UTF8", "line 2, column 4", ""),
+    ],
+    ids=["none", "many", "large", "not UTF-8"],
+)
+def test_invalid_files_are_refused(files: dict[str, str], rule: str, place: str, words: str) -> None:
+    error = refused(files)
+    assert (error.rule, str(error.place)) == (rule, place)
+    assert words in error.message
 
 
 def test_the_hash_tells_every_difference_and_no_order() -> None:

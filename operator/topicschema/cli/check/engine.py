@@ -4,14 +4,14 @@
 broker reads before, and its refusal of texts that it cannot read. It has no input or output.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
-from topicschema.core import compatibility, formats, verdict
-from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core import formats, verdict
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text, key_value
 from topicschema.core.history import History, Origin, VersionEntry
@@ -26,7 +26,7 @@ from topicschema.core.schemas import (
 )
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.core.verdict import Candidate, Outcome
+from topicschema.core.verdict import Candidate, Earlier, Outcome
 
 _ANY_TOPIC = TopicKey("", Topic("", "", ""))
 
@@ -157,47 +157,31 @@ def _register(question: Question, parse: Parse) -> Answer:
     read = _Reading(question, parse, validate_defaults=True)
     candidate = Candidate(schema)
     history = History(_ANY_TOPIC, entries=_entries(schema, question.history, read))
-    required = {each.schema_version for each in verdict.required(candidate, history, policy)}
-    optional = {each.schema_version for each in verdict.needed(candidate, history, policy)}
-    judged = verdict.judge(candidate, history, policy, read.all(required, optional))
+    payloads = read.all(verdict.earlier_versions(candidate, history, policy))
+    judged = verdict.judge(candidate, history, policy, payloads)
     equal_to = judged.schema_version if judged.outcome is Outcome.EQUAL_VERSION else None
     return Answer(equal_to, judged.incompatibilities, judged.risks + judged.notes, _failure(judged.thrown))
 
 
 def _compatibility(question: Question, parse: Parse) -> Answer:
-    strategy, policy = question.strategy, question.policy
+    strategy, policy, kind = question.strategy, question.policy, question.candidate.type
     schema = parse(question.candidate, policy.profile.line, validate_defaults=False)
-    numbered = tuple(enumerate(question.history))
-    considered = numbered if strategy.is_transitive else numbered[-1:]
     read = _Reading(question, parse, validate_defaults=False)
-    if not strategy.is_transitive and any(_same_hash(info, question.candidate) for _, info in considered):
-        comparison = verdict.compare_equal(schema, _equal(question, read), policy)
+    entries = tuple(_entry(number, info, "") for number, info in enumerate(question.history))
+    if not strategy.is_transitive and any(_same_hash(info, question.candidate) for info in question.history[-1:]):
+        is_read = formats.properties_matter(kind)
+        latest = Earlier(entries[-1], is_read=is_read, is_required=is_read and policy.strictness is Strictness.STRICT)
+        before = verdict.predecessors([latest], read.all([latest]))
+        comparison = verdict.compare_equal(schema, before[0], policy)
     else:
-        comparison = verdict.compare(schema, _predecessors(question, schema, considered, read), strategy, policy)
+        history = History(_ANY_TOPIC, entries=entries)
+        earlier = verdict.earlier_versions(Candidate(schema), history, policy, is_deduplicated=False)
+        comparison = verdict.compare(schema, verdict.predecessors(earlier, read.all(earlier)), strategy, policy)
     return Answer(None, comparison.incompatibilities, comparison.risks, _failure(comparison.thrown))
 
 
 def _failure(thrown: Incompatibility | None) -> Refusal | None:
     return None if thrown is None else Refusal(thrown.rule, thrown.message, thrown.path)
-
-
-def _equal(question: Question, read: "_Reading") -> Predecessor:
-    """Return the latest version, whose hash equals the candidate's. No checker is called for it."""
-    number = len(question.history) - 1
-    kind = question.candidate.type
-    optional = {number} if formats.properties_matter(kind) else set()
-    is_strict = question.policy.strictness is Strictness.STRICT
-    return Predecessor(number, kind, read.all(optional if is_strict else (), optional).get(number))
-
-
-def _predecessors(
-    question: Question, candidate: Schema, considered: Sequence[tuple[int, SchemaInfo]], read: "_Reading"
-) -> list[Predecessor]:
-    strategy, kind, checkers = question.strategy, candidate.info.type, question.policy.profile.checkers
-    optional = {n for n, info in considered if compatibility.is_payload_used(strategy, kind, info.type, checkers)}
-    needed = {n for n, info in considered if compatibility.is_payload_needed(strategy, kind, info.type, checkers)}
-    schemas = read.all(optional if question.policy.strictness is Strictness.STRICT else needed, optional)
-    return [Predecessor(number, info.type, schemas.get(number)) for number, info in considered]
 
 
 _STEPS: Mapping[Step, Callable[[Question, Parse], Answer]] = {
@@ -225,11 +209,11 @@ class _Reading:
             self._read[schema_version] = schema
         return self._read[schema_version]
 
-    def all(self, required: Collection[int], optional: Collection[int]) -> dict[int, Schema]:
-        """Return the versions by number: all of `required`, and those of `optional` that can be read."""
-        schemas = {number: self(number) for number in required}
-        for number in set(optional) - set(required):
-            with suppress(UnusableVersionError):
+    def all(self, earlier: Sequence[Earlier]) -> dict[int, Schema]:
+        """Return the versions by number: all required ones, and those of the others that can be read."""
+        schemas: dict[int, Schema] = {}
+        for number, is_required in [(e.entry.schema_version, e.is_required) for e in reversed(earlier) if e.is_read]:
+            with suppress(*() if is_required else (UnusableVersionError,)):
                 schemas[number] = self(number)
         return schemas
 
@@ -240,10 +224,14 @@ def _entries(candidate: Schema, history: tuple[SchemaInfo, ...], read: _Reading)
     for number, info in enumerate(history):
         by_structure = {info.type, candidate.info.type} <= AVRO_TEXTS
         fingerprint = read(number).fingerprint if by_structure else fingerprint_of_bytes(info.type, info.schema)
-        entries.append(VersionEntry(number, info.type, fingerprint, info.content_hash, Origin.BROKER, ""))
+        entries.append(_entry(number, info, fingerprint))
         if fingerprint == candidate.fingerprint:
             break
     return tuple(entries)
+
+
+def _entry(number: int, info: SchemaInfo, fingerprint: str) -> VersionEntry:
+    return VersionEntry(number, info.type, fingerprint, info.content_hash, Origin.BROKER, "")
 
 
 def _same_hash(one: SchemaInfo, other: SchemaInfo) -> bool:

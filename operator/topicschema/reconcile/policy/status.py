@@ -10,7 +10,7 @@ from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.judging.policies import says_ready
+from topicschema.judging.policies import is_ready
 from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.runtime.conditions import ConditionInput, describe_error, not_ready, ready
 
@@ -40,7 +40,7 @@ def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[
         return (*not_ready(error), ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
     if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
         return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
-    if says_ready(resource) and not isinstance(error, StalledError):
+    if is_ready(resource) and not isinstance(error, StalledError):
         return (*ready("Active", governs), _in_sync(ConditionStatus.UNKNOWN, error))
     return (*not_ready(error), _in_sync(ConditionStatus.UNKNOWN, error))
 

@@ -20,7 +20,7 @@ from topicschema.core.overrides import WriteSettings
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.judging.policies import says_ready
+from topicschema.judging.policies import is_ready
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_settings import other_line
 from topicschema.reconcile.runtime.work_queue import Key
@@ -155,7 +155,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
             PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
         )
     except BrokerForbiddenError:
-        if says_ready(found.resource):
+        if is_ready(found.resource):
             return  # without permission to read the settings, the refusal is final
         message = (
             f"policy {metadata.name} could not write its settings, and the broker refuses the schema meanwhile: {why}"
@@ -165,7 +165,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
     here = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
     if there is here:
         return
-    if says_ready(found.resource):  # else the policy is reconciled anyway
+    if is_ready(found.resource):  # else the policy is reconciled anyway
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         ctx.enqueue(key, 0.0)
     message = (

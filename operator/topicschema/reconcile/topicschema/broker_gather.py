@@ -25,7 +25,7 @@ from topicschema.core.overrides import Overrides
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
@@ -37,7 +37,7 @@ TOPIC_SECONDS = 10.0
 
 
 async def retry_with_fresh_credentials(
-    ctx: ReconcileContext, found: FoundPolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
+    ctx: ReconcileContext, found: ActivePolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
 ) -> T:
     """Return the result of `ask`. After a 401 or a VersionGoneError, retry with the Secret's current credentials."""
     try:
@@ -52,7 +52,7 @@ async def retry_with_fresh_credentials(
 
 
 async def gather_state(
-    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, resource: TopicSchema, query: BrokerQuery
+    ctx: ReconcileContext, broker: Broker, found: ActivePolicy, resource: TopicSchema, query: BrokerQuery
 ) -> BrokerState:
     """Return the state of the resource's topic. Raise StalledAtBrokerError, and the errors of `fetch`.
 
@@ -73,7 +73,7 @@ async def gather_state(
     return replace(seen, may_write=may_write(found, resource), overrides=settings).after(seen)
 
 
-def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
+def may_write(found: ActivePolicy, resource: TopicSchema) -> bool:
     """Return True if the operator may write to the broker: neither managementPolicy is Observe."""
     wishes = (found.resource.spec.management_policy, resource.spec.management_policy)
     return ManagementPolicy.OBSERVE not in wishes

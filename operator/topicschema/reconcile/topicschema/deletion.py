@@ -33,7 +33,7 @@ from topicschema.core.overrides import Overrides, WriteSettings
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import NOT_IN_FORCE, FoundPolicy
+from topicschema.judging.policies import INACTIVE_REASONS, ActivePolicy
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.actions import remove_finalizer
@@ -202,7 +202,7 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
 
 
 async def _serving(
-    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, spec: TopicSchemaSpec, history: History
+    ctx: ReconcileContext, broker: Broker, found: ActivePolicy, spec: TopicSchemaSpec, history: History
 ) -> BrokerState:
     """Return the state at the broker. `is_serving` is True only if it serves a version of this resource.
 
@@ -271,11 +271,11 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
     return has_come or any(entry.identity in signs for entry in served)
 
 
-async def _policy(ctx: ReconcileContext, deletion: Deletion) -> FoundPolicy | None:
+async def _policy(ctx: ReconcileContext, deletion: Deletion) -> ActivePolicy | None:
     try:
         return await ctx.policies.resolve(deletion.resource.metadata.namespace, deletion.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
-        if error.reason in NOT_IN_FORCE:
+        if error.reason in INACTIVE_REASONS:
             return None
         raise
 

@@ -22,7 +22,7 @@ from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.judging.holders import other_holder
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
@@ -44,7 +44,7 @@ class Loaded:
     """
 
     resource: TopicSchema
-    found: FoundPolicy
+    found: ActivePolicy
     stored: Stored
     schema: Schema
     broker: Broker | None = None
@@ -117,13 +117,13 @@ def owner_of(metadata: Metadata) -> Owner:
     return Owner(metadata.namespace, metadata.name, metadata.uid)
 
 
-async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> FoundPolicy:
+async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> ActivePolicy:
     """Return the policy that governs the resource. Raise ClaimNotAllowed, TopicAlreadyClaimed or PolicyNotFound."""
     topic = Topic.parse(resource.spec.topic)
     return await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
 
 
-async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy) -> Loaded:
+async def load(ctx: ReconcileContext, resource: TopicSchema, found: ActivePolicy) -> Loaded:
     """Return the resource with its history and schema, without the broker.
 
     Raise StalledError or WaitingError, except those of a broker.

@@ -22,8 +22,8 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Verdict
 from topicschema.judging import broker_versions
-from topicschema.judging.policies import FoundPolicy, address_of
-from topicschema.judging.schema_source import placed
+from topicschema.judging.policies import ActivePolicy, address_of
+from topicschema.judging.schema_source import with_spec_field
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.conditions import ObservedAt
@@ -138,7 +138,7 @@ class TopicSchemas:
         return replace(status, validation=None, conditions=conditions)
 
     async def _reconcile(
-        self, key: Key, wire: Mapping[str, Any], resource: TopicSchema, found: FoundPolicy
+        self, key: Key, wire: Mapping[str, Any], resource: TopicSchema, found: ActivePolicy
     ) -> Result | TopicSchemaError:
         """Gather and act until no action is left, then write the status. Return its error, or the result."""
         loaded = await gather.load(self._ctx, resource, found)
@@ -196,7 +196,7 @@ class TopicSchemas:
     async def _status_input(self, key: Key, judged: Judged, verdict: Verdict) -> StatusInput:
         """Return the input of the status."""
         loaded, spec = judged.loaded, judged.loaded.resource.spec
-        placed_findings = tuple(placed(each, spec) for each in verdict.incompatibilities)
+        placed_findings = tuple(with_spec_field(each, spec) for each in verdict.incompatibilities)
         observed = StatusInput(
             loaded.schema.fingerprint,
             replace(verdict, incompatibilities=placed_findings),

@@ -15,7 +15,7 @@ from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as VerdictOutcome
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.jobs import (
@@ -140,7 +140,7 @@ class ValidationInput:
 async def gather(
     ctx: ReconcileContext,
     resource: TopicSchema,
-    found: FoundPolicy,
+    found: ActivePolicy,
     target: ValidationTarget,
     given: ValidationInput = ValidationInput(),
 ) -> ValidationState | None:

@@ -23,7 +23,7 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
 from topicschema.reconcile.runtime.work_queue import Key
@@ -62,7 +62,7 @@ async def with_report(
     return replace(told, report=body["metadata"]["name"]) if await _is_stored(ctx, body) else told
 
 
-async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
+async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: ActivePolicy | None) -> TopicSchema:
     """Return the resource without message values, and delete the report with them, unless includeValues is set.
 
     If the report cannot be deleted, the status still names it, and each reconcile tries again.
@@ -85,7 +85,7 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: Fo
     return replace(resource, status=replace(status, report_with_values=None))
 
 
-def report_with_values(resource: TopicSchema, found: FoundPolicy | None, after: ValidationStatus | None) -> str | None:
+def report_with_values(resource: TopicSchema, found: ActivePolicy | None, after: ValidationStatus | None) -> str | None:
     """Return the name of the ConfigMap that may have message values with the new status `after`, or None.
 
     The name is set when a Job with includeValues starts, because the controller may end between report and status.
@@ -98,7 +98,7 @@ def report_with_values(resource: TopicSchema, found: FoundPolicy | None, after: 
     return before.report_with_values if after.report is None else None  # the new report replaced it
 
 
-def _wants_values(found: FoundPolicy | None) -> bool:
+def _wants_values(found: ActivePolicy | None) -> bool:
     spec = None if found is None else found.resource.spec.validation
     return spec is not None and bool(spec.include_values)
 

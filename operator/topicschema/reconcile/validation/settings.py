@@ -23,7 +23,7 @@ from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarLine, SchemaInfo, digest
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.validation.job.manifest import JobRequest
 from topicschema.validation.job.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
 from topicschema.validation.request import (
@@ -136,7 +136,7 @@ class EffectiveSettings:
         return tuple(found)
 
 
-def effective(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
+def effective(found: ActivePolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
     """Return the settings of one topic, or None if validation is off. The topic's own fields have precedence."""
     policy = found.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
@@ -161,7 +161,7 @@ def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec
     return ValidationSpec(**(general | {name: value for name, value in own.items() if value is not None}))
 
 
-def _is_locked(found: FoundPolicy) -> bool:
+def _is_locked(found: ActivePolicy) -> bool:
     """Return True if only the operator adds schemas, as last observed. This also applies without a broker."""
     spec, observed = found.resource.spec, found.resource.observed
     if spec.pulsar is None:

@@ -16,7 +16,7 @@ from topicschema.broker.errors import (
     NamespaceNotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.judging.policies import says_in_force
+from topicschema.judging.policies import is_active
 from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.policy.status import awaited, conditions, notes
 
@@ -132,8 +132,8 @@ def test_a_policy_that_holds_its_claim_is_in_force_whatever_its_broker_does(stat
         Condition(type=each.type, status=each.status, reason=each.reason, observed_generation=2)
         for each in conditions(POLICY, state)
     )
-    assert says_in_force(replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=said)))
-    assert not says_in_force(
+    assert is_active(replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=said)))
+    assert not is_active(
         replace(
             POLICY,
             metadata=replace(POLICY.metadata, generation=3),

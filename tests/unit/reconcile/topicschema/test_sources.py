@@ -18,7 +18,7 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType,
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import Envelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.reconcile.topicschema.gather import Judged, Loaded
@@ -27,7 +27,7 @@ from topicschema.storage.protocol import Stored
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
 PLUS = ORDER.replace("}", "int32 count = 2; }")
 BACKWARD = Policy(Strategy.BACKWARD)
-POLICY = FoundPolicy(
+POLICY = ActivePolicy(
     NamespaceSchemaPolicy(
         metadata=Metadata(name="orders"),
         spec=NamespaceSchemaPolicySpec(pulsar_cluster="pulsar", pulsar_namespace="shop/orders"),

@@ -18,7 +18,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.judging.policies import FoundPolicy, policy_of
+from topicschema.judging.policies import ActivePolicy, policy_of
 from topicschema.reconcile.validation.actions import create_job
 from topicschema.reconcile.validation.gather import ValidationState, gather, pause
 from topicschema.reconcile.validation.job_limiter import Validations
@@ -39,10 +39,10 @@ async def world() -> AsyncIterator[World]:
         yield world
 
 
-def policy_found() -> FoundPolicy:
+def policy_found() -> ActivePolicy:
     spec = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "validation": {"mode": "Gate", "source": FILES}}
     policy = decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": spec})
-    return FoundPolicy(policy, policy_of(policy))
+    return ActivePolicy(policy, policy_of(policy))
 
 
 async def seen(world: World) -> ValidationState:

@@ -16,7 +16,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.judging.policies import FoundPolicy, policy_of
+from topicschema.judging.policies import ActivePolicy, policy_of
 from topicschema.reconcile.validation.settings import (
     EffectiveSettings,
     RunSpec,
@@ -36,12 +36,12 @@ TOPIC = "persistent://shop/orders/created"
 HOSTS = AllowedHosts.parse("pulsar, away:6651")
 
 
-def policy(validation: Mapping[str, Any] | None, status: Mapping[str, Any] | None = None, **spec: Any) -> FoundPolicy:
+def policy(validation: Mapping[str, Any] | None, status: Mapping[str, Any] | None = None, **spec: Any) -> ActivePolicy:
     members = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "pulsar": PULSAR, **spec}
     members |= {} if validation is None else {"validation": validation}
     wire = {"metadata": {"name": "orders"}, "spec": members, "status": status or {}}
     resource = decode(NamespaceSchemaPolicy, wire)
-    return FoundPolicy(resource, policy_of(resource))
+    return ActivePolicy(resource, policy_of(resource))
 
 
 def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
@@ -53,7 +53,7 @@ def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
     return decode(TopicSchema, {"metadata": {"name": "created"}, "spec": spec})
 
 
-def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> EffectiveSettings:
+def in_force(found: ActivePolicy, resource: TopicSchema | None = None) -> EffectiveSettings:
     made = effective(found, resource or topic(), IMAGE, HOSTS)
     assert made is not None
     return made

@@ -14,8 +14,9 @@ from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.judging.judge import CheckerTimeoutError, Judge
+from topicschema.judging.judge import CheckerTimeoutError
 from topicschema.storage.protocol import Stored
+from unit.judging.conftest import JudgeOf
 
 
 class Refusing:
@@ -32,15 +33,14 @@ class Hanging:
         return []
 
 
-async def test_checkers_that_are_plugged_in_are_asked_wherever_something_is_judged() -> None:
+async def test_checkers_that_are_plugged_in_are_asked_wherever_something_is_judged(judge_of: JudgeOf) -> None:
     storage, history = await on_record(schema(ID))
-    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", Refusing())})
+    judge = judge_of(storage, checkers={SchemaType.AVRO: CustomChecker("acme", Refusing())})
     candidate, policy = schema(ID, NOTE), Policy(Strategy.FORWARD)
     verdict = await judge.judge(Candidate(candidate), history, policy)
     assert [each.rule for each in verdict.incompatibilities] == ["NO"]
     compared = await judge.compare(Candidate(candidate), schema(ID), history, policy)
     assert [each.rule for each in compared.incompatibilities] == ["NO"]
-    judge.close()
 
 
 class Counting:
@@ -51,11 +51,13 @@ class Counting:
 
 
 @pytest.mark.parametrize(("strategy", "given"), [(Strategy.FORWARD, 1), (Strategy.FORWARD_TRANSITIVE, 3)])
-async def test_a_checker_gets_a_pending_edit_as_it_will_once_it_is_registered(strategy: Strategy, given: int) -> None:
+async def test_a_checker_gets_a_pending_edit_as_it_will_once_it_is_registered(
+    strategy: Strategy, given: int, judge_of: JudgeOf
+) -> None:
     total = {"name": "total", "type": "long"}
     first, second, pending = schema(ID), schema(ID, NOTE), schema(ID, NOTE, total)
     storage, history = await on_record(first, second)
-    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", Counting())})
+    judge = judge_of(storage, checkers={SchemaType.AVRO: CustomChecker("acme", Counting())})
     candidate, policy = Candidate(schema(ID, total)), Policy(strategy)
     before = (await judge.compare(candidate, pending, history, policy)).incompatibilities
     assert [(each.rule, each.schema_version) for each in before] == [(f"GIVEN_{given}", None)]
@@ -63,42 +65,38 @@ async def test_a_checker_gets_a_pending_edit_as_it_will_once_it_is_registered(st
     await storage.put(Stored(history, (await storage.get_history(KEY)).revision), registered, (pending.info,))
     after = (await judge.judge(candidate, registered, policy)).incompatibilities
     assert [(each.rule, each.schema_version) for each in after] == [(f"GIVEN_{given}", 2)]
-    judge.close()
 
 
-async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else() -> None:
+async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else(judge_of: JudgeOf) -> None:
     storage, history = await on_record(schema(ID))
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, patience=0.05)
+    judge = judge_of(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, checker_timeout=0.05)
     with pytest.raises(CheckerTimeoutError) as raised:
         await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
     assert raised.value.reason == "CheckerTimeout"
-    assert "checkers are plugged in (acme); it is asked again later" in raised.value.message
+    assert "the plugged-in checkers (acme) did not answer within" in raised.value.message
     assert (await judge.versions.parse(schema(ID).info, PulsarLine.V4_0)).info == schema(ID).info
     hanging.released.set()
-    judge.close()
 
 
-async def test_ones_that_hang_for_ever_hold_up_no_other_type() -> None:
+async def test_ones_that_hang_for_ever_hold_up_no_other_type(judge_of: JudgeOf) -> None:
     storage, history = await on_record(schema(ID))
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.PROTOBUF: CustomChecker("acme", hanging)}, patience=0.05)
+    judge = judge_of(storage, checkers={SchemaType.PROTOBUF: CustomChecker("acme", hanging)}, checker_timeout=0.05)
     one, two = (formats.parse(replace(each.info, type=SchemaType.PROTOBUF)) for each in (schema(ID), schema(ID, NOTE)))
     for _ in range(3):
-        with pytest.raises(CheckerTimeoutError, match="plugged in"):
+        with pytest.raises(CheckerTimeoutError, match="plugged-in"):
             await judge.compare(Candidate(two), one, History(KEY), Policy(Strategy.FORWARD))
     verdict = await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
     assert verdict.outcome is Outcome.NEXT_VERSION
     hanging.released.set()
-    judge.close()
 
 
-async def test_risks_are_told_while_a_checker_hangs() -> None:
+async def test_risks_are_told_while_a_checker_hangs(judge_of: JudgeOf) -> None:
     storage, history = await on_record(WIDE, NARROW)
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, patience=0.05)
+    judge = judge_of(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, checker_timeout=0.05)
     policy = Policy(Strategy.BACKWARD)
     equal = Verdict(Outcome.EQUAL_VERSION, effective_strategy(policy, None), 1)
     assert [risk.rule for risk in await judge.risks(equal, history, None, policy)] == ["ENUM_SYMBOL_REPLACED"]
     hanging.released.set()
-    judge.close()

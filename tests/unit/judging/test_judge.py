@@ -1,0 +1,279 @@
+"""Judging with its reads: parts, workers, caches, and the risks of stored versions."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from hostile.costly import FAMILIES
+from support.kubernetes.memory_storage import MemoryStorage
+from support.schemas.recorded_versions import ID, KEY, NARROW, NOTE, WIDE, card, on_record, schema
+from support.turns import counted
+from topicschema.cluster.errors import ConflictError
+from topicschema.core import formats, parts, verdict
+from topicschema.core.checkers import BUILT_IN
+from topicschema.core.compatibility import TOO_COMPLEX, Predecessor
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.history import History, Origin, VersionEntry
+from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
+from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo, SchemaType
+from topicschema.core.steps import MOST_STEPS
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import TopicKey
+from topicschema.core.verdict import Candidate, Outcome, Verdict
+from topicschema.judging import comparing
+from topicschema.judging.comparing import Version
+from topicschema.judging.judge import Judge
+from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.storage.protocol import Stored
+from unit.judging.conftest import JudgeOf
+
+TIME = "2026-11-21T05:30:00Z"
+DOC = "d" * 300_000
+V4_0 = PulsarLine.V4_0
+BACKWARD, TRANSITIVE = Policy(Strategy.BACKWARD), Policy(Strategy.BACKWARD_TRANSITIVE)
+
+
+def optional(number: int) -> dict[str, object]:
+    return {"name": f"f{number}", "type": "string", "default": ""}
+
+
+class CountingStorage(MemoryStorage):
+    """Storage that counts its reads, `most` at once, and returns a damaged text of the version `damaged`."""
+
+    reads = running = most = 0
+    damaged = -1
+
+    @override
+    async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
+        self.reads += 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        self.running -= 1
+        info = await super().get(key, incarnation, entry)
+        return SchemaInfo(info.type, b"{") if entry.schema_version == self.damaged else info
+
+
+async def counting(*schemas: Schema) -> tuple[CountingStorage, History]:
+    storage, history = CountingStorage(), History(KEY)
+    for each in schemas:
+        history = history.with_version(each, Origin.SPEC, TIME).parsed_by(PulsarLine.V4_1)
+    await storage.put(Stored(History(KEY)), history, [each.info for each in schemas])
+    return storage, history
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Version]]:
+    """Return the parts that workers compared."""
+    compared: list[Sequence[Version]] = []
+    call = Workers.call
+
+    async def recording_call(self: Workers, function: Callable[..., Any], *arguments: Any) -> Any:
+        if function is comparing.compare:
+            compared.append(arguments[1])
+        return await call(self, function, *arguments)
+
+    monkeypatch.setattr(Workers, "call", recording_call)
+    return compared
+
+
+async def test_a_parsed_schema_is_cached_for_later_versions(judge_of: JudgeOf) -> None:
+    storage, history = await on_record(schema(ID), schema(ID, NOTE))
+    judge = judge_of(storage)
+    first = await judge.versions.version(history, history.entries[0], V4_0)
+    candidate = await judge.versions.parse(schema(ID, NOTE).info, V4_0)
+    await storage.delete(await storage.get_history(KEY))
+    assert await judge.versions.version(history, history.entries[0], V4_0) is first
+    assert await judge.versions.version(history, history.entries[1], V4_0) is candidate
+
+
+async def test_the_cache_is_bounded_and_drops_the_least_used(judge_of: JudgeOf) -> None:
+    texts = [schema(ID, doc=f"{number}" * 1_000).info for number in range(3)]
+    weight = comparing._BYTES_PER_BYTE * len(texts[0].schema) + comparing._BYTES_PER_SCHEMA
+    judge = judge_of(cache_bytes=2 * weight + 100)
+    cached = [await judge.versions.parse(text, V4_0) for text in texts[:2]]
+    assert await judge.versions.parse(texts[0], V4_0) is cached[0]
+    await judge.versions.parse(texts[2], V4_0)
+    assert await judge.versions.parse(texts[0], V4_0) is cached[0]
+    assert await judge.versions.parse(texts[1], V4_0) is not cached[1]
+    small = judge_of(cache_bytes=1_000)
+    assert await small.versions.parse(texts[0], V4_0) is not await small.versions.parse(texts[0], V4_0)
+
+
+async def test_other_properties_are_another_candidate(judge_of: JudgeOf) -> None:
+    judge, text = judge_of(), schema(ID).info.schema
+    for owner in ("a", "b"):
+        parsed = await judge.versions.parse(SchemaInfo(SchemaType.AVRO, text, {"owner": owner}), V4_0)
+        assert parsed.info.properties == {"owner": owner}
+
+
+async def test_a_large_text_leaves_the_event_loop_free(judge_of: JudgeOf) -> None:
+    fields = [{"name": f"f{number}", "type": "string"} for number in range(20_000)]
+    large = SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "R", "fields": fields}).encode())
+    async with counted() as turns:
+        read = await (judge := judge_of()).versions.parse(large, V4_0)
+    assert turns.count > 10
+    assert read == ReadSchema(large, read.fingerprint)
+    assert await judge.versions.parse(large, V4_0) is read
+
+
+async def test_an_invalid_candidate_is_an_invalid_schema(judge_of: JudgeOf) -> None:
+    with pytest.raises(InvalidSchemaError):
+        await judge_of().versions.parse(SchemaInfo(SchemaType.AVRO, b"{"), V4_0)
+
+
+@pytest.mark.parametrize("other", [0, 99, 100, 249])
+@pytest.mark.parametrize("strictness", Strictness)
+async def test_the_verdict_on_parts_is_that_on_all_versions_at_once(
+    other: int, strictness: Strictness, compared: list[Sequence[Version]], judge_of: JudgeOf
+) -> None:
+    schemas = [schema(ID, optional(number), doc="d" * 2_000) for number in range(250)]
+    schemas[other] = WIDE
+    storage, history = await on_record(*schemas)
+    candidate, policy = Candidate(NARROW), Policy(Strategy.FULL_TRANSITIVE, strictness)
+    found = await judge_of(storage).judge(candidate, history, policy)
+    assert found == verdict.judge(candidate, history, policy, dict(enumerate(schemas)))
+    assert [len(part) for part in compared] == [100, 100, 50]
+
+
+@pytest.mark.parametrize(("size", "parts_of_workers"), [(4, 0), (40, 1)])
+async def test_a_small_comparison_runs_here_unless_it_takes_many_steps(
+    size: int, parts_of_workers: int, compared: list[Sequence[Version]], judge_of: JudgeOf
+) -> None:
+    earlier, candidate = (formats.parse(FAMILIES["full"](size, version)) for version in range(2))
+    storage, history = await on_record(earlier)
+    async with counted() as turns:
+        found = await judge_of(storage).judge(Candidate(candidate), history, TRANSITIVE)
+    assert found == verdict.judge(Candidate(candidate), history, TRANSITIVE, {0: earlier})
+    assert len(compared) == parts_of_workers
+    assert parts_of_workers == 0 or turns.count > 10
+
+
+async def test_large_versions_are_in_memory_in_parts(compared: list[Sequence[Version]], judge_of: JudgeOf) -> None:
+    schemas = [schema(ID, optional(number), doc=DOC) for number in range(10)]
+    storage, history = await on_record(*schemas)
+    found = await judge_of(storage).judge(Candidate(schema(ID, doc=DOC)), history, TRANSITIVE)
+    assert found.outcome is Outcome.NEXT_VERSION
+    sizes = [sum(len(each.info.schema) for each in part if each.info) for part in compared]
+    assert len(sizes) == 3
+    assert max(sizes) < parts.MOST_BYTES + len(schemas[0].info.schema)
+
+
+async def test_payloads_are_read_in_parallel_each_once_and_not_all_at_once(judge_of: JudgeOf) -> None:
+    storage, history = await counting(*(schema(ID, optional(number)) for number in range(40)))
+    assert (await judge_of(storage).judge(Candidate(schema(ID)), history, TRANSITIVE)).is_compatible
+    assert storage.reads == 40
+    assert 1 < storage.most < 40
+
+
+async def test_an_unreadable_version_of_a_later_part_refuses_the_candidate(judge_of: JudgeOf) -> None:
+    storage, history = await counting(*(schema(ID, optional(number)) for number in range(150)))
+    storage.damaged = 7
+    (finding,) = (await judge_of(storage).judge(Candidate(schema(ID)), history, TRANSITIVE)).incompatibilities
+    assert (finding.rule, finding.schema_version) == ("INVALID_HISTORY", 7)
+
+
+async def test_the_versions_of_all_parts_share_the_steps(monkeypatch: pytest.MonkeyPatch, judge_of: JudgeOf) -> None:
+    monkeypatch.setattr("topicschema.core.parts.MOST_VERSIONS", 1)
+    *earlier, candidate = (formats.parse(FAMILIES["full"](12, version)) for version in range(4))
+    newest = Predecessor(2, candidate.info.type, earlier[-1])
+    one = parts.compare(candidate, [newest], TRANSITIVE.strategy, BUILT_IN, MOST_STEPS).steps
+    monkeypatch.setattr("topicschema.judging.judge.MOST_STEPS", one + one // 2)
+    storage, history = await on_record(*earlier)
+    found = (await judge_of(storage).judge(Candidate(candidate), history, TRANSITIVE)).incompatibilities
+    assert [(each.rule, each.schema_version) for each in found] == [(TOO_COMPLEX, 1)]
+
+
+async def test_a_comparison_that_takes_too_much_memory_is_refused(
+    monkeypatch: pytest.MonkeyPatch, judge_of: JudgeOf
+) -> None:
+    candidate = schema(ID, NOTE, doc=DOC)
+    storage, history = await on_record(schema(ID, doc=DOC))
+    judge = judge_of(storage)
+
+    async def out_of_memory(*_: Any, **__: Any) -> Any:
+        raise OutOfMemoryError
+
+    monkeypatch.setattr(judge._workers, "call", out_of_memory)
+    (finding,) = (await judge.judge(Candidate(candidate), history, TRANSITIVE)).incompatibilities
+    assert (finding.rule, finding.schema_version) == (TOO_COMPLEX, 0)
+    assert finding.message.startswith("comparing takes more than 256 MiB of memory and was given up at version 0")
+    with pytest.raises(InvalidSchemaError, match="reading the schema takes more than 256 MiB of memory") as invalid:
+        await judge.versions.parse(candidate.info, V4_0)
+    assert invalid.value.rule == TOO_COMPLEX
+
+
+def pair_of(kind: SchemaType) -> Schema:
+    text = schema(ID, doc=DOC).info.schema
+    halves = len(text).to_bytes(4, "big") + text + len(b"").to_bytes(4, "big")
+    properties = {"key.schema.type": kind.value, "value.schema.type": "STRING", "kv.encoding.type": "INLINE"}
+    return formats.parse(SchemaInfo(SchemaType.KEY_VALUE, halves, properties))
+
+
+async def test_an_equal_pair_with_other_properties_is_compared_by_a_worker(
+    compared: list[Sequence[Version]], judge_of: JudgeOf
+) -> None:
+    before, after = pair_of(SchemaType.AVRO), pair_of(SchemaType.JSON)
+    storage, history = await on_record(before)
+    found = await judge_of(storage).judge(Candidate(after), history, TRANSITIVE)
+    assert found == verdict.judge(Candidate(after), history, TRANSITIVE, {0: before})
+    assert (found.outcome, [each.rule for each in found.risks]) == (Outcome.EQUAL_VERSION, ["PART_TYPE_CHANGED"])
+    assert len(compared) == 1
+
+
+async def test_a_pending_edit_is_compared_by_a_worker(compared: list[Sequence[Version]], judge_of: JudgeOf) -> None:
+    before, after = schema(ID, doc=DOC), schema(ID, NOTE, doc=DOC)
+    found = await judge_of().compare(Candidate(after), before, History(KEY), TRANSITIVE)
+    assert [(each.rule, each.schema_version) for each in found.incompatibilities] == [("FIELD_WITHOUT_DEFAULT", None)]
+    assert len(compared) == 1
+
+
+async def risks(judge: Judge, candidate: Schema, history: History, policy: Policy) -> list[str]:
+    """Return the rules of the risks that a status reports after this candidate was judged."""
+    judged = await judge.judge(Candidate(candidate), history, policy)
+    return [risk.rule for risk in await judge.risks(judged, history, None, policy)]
+
+
+@pytest.mark.parametrize("strictness", Strictness)
+async def test_the_risks_of_a_version_stay_the_same_after_it_was_registered(
+    strictness: Strictness, judge_of: JudgeOf
+) -> None:
+    storage, history = await on_record(WIDE, NARROW, card("NONE"))
+    policy = Policy(Strategy.BACKWARD, strictness)
+    for judge in (judge_of(storage), judge_of(storage)):
+        assert await risks(judge, NARROW, history, policy) == ["ENUM_SYMBOL_REPLACED"]
+        assert await risks(judge, WIDE, history, policy) == []
+    deleted = replace(history, entries=(replace(history.entries[0], is_tombstone=True), *history.entries[1:]))
+    assert await risks(judge, NARROW, deleted, policy) == []
+
+
+async def test_risks_are_cached_by_versions_and_policy(judge_of: JudgeOf) -> None:
+    storage, history = await on_record(WIDE, NARROW)
+    judge = judge_of(storage, cache_bytes=1)
+    assert await risks(judge, NARROW, history, BACKWARD) == ["ENUM_SYMBOL_REPLACED"]
+    await storage.delete(await storage.get_history(KEY))
+    assert await risks(judge, NARROW, history, BACKWARD) == ["ENUM_SYMBOL_REPLACED"]
+    with pytest.raises(ConflictError):
+        await risks(judge, NARROW, history, Policy(Strategy.FORWARD))
+
+
+@pytest.mark.parametrize(("policy", "reads"), [(BACKWARD, 2), (TRANSITIVE, 31)])
+async def test_after_a_restart_risks_read_what_the_strategy_compares(
+    policy: Policy, reads: int, judge_of: JudgeOf
+) -> None:
+    storage, history = await counting(*(schema(optional(number)) for number in range(31)))
+    latest = Verdict(Outcome.EQUAL_VERSION, effective_strategy(policy, None), 30)
+    await judge_of(storage).risks(latest, history, None, policy)
+    assert storage.reads == reads
+
+
+async def test_a_refused_candidate_has_the_risks_of_its_verdict(judge_of: JudgeOf) -> None:
+    storage, history = await on_record(WIDE)
+    policy = Policy(Strategy.BACKWARD, constraints=Constraints(allowed_types=(SchemaType.JSON,)))
+    assert await risks(judge_of(storage), NARROW, history, policy) == []
