@@ -38,7 +38,6 @@ PACKAGES = (
 ONLY_DOCSTRINGS = (
     "admission",
     "api/record_kinds.py",
-    "core/formats/avro",
     "judging",
     "reconcile",
     "validation",

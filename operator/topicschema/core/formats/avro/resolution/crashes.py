@@ -87,9 +87,9 @@ def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> li
     fingerprint.assign_digests(writer)
     grammar = _Grammar(writer, decisions, steps)
     root = run(grammar.symbol(writer, reader))
-    endless = cycles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
-    if endless is not None:
-        return [Fault(Rule.INFINITE_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
+    infinite = cycles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
+    if infinite is not None:
+        return [Fault(Rule.INFINITE_RECORD, infinite.reader, infinite.writer, shown(infinite.reader.full_name))]
     if root is None:
         return []
     run(grammar.add_skipped())
