@@ -76,7 +76,7 @@ def test_a_default_that_fits_its_type_is_taken(kind: Any, default: Any) -> None:
         (["null", "int"], 1, "", "first branch"),
         ([], None, "", "empty union"),
         (["double", "null"], "NaN", "", "a number is expected"),
-        (POINT, 1, "", "wants an object"),
+        (POINT, 1, "", "needs an object"),
         (POINT, {"y": 1}, "", "lacks 'x'"),
         (POINT, {"x": 1, "y": "2"}, ".y", "32-bit"),
         ("R", {}, "", "of which the field is a part"),
