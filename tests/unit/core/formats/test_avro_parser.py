@@ -51,6 +51,8 @@ REFUSED: list[tuple[Any, str, str, str]] = [
     ({"type": "fixed", "name": "F", "size": -1}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
     ({"type": "fixed", "name": "F", "size": 4.0}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
     ({"type": "fixed", "name": "F", "size": True}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
+    *[({"type": "fixed", "name": "F", "size": size}, "INVALID_ATTRIBUTE", "$.size", "integer from 0")
+      for size in ("1", [1], 2**31)],
     ({"type": "fixed", "name": "F", "size": 2**31 - 8}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
     (record(field("int", order="weird")), "INVALID_ATTRIBUTE", "$.fields[0].order", "ascending"),
     (record(field("int", order=None)), "INVALID_ATTRIBUTE", "$.fields[0].order", "ascending"),

@@ -51,12 +51,12 @@ def unreadable(
     steps = steps or Steps()
     traits = traits_of(reader)
     same = fingerprint.equal(reader, writer)
-    if same and not traits.is_tangled:
+    if same and not traits.is_recursive_through_fields:
         return ()
     renamed, faults = aliases.apply(writer, reader, library, steps) if traits.is_aliased and not same else (writer, [])
     resolution = Resolution(reader, library, steps)
     outcome = resolution.resolve(renamed, reader)
-    if traits.is_tangled:
+    if traits.is_recursive_through_fields:
         faults += crashes.faults(renamed, reader, resolution.decided, steps)
     if outcome is None and not (faults or resolution.fatal):
         return ()
@@ -70,7 +70,7 @@ class Resolution:
         self.branch_index = BranchIndex(root, steps)
         self.decided = Decisions(Equivalence(steps))
         self.fatal: list[Fault] = []
-        self._tangled = traits_of(root).is_tangled
+        self._is_recursive_through_fields = traits_of(root).is_recursive_through_fields
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._infinite = InfiniteRecords(steps)
@@ -226,7 +226,7 @@ class Resolution:
             known = self._pairs[key]
             self._uses_of_open += known is not None and known.is_open
             return known
-        if writer.digest and writer.digest == reader.digest and not self._tangled:
+        if writer.digest and writer.digest == reader.digest and not self._is_recursive_through_fields:
             return None
         pair = self._pairs[key] = SchemaPair(writer, reader)
         return self._fields(pair)
@@ -266,7 +266,7 @@ class Resolution:
             failure: Any = self._defaults.of(read)
             if failure.__class__ is GeneratorType:
                 failure = yield failure
-            if failure is None and self._tangled and not is_plain_null(read):
+            if failure is None and self._is_recursive_through_fields and not is_plain_null(read):
                 infinite = self._infinite.within(read.type)  # Avro reads it back with a grammar, which must be finite
                 failure = None if infinite is None else never_read_back(infinite)
             if failure is not None:
