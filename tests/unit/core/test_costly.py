@@ -119,9 +119,9 @@ def test_a_value_that_leaves_out_fields_counts_them_each_time() -> None:
 
 
 def test_defaults_that_take_long_to_insert_are_not_all_tried_in_advance() -> None:
-    for size, is_straight in ((100, True), (400, False)):
+    for size, has_independent_parts in ((100, True), (400, False)):
         (schema,) = versions(FAMILIES["partial_defaults"], size, 1)
-        assert traits.is_straight(schema.root) is is_straight  # type: ignore[attr-defined]  # an AvroSchema
+        assert traits.has_independent_parts(schema.root) is has_independent_parts  # type: ignore[attr-defined]  # an AvroSchema
 
 
 def defaulted(size: int, version: int) -> dict[str, Any]:

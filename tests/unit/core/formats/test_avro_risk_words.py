@@ -54,7 +54,7 @@ def words(reader: Any, writer: Any, kind: SchemaType = SchemaType.AVRO) -> str:
             enum("E", *MANY),
             (
                 "enum 'E' of {reader} lacks 'S4', 'S5', 'S6', 'S7', 'S8', 'S9', 'S10', 'S11' of {writer}, and "
-                "reads them as 'S2', its default; keep those that must be told apart"
+                "reads them as 'S2', its default; keep those that differ in meaning"
             ),
         ),
         (

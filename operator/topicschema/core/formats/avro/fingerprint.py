@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from topicschema.core import schemas
 from topicschema.core.formats.avro import names
-from topicschema.core.formats.avro.graph.components import components
+from topicschema.core.formats.avro.graph.cycles import components
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,

@@ -128,13 +128,13 @@ class Named(Node):
 class SchemaTraits:
     """The traits of a record and of all types that it leads to; `graph.traits` defines the terms.
 
-    `is_straight` is None until `graph.traits.is_straight` is called.
+    `has_independent_parts` is None until `graph.traits.has_independent_parts` is called.
     """
 
     is_aliased: bool
     is_cyclic: bool
-    is_tangled: bool
-    is_straight: bool | None = None
+    is_recursive_through_fields: bool
+    has_independent_parts: bool | None = None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -1,16 +1,15 @@
 """Traits of a whole schema that a comparison depends on: aliases and recursive records.
 
 An infinite record directly contains itself, with no union, array or map in between, so no finite datum has its type.
-Tangled records have a cycle of any kind with a field in it whose type is itself a record; infinite records are among
-them. A straight schema has no cycle, and no default that one of the Avro libraries may fail to encode. So comparing a
-part of it has no effect on other comparisons.
+Records are recursive through fields if they have a cycle of any kind, with a field in it whose type is itself a record;
+infinite records are among them. A schema has independent parts if it has no cycle, and no default that one of the Avro
+libraries may fail to encode. So comparing a part of it has no effect on other comparisons.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 from topicschema.core.formats.avro.graph import cycles
-from topicschema.core.formats.avro.graph.components import components
 from topicschema.core.formats.avro.model import Enum, Fixed, Node, Primitive, Record, SchemaTraits
 from topicschema.core.formats.avro.resolution.default_encoding import can_insert
 from topicschema.core.steps import PER_DEFAULT, Steps
@@ -26,20 +25,20 @@ def traits_of(root: Node) -> SchemaTraits:
     traits = SchemaTraits(
         is_aliased=walk.has_met_alias or any(field.aliases for record in records for field in record.fields),
         is_cyclic=is_cyclic,
-        is_tangled=is_cyclic and _is_tangled(records),
+        is_recursive_through_fields=is_cyclic and _is_recursive_through_fields(records),
     )
     if isinstance(root, Record):
         root.traits = traits
     return traits
 
 
-def is_straight(root: Node) -> bool:
-    """Return True if the schema is straight."""
+def has_independent_parts(root: Node) -> bool:
+    """Return True if comparing a part of the schema has no effect on other comparisons."""
     traits = traits_of(root)
-    if traits.is_straight is None:
+    if traits.has_independent_parts is None:
         fields = (field for record in _Walk().new_records(root) for field in record.fields)
-        traits.is_straight = not traits.is_cyclic and can_insert(fields)
-    return traits.is_straight
+        traits.has_independent_parts = not traits.is_cyclic and can_insert(fields)
+    return traits.has_independent_parts
 
 
 class _Walk:
@@ -126,10 +125,10 @@ def _on_direct_cycles(records: list[Record]) -> list[Record]:
     """Return the records that directly contain themselves through these records alone."""
     inside = set(records)
     direct = {record: [each for each in _direct(record) if each in inside] for record in records}
-    return [each for some in components(direct) for each in some if len(some) > 1 or each in direct[each]]
+    return [each for some in cycles.components(direct) for each in some if len(some) > 1 or each in direct[each]]
 
 
-def _is_tangled(records: list[Record]) -> bool:
+def _is_recursive_through_fields(records: list[Record]) -> bool:
     """Return True if a direct field remains without the records that lead to no cycle or that no cycle leads to."""
     ahead = {record: set(_held(record.children)) for record in records}
     behind: dict[Record, set[Record]] = {record: set() for record in records}

@@ -57,8 +57,9 @@ class Builder:
             return self._union(value, path, space)
         if not isinstance(value, dict):
             what = {bool: "a boolean", type(None): "null"}.get(type(value), "a number")
-            wanted = "a type name, an object or an array of schemas is wanted"
-            attributes.refuse("NOT_A_SCHEMA", f"{what} is no schema; {wanted}", path)
+            attributes.refuse(
+                "NOT_A_SCHEMA", f"{what} is no schema; write a type name, an object or an array of schemas", path
+            )
         kind = attributes.kind(value, path)
         if kind in names.PRIMITIVES:
             return Primitive(path=path, props=attributes.custom_props(value), kind=kind)
@@ -111,7 +112,7 @@ class Builder:
 
     def _union(self, value: list[Any], path: str, space: str) -> _Building:
         branches: list[Node] = []
-        seen: set[str] = set()
+        labels: set[str] = set()
         for index, text in enumerate(value):
             inner = f"{path}[{index}]"
             made: Any = self._schema(text, inner, space)
@@ -121,11 +122,11 @@ class Builder:
                     "NESTED_UNION", "a union may not stand directly in a union; list all branches in one", inner
                 )
             label = _label(branch)
-            if label in seen:
+            if label in labels:
                 attributes.refuse(
                     "DUPLICATE_BRANCH", f"the union has {names.shown(label)} twice; keep one of them", inner
                 )
-            seen.add(label)
+            labels.add(label)
             branches.append(branch)
         return Union(path=path, branches=tuple(branches))
 

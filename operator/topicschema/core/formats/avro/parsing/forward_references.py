@@ -80,9 +80,9 @@ def _definitions(text: Any) -> Iterator[tuple[str, str]]:
 
 
 def _full_name(value: dict[str, Any], space: str) -> str:
-    given, name = value.get("namespace"), value.get("name")
+    declared, name = value.get("namespace"), value.get("name")
     before, dot, simple = (name if isinstance(name, str) else "").rpartition(".")
-    space = before if dot else given if isinstance(given, str) else space
+    space = before if dot else declared if isinstance(declared, str) else space
     return f"{space}.{simple}" if space else simple
 
 

@@ -60,7 +60,7 @@ def _text(schema: bytes) -> str:
         message = f"byte {error.start} is not UTF-8; save the schema as UTF-8"
         raise InvalidSchemaError("NOT_UTF8", message, place) from None
     if not text.strip():
-        message = "the text is empty; an Avro schema is wanted"
+        message = "the text is empty; write an Avro schema"
         raise InvalidSchemaError("SYNTAX", message, json_text.place_of(text, len(text)))
     return text
 

@@ -57,7 +57,7 @@ class _Renames:
 
     def collect(self, root: Node, steps: Steps) -> None:
         """Collect the aliases of a schema in Avro's order, where a later one wins."""
-        seen: set[Record] = set()
+        visited: set[Record] = set()
         ahead: list[Any] = [root]
         while ahead:
             node = ahead.pop()
@@ -71,8 +71,8 @@ class _Renames:
                     self.types[alias] = node
             if node.__class__ is not Record:
                 ahead += reversed(node.children)
-            elif node not in seen:
-                seen.add(node)
+            elif node not in visited:
+                visited.add(node)
                 steps.take(len(node.fields))
                 ahead.append((node, None))
                 ahead += [(node, each) for each in reversed(node.fields) if _may_have_alias(each)]
@@ -95,7 +95,7 @@ def _may_have_alias(each: Field) -> bool:
 
 def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Steps) -> bool:
     """Return True if a cheap check shows that nothing in the writer is renamed and nothing is invalid."""
-    seen: set[Record] = set()
+    visited: set[Record] = set()
     ahead: list[Node] = [writer]
     while ahead:
         node = ahead.pop()
@@ -104,8 +104,8 @@ def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Ste
             return False
         if not isinstance(node, Record):
             ahead += node.children
-        elif node not in seen:
-            seen.add(node)
+        elif node not in visited:
+            visited.add(node)
             if "$" in node.simple_name or not _are_left_alone(node, renames, checker, steps):
                 return False
             ahead += [each.type for each in node.fields if each.type.__class__ is not Primitive]

@@ -1,12 +1,13 @@
 """Index of the records in a reader's unions, so that a writer's record is not tried with every branch as in Avro.
 
-The index has the result of these trials, if a trial has no effect on others: in straight schemas (`graph.traits`).
+The index has the result of these trials, if a trial has no effect on others: in schemas with independent parts
+(`graph.traits`).
 """
 
 from collections.abc import Iterator
 from typing import Final, cast
 
-from topicschema.core.formats.avro.graph.traits import is_straight
+from topicschema.core.formats.avro.graph.traits import has_independent_parts
 from topicschema.core.formats.avro.model import Node, Record, Union
 from topicschema.core.steps import PER_PAIR, Steps
 
@@ -45,7 +46,7 @@ class BranchIndex:
         cached = self._steps.union_records
         if union not in cached:
             self._steps.take(PER_PAIR + 4 * len(union.branches))
-            cached[union] = _Records(union) if is_straight(self._root) else None
+            cached[union] = _Records(union) if has_independent_parts(self._root) else None
         return cast("_Records | None", cached[union])
 
 

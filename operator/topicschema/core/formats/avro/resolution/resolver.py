@@ -51,12 +51,12 @@ def unreadable(
     steps = steps or Steps()
     traits = traits_of(reader)
     same = fingerprint.equal(reader, writer)
-    if same and not traits.is_tangled:
+    if same and not traits.is_recursive_through_fields:
         return ()
     renamed, faults = aliases.apply(writer, reader, library, steps) if traits.is_aliased and not same else (writer, [])
     resolution = Resolution(reader, library, steps)
     outcome = resolution.resolve(renamed, reader)
-    if traits.is_tangled:
+    if traits.is_recursive_through_fields:
         faults += crashes.faults(renamed, reader, resolution.decided, steps)
     if outcome is None and not (faults or resolution.fatal):
         return ()
@@ -70,7 +70,7 @@ class Resolution:
         self.branch_index = BranchIndex(root, steps)
         self.decided = Decisions(Equivalence(steps))
         self.fatal: list[Fault] = []
-        self._tangled = traits_of(root).is_tangled
+        self._is_recursive_through_fields = traits_of(root).is_recursive_through_fields
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._infinite = InfiniteRecords(steps)
@@ -78,7 +78,7 @@ class Resolution:
         self._steps = steps
         self._final: dict[tuple[Record, Union], Outcome | None] = {}
         """The outcome of choosing a branch, if it depends on no open pair."""
-        self._asked_of_open = 0
+        self._uses_of_open = 0
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
         """Return the outcome of reading `writer` with `reader`, or None if it is readable."""
@@ -173,20 +173,20 @@ class Resolution:
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """Choose the branch of the full name, else one of the same structure. Return its outcome."""
         tried: dict[Record, SchemaPair] = {}
-        asked_before = self._asked_of_open
+        uses_before = self._uses_of_open
         candidates = self.branch_index.candidates(writer, reader)
         chosen = yield (
             self._of_all(writer, reader, tried) if candidates is None else self._first(writer, candidates, tried)
         )
-        found: Outcome | None
+        outcome: Outcome | None
         if chosen is None:
-            found = Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried.values())[:2])
+            outcome = Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried.values())[:2])
         else:
             self.decided.branches[writer, reader] = chosen
-            found = yield settled(self._in_branch(writer, chosen))
-        if self._asked_of_open == asked_before:
-            self._final[writer, reader] = found
-        return found
+            outcome = yield settled(self._in_branch(writer, chosen))
+        if self._uses_of_open == uses_before:
+            self._final[writer, reader] = outcome
+        return outcome
 
     def _of_all(self, writer: Record, reader: Union, tried: dict[Record, SchemaPair]) -> Step[Record | None]:
         """Return the chosen branch.
@@ -224,9 +224,9 @@ class Resolution:
         key = writer, reader
         if key in self._pairs:
             known = self._pairs[key]
-            self._asked_of_open += known is not None and known.is_open
+            self._uses_of_open += known is not None and known.is_open
             return known
-        if writer.digest and writer.digest == reader.digest and not self._tangled:
+        if writer.digest and writer.digest == reader.digest and not self._is_recursive_through_fields:
             return None
         pair = self._pairs[key] = SchemaPair(writer, reader)
         return self._fields(pair)
@@ -263,24 +263,24 @@ class Resolution:
                 lacking = True
                 pair.parts.append((read, Fault(Rule.FIELD_WITHOUT_DEFAULT, read, pair.writer)))
                 continue
-            trouble: Any = self._defaults.of(read)
-            if trouble.__class__ is GeneratorType:
-                trouble = yield trouble
-            if trouble is None and self._tangled and not is_plain_null(read):
-                endless = self._infinite.within(read.type)  # Avro reads it back with a grammar, which must be finite
-                trouble = None if endless is None else never_read_back(endless)
-            if trouble is not None:
-                fault = Fault(Rule(trouble[0]), read, pair.writer, trouble[1])
+            failure: Any = self._defaults.of(read)
+            if failure.__class__ is GeneratorType:
+                failure = yield failure
+            if failure is None and self._is_recursive_through_fields and not is_plain_null(read):
+                infinite = self._infinite.within(read.type)  # Avro reads it back with a grammar, which must be finite
+                failure = None if infinite is None else never_read_back(infinite)
+            if failure is not None:
+                fault = Fault(Rule(failure[0]), read, pair.writer, failure[1])
                 pair.parts.append((read, Nested((fault,))))
                 if not lacking:
                     self.fatal.append(fault)
         pair.lacks_field = lacking
 
     def _skip(self, pair: SchemaPair, written: Field) -> None:
-        """Add a fault for an endless field that only the writer has. Avro skips its data, but builds its grammar."""
-        endless = None if written.type.__class__ is Primitive else self._infinite.within(written.type)
-        if endless is not None:
-            pair.parts.append((None, Fault(Rule.INFINITE_RECORD, pair.reader, endless, shown(endless.full_name))))
+        """Add a fault for an infinite field that only the writer has. Avro skips its data, but builds its grammar."""
+        infinite = None if written.type.__class__ is Primitive else self._infinite.within(written.type)
+        if infinite is not None:
+            pair.parts.append((None, Fault(Rule.INFINITE_RECORD, pair.reader, infinite, shown(infinite.full_name))))
 
     # Functions, not bound methods: a comparison with a reference to itself would wait for the garbage collector.
     _BY_WRITER: ClassVar[Mapping[type[Node], Any]] = {
