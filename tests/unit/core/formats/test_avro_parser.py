@@ -253,11 +253,12 @@ def test_defaults_orders_docs_and_sizes_are_kept() -> None:
             field("double", "d", default="1e999"),
             field("string", "e", default="1"),
             field({"type": "fixed", "name": "F", "size": 0}, "f", default=""),
+            field({"type": "fixed", "name": "G", "size": 2**31 - 9}, "g"),  # Java's largest array
             doc="words",
         )
     )
     assert root.doc == "words"
-    assert [each.default for each in root.fields] == [ABSENT, None, 8.0, float("inf"), "1", ""]
+    assert [each.default for each in root.fields] == [ABSENT, None, 8.0, float("inf"), "1", "", ABSENT]
     assert [each.order for each in root.fields[:2]] == ["ascending", "ignore"]
     assert root.fields[0].doc == "how many"
     assert isinstance(root.fields[5].type, Fixed)

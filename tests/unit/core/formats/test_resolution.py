@@ -5,6 +5,7 @@ import pytest
 
 from support.schemas.avro import array, enum, field, fixed, found, mapping, parsed, record, unreadable
 from topicschema.core.formats.avro.model import Record
+from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.resolution import resolver
 
 KINDS = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -45,6 +46,8 @@ TREE = tree("Old", "v", fixed("F", 2))
 FIRST = record("First", field("a", INTS))
 DEEP = record("m.R", field("a", array(record("D", field("x", "string")))))
 BAD = field("x", "int", default="one")
+P = record("P", field("q", "int"))
+ENDLESS = record("E", field("e", "E"))
 INNER, RENAMED = record("I", OLD_A), record("I", field("new", "int", aliases=["old"]))
 
 READABLE = [
@@ -69,6 +72,7 @@ READABLE = [
     (["null", record("Other", field("a", "long"))], record("n.R", A)),
     (["null", record("Empty")], record("n.R", A)),
     ([FIRST], record("n.R", field("a", INTS))),
+    (["null", record("X", field("a", P))], record("Y", field("a", P))),
     ([record("Bad", field("w", "int"), BAD), record("R", A)], record("R", A)),
     (chain("long"), chain("int")),
     (chain("long", "string"), chain("int")),
@@ -126,6 +130,8 @@ UNREADABLE = [
         [("NO_UNION_BRANCH", "$", "$[2]"), ("NO_UNION_BRANCH", "$", "$[3]")],
     ),
     ([], "null", [NO_BRANCH]),
+    (["null", record("X", field("a", P))], record("Y", field("a", record("P"))), [NO_BRANCH]),
+    (["null", record("X", field("a", "int"))], record("Y", field("a", "string")), [NO_BRANCH]),
     ([ENUM, "null"], ["null", ELSEWHERE], [("NO_UNION_BRANCH", "$", "$[1]")]),
     (["null", ENUM], ["null", enum("m.E", "A")], [("NO_UNION_BRANCH", "$", "$[1]")]),
     (
@@ -148,6 +154,15 @@ UNREADABLE = [
     # A bad default of a branch that is only tried counts, unless a field before it has no default.
     ([record("Bad", BAD), record("R", A)], record("R", A), [("INVALID_DEFAULT", "$[0].fields[0]", "$")]),
     (chain("int"), chain("long"), [IN_FIELD]),
+    # An infinite record that only the reader has: the place of the writer is the record that lacks it.
+    *(
+        (
+            record("R", field("a", ENDLESS, default=default)),
+            record("R"),
+            [("INVALID_DEFAULT", "$.fields[0]", "$"), ("INFINITE_RECORD", "$.fields[0].type", "$")],
+        )
+        for default in ("A", {})
+    ),
     # Aliases.
     ({**NEW, "name": "m.New"}, OLD, [("NAME_MISMATCH", "$", "$")]),
     (record("n.R", field("new", "int", aliases=["old"])), record("m.R", OLD_A), [NO_DEFAULT]),
@@ -242,9 +257,13 @@ def test_messages(reader: Any, writer: Any, message: str, places: tuple[str, str
     assert (mismatch.message, (mismatch.reader_path, mismatch.writer_path)) == (message, places)
 
 
-def test_a_message_holds_no_more_of_a_name_than_a_person_reads() -> None:
+def test_a_long_name_is_cut_where_it_is_quoted() -> None:
     (mismatch,) = unreadable(record("R", field("x" * 500, "int")), record("R"))
     assert len(mismatch.message) < 200
+    assert shown("a" * 60) == f"'{'a' * 60}'"
+    assert shown("a" * 61) == f"'{'a' * 59}…'"
+    assert shown("a\x00\u2028") == "'a\\u0000\\u2028'"
+    assert shown(12) == "'12'"
 
 
 @pytest.mark.parametrize("wrap", [array, mapping])
