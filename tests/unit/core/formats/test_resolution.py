@@ -50,7 +50,7 @@ P = record("P", field("q", "int"))
 ENDLESS = record("E", field("e", "E"))
 INNER, RENAMED = record("I", OLD_A), record("I", field("new", "int", aliases=["old"]))
 
-READABLE = [
+READABLE: list[tuple[Any, Any]] = [
     ({"type": "int", "logicalType": "date"}, {"type": "int", "logicalType": "time-millis"}),
     (array("long"), INTS),
     (fixed("n.F", 2), fixed("m.F", 2)),
@@ -93,7 +93,7 @@ def test_readable(reader: Any, writer: Any) -> None:
     assert found(reader, writer) == []
 
 
-UNREADABLE = [
+UNREADABLE: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     (INTS, mapping("int"), [MISMATCH]),
     (record("R"), INTS, [MISMATCH]),
     ([mapping("int")], INTS, [NO_BRANCH]),
