@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import sizes, tiers
-from testbed import cluster_part, sources
+from testbed import clusters, sources
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
@@ -70,8 +70,7 @@ def instance() -> Iterator[Instance]:
 @pytest.fixture(scope="session")
 def cluster(instance: Instance) -> Cluster:
     """The test run's Kubernetes cluster, with an admin's kubeconfig."""
-    (instance.folder / "cluster").mkdir()
-    return cluster_part.start(instance, Progress())
+    return clusters.start(instance, Progress())
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,7 @@ from benchmarks.rows import Goal, Row, beside, bounded, row
 from benchmarks.schemas import schema
 from benchmarks.stage import NAMESPACE, Stage, create, policy, stage, topic_schema
 from support.pulsar.rest_topic import RestTopic
-from testbed import audit, broker_faults, pulsar_part
-from testbed import pulsar as brokers
+from testbed import audit, broker_faults, brokers
 from testbed.calls import Call
 from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
@@ -47,11 +46,11 @@ _BESIDE_SILENCE = Goal(1.25, at_most=True)
 
 def measure(topics: int = TOPICS) -> Iterator[Row]:
     """Yield rows of adoption, rest, an edit, and an edit beside a silent broker and beside many edits of others."""
-    pulsar_part.prepare(Progress())
+    brokers.prepare(Progress())
     period = max(30.0, 2 * topics / _PACE)
     environment = {"TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1", "TOPICSCHEMA_RESYNC_PERIOD": str(period)}
     with stage(environment) as on:
-        pulsar = brokers.start(on.plane.instance, "plain")
+        pulsar = brokers.start(on.plane.instance)
         with FaultProxy.before(pulsar) as proxy, FaultProxy.before(pulsar) as other:
             yield from _adoption(on, proxy, topics)
             yield from _rest(proxy, topics, period)

@@ -22,6 +22,8 @@ from pyarrow import parquet
 from benchmarks import cpu_time, orders
 from benchmarks.rows import Goal, Row, beside, row
 from testbed import maven, paths
+from testbed.build import alone
+from testbed.progress import Progress
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -148,7 +150,7 @@ def _anchors_python() -> Path:
     python = folder / "bin" / "python"
     if not python.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with maven.alone(folder.with_suffix(".lock")):
+        with alone(folder.with_suffix(".lock"), Progress()):
             if not python.exists():
                 _install(folder)
     return python

@@ -19,10 +19,10 @@ from benchmarks import orders
 from benchmarks.rows import Goal, Row, beside
 from support.validation.topic_filling import Message, fill
 from support.validation.topic_messages import RetainedTopic
-from testbed import pulsar as brokers
-from testbed import pulsar_part
+from testbed import brokers
 from testbed.instances import Instance
 from testbed.progress import Progress
+from testbed.pulsar import Pulsar
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -41,15 +41,15 @@ Reading = Callable[[Task, Split], int]
 
 def measure() -> Iterator[Row]:
     """The rows."""
-    pulsar_part.prepare(Progress())
+    brokers.prepare(Progress())
     instance = Instance.owned()
     try:
-        yield from _measured(brokers.start(instance, "plain"))
+        yield from _measured(brokers.start(instance))
     finally:
         instance.end()
 
 
-def _measured(broker: brokers.Pulsar) -> Iterator[Row]:
+def _measured(broker: Pulsar) -> Iterator[Row]:
     topic = RetainedTopic.made(broker, partitions=_READERS)
     asked, messages = _made(topic)
     for number in range(_READERS):

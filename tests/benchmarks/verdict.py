@@ -17,10 +17,10 @@ from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_messages import RetainedTopic
 from support.validation.topic_orders import WIDER, WRITTEN, whole
-from testbed import helm, images, kind_part, pulsar_part
+from testbed import brokers, helm, images, nodes
 from testbed.instances import Instance
 from testbed.kind import Node
-from testbed.kind_part import GivenNode, KindPart
+from testbed.nodes import GivenNode
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 
@@ -34,13 +34,13 @@ _GOAL = Goal(2, at_most=True)
 def measure() -> Iterator[Row]:
     """The rows; SourceMissingError where no pods run."""
     progress = Progress()
-    for part in (KindPart(), pulsar_part.PulsarPart()):
-        part.prepare(progress)
+    nodes.prepare(progress)
+    brokers.prepare(progress)
     built = [images.build(name, progress) for name in images.NAMES]
     helm.program(progress)
     instance = Instance.owned()
     try:
-        node = kind_part.start(instance, progress)
+        node = nodes.start(instance, progress)
         for image in built:
             node.load(image.archive)
         operator_pods.installed(node.cluster)
@@ -50,7 +50,7 @@ def measure() -> Iterator[Row]:
 
 
 def _measured(node: Node | GivenNode) -> Iterator[Row]:
-    broker = kind_part.start_broker(node)
+    broker = nodes.start_broker(node)
     rounds = [_round(node, broker) for _ in range(_ROUNDS + 1)][1:]
     verdict, loaded, bare = (statistics.median(each) for each in zip(*rounds, strict=True))
     anchor = ("the pod's own start-up, with what a run loads", loaded)

@@ -14,7 +14,7 @@ from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
 from support.pulsar.rest_topic import RestTopic
-from testbed import maven, pulsar_part
+from testbed import brokers, maven
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.fault_proxy import FaultProxy
@@ -69,7 +69,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         try:
-            pulsar_part.prepare(Progress())
+            brokers.prepare(Progress())
             _fetch_jars({item.path.name for item in tier})
         except SourceMissingError as error:
             tiers.skip(session, "broker", str(error))
@@ -88,7 +88,7 @@ def start_broker(instance: Instance) -> StartBroker:
     """Starts brokers of another set-up; skips the test where a broker is given, which cannot be set up."""
 
     def started(name: str, setup: Setup) -> Pulsar:
-        if pulsar_part.given() is not None:
+        if brokers.given() is not None:
             pytest.skip("the broker that PULSAR_ADMIN_URL names cannot be set up as this test needs it")
         return start_pulsar(instance, name, setup)
 
@@ -98,7 +98,7 @@ def start_broker(instance: Instance) -> StartBroker:
 @pytest.fixture(scope="session")
 def pulsar(instance: Instance) -> Pulsar:
     """A broker that asks nobody who he is, or the given one."""
-    return pulsar_part.given() or start_pulsar(instance, "plain")
+    return brokers.start(instance)
 
 
 @pytest.fixture(scope="session")

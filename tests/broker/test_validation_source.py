@@ -1,6 +1,5 @@
 """What is read of a real topic: each message once, however it was sent and wherever the reading is cut."""
 
-import base64
 import hashlib
 import time
 from collections import Counter
@@ -15,7 +14,6 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from support.validation.topic_filling import claim
 from support.validation.topic_messages import RetainedTopic, Sent, client_of, contents, places, rows
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
@@ -140,18 +138,6 @@ def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
     assert plan.messages == 200 - 10 * is_one_missing
 
 
-@pytest.mark.parametrize("claimed", [2**31 - 1, 2**40])
-def test_what_a_batch_claims_to_have_makes_no_plan_and_stops_no_reader(broker: Pulsar, claimed: int) -> None:
-    topic = RetainedTopic.made(broker)
-    claim(broker.service_url, topic.full_name, claimed)
-    with client_of(broker) as client:
-        topic.send(client, [b"%d" % each for each in range(200)], batching_enabled=True)
-    plan = topic.source().plan()
-    found = Counter(row["payload"] for row in rows(topic.source(), plan) if row["writer"] == NO_VERSION)
-    assert found == {b"one": 1} | {payload: 1 for payload, _ in topic.sent}
-    assert plan.messages < 1_000
-
-
 @pytest.mark.parametrize("partitions", [0, 3])
 def test_what_is_sent_after_the_plan_was_made_belongs_to_no_split(broker: Pulsar, partitions: int) -> None:
     topic = RetainedTopic.made(broker, partitions=partitions)
@@ -201,15 +187,6 @@ def test_from_a_time_on_every_message_is_read(broker: Pulsar) -> None:
     for since in edges:
         read = [row["publish_time"] for row in rows(topic.source(since=since))]
         assert sorted(each for each in read if each >= since) == [each for each in times if each >= since], since
-
-
-def test_keys_come_as_they_were_sent_and_only_where_they_are_asked_for(broker: Pulsar) -> None:
-    topic = RetainedTopic.made(broker)
-    with client_of(broker) as client:
-        topic.send(client, [b"v"], key=base64.b64encode(b"Python's client marks no key as base64").decode())
-        topic.send(client, [b"v"])
-    assert contents(rows(topic.source(has_keys=True))) == topic.sent
-    assert [row["key"] for row in rows(topic.source())] == [None] * 2
 
 
 def test_what_nobody_can_decrypt_is_counted_and_says_so(broker: Pulsar, encryption: python.CryptoKeyReader) -> None:

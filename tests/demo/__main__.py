@@ -18,7 +18,8 @@ from demo import backstage, brokers, kinds, releases, steps
 from demo.errors import DemoError
 from demo.narrator import Narrator
 from demo.stage import OPERATOR_NAMESPACE, Stage
-from testbed import cluster_part, instances, parts, paths, pulsar_part
+from testbed import clusters, instances, paths
+from testbed.brokers import start as start_broker
 from testbed.errors import TestbedError
 from testbed.instances import Instance
 from testbed.progress import Progress
@@ -38,10 +39,11 @@ def perform() -> None:
     try:
         began = time.monotonic()
         no_broker = brokers.why_absent()
-        instance = parts.up(_NAME, ["cluster"] if no_broker else ["cluster", "pulsar"], Progress())
-        cluster = cluster_part.of(instance)
+        with instances.locked(_NAME):
+            instance = Instance.open(_NAME)
+            cluster = clusters.start(instance, Progress())
+            pulsar = None if no_broker else start_broker(instance)
         narrator.timed(f"the cluster, at {cluster.server()}{'' if no_broker else ', and a Pulsar broker'}", began)
-        pulsar = None if no_broker else pulsar_part.of(instance)
         stage = backstage.set_up(instance, cluster, narrator, pulsar)
         steps.perform(stage)
         releases.perform(stage)

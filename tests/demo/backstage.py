@@ -86,6 +86,6 @@ def _folder(instance: Instance) -> Path:
 def _webhooks(product: Product) -> dict[str, Any]:
     """The webhook configuration as `product.admit` applies it, for the step that deletes it."""
     documents = install.render(product.cluster, install.REPOSITORY / "manifests" / "base")
-    wanted = [document for document in documents if document["kind"] == "ValidatingWebhookConfiguration"]
-    (configuration,) = install.installable(wanted, product.webhook_url, product.certificate.ca)
+    (configuration,) = (each for each in documents if each["kind"] == "ValidatingWebhookConfiguration")
+    install.point_at(configuration, product.webhook_url, product.certificate.ca)
     return configuration

@@ -7,7 +7,7 @@ from typing import Any
 
 from demo.errors import DemoError
 from demo.stage import Stage, condition
-from testbed import pulsar_part
+from testbed import brokers
 from testbed.errors import TestbedError
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
@@ -22,7 +22,7 @@ _POLICIES = ("sales-policy.yaml", "sales-policy-locked.yaml")
 def why_absent() -> str | None:
     """Why these steps cannot be played on this machine; None when they can."""
     try:
-        pulsar_part.prepare(Progress())
+        brokers.prepare(Progress())
     except TestbedError as error:
         return str(error)
     return None

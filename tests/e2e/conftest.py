@@ -15,11 +15,11 @@ from support.kubernetes.operator_pods import installed
 from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_messages import RetainedTopic
-from testbed import helm, images, kind_part, packages, pulsar_part
+from testbed import brokers, helm, images, nodes, packages
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
 from testbed.kind import Node
-from testbed.kind_part import GivenNode, KindPart
+from testbed.nodes import GivenNode
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 
@@ -52,20 +52,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def _prepare(fixtures: set[str]) -> None:
     if lacking := _lacking(fixtures):
         raise SourceMissingError("; ".join(lacking))
-    KindPart().prepare(Progress())
+    nodes.prepare(Progress())
     for name in images.NAMES:
         if f"{name}_image" in fixtures:
             _image(name)
     if "operator" in fixtures:
         helm.program(Progress())
     if "broker" in fixtures:
-        pulsar_part.prepare(Progress())
+        brokers.prepare(Progress())
 
 
 def _lacking(fixtures: set[str]) -> list[str]:
     """All that this machine lacks for tests with these fixtures, so that a person installs it at once."""
-    found = [kind_part.why_absent()]
-    if "broker" in fixtures and pulsar_part.given() is None:
+    found = [nodes.why_absent()]
+    if "broker" in fixtures and brokers.given() is None:
         lacking = packages.missing(packages.BROKER)
         found.append(f"a broker takes packages ({packages.install(lacking)})" if lacking else None)
     return [why for why in found if why is not None]
@@ -82,7 +82,7 @@ def node() -> Iterator[Node | GivenNode]:
     """A node that is ready; it and all on it end with the test run, also after kill -9."""
     owned = Instance.owned()
     try:
-        yield kind_part.start(owned, Progress())
+        yield nodes.start(owned, Progress())
     finally:
         owned.end()
 
@@ -107,7 +107,7 @@ def validation_image(node: Node | GivenNode) -> str:
 def broker(node: Node | GivenNode) -> Pulsar:
     """A broker that pods reach."""
     try:
-        return kind_part.start_broker(node)
+        return nodes.start_broker(node)
     except SourceMissingError as error:
         pytest.skip(str(error))
 

@@ -10,7 +10,7 @@ from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed import audit
 from testbed.kind import Node
-from testbed.kind_part import GivenNode
+from testbed.nodes import GivenNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 

@@ -14,7 +14,7 @@ from support.validation.node_namespace import MESSAGES, RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WIDER, WRITTEN, Share, whole
 from testbed import audit
 from testbed.kind import Node
-from testbed.kind_part import GivenNode
+from testbed.nodes import GivenNode
 
 pytestmark = pytest.mark.timeout(900)
 

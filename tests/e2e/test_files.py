@@ -10,7 +10,7 @@ from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.pod_object_store import PodStore
 from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
 from testbed.kind import Node
-from testbed.kind_part import GivenNode
+from testbed.nodes import GivenNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 

@@ -9,7 +9,7 @@ from support.validation.executor_runs import ExecutedRuns, until
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed.kind import Node
-from testbed.kind_part import GivenNode
+from testbed.nodes import GivenNode
 from testbed.progress import Progress
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TextIO, TypeVar
+from typing import Final, TypeVar
 
 from hostile import doors
 from hostile.anchor import Anchor
@@ -41,7 +41,6 @@ class Guard:
         self._seconds = seconds
         self._anchor = Anchor()
         self.number = 0
-        self.slowest = 0.0
 
     def __call__(self, door: str, call: Callable[[], T], texts: int = 1) -> T | None:
         """What `call` returns; None where it raised an error of ours or another, which is told."""
@@ -59,7 +58,6 @@ class Guard:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             spent = time.process_time() - began
-            self.slowest = max(self.slowest, spent / texts)
             if spent > self._seconds * texts:
                 self._slow(door, call, spent / texts, texts)
 
@@ -79,12 +77,11 @@ class Guard:
 
     def tell(self, door: str, what: str) -> None:
         """One failure."""
-        _write(sys.stdout, {"number": self.number, "door": door, "what": what})
+        _write({"number": self.number, "door": door, "what": what})
 
 
-def _write(stream: TextIO, line: dict[str, object]) -> None:
-    stream.write(json.dumps(line) + "\n")
-    stream.flush()
+def _write(line: dict[str, object]) -> None:
+    print(json.dumps(line), flush=True)  # noqa: T201 - `watching` reads it
 
 
 def main(seed: int, first: int, beyond: int, seconds: float, limit: int) -> None:
@@ -96,19 +93,12 @@ def main(seed: int, first: int, beyond: int, seconds: float, limit: int) -> None
     guard = Guard(place, seconds)
     for number in range(first, beyond):
         guard.number = number
-        guard.slowest = 0.0
-        began = time.process_time()
-        made = document(seed, number)
-        doors.knock(made, guard)
-        if os.environ.get("HOSTILE_TALE"):
-            what = {"shape": made.shape, "type": made.info.type, "bytes": len(made.info.schema)}
-            spent = {"seconds": round(time.process_time() - began, 2), "slowest": round(guard.slowest, 2)}
-            _write(sys.stderr, {"number": number, **what, **spent, "megabytes": peak() // 10**6})
+        doors.knock(document(seed, number), guard)
         if peak() > limit:
             guard.tell("memory", f"{peak() / 1e6:.0f} MB")
-            _write(sys.stdout, {"next": number + 1})
+            _write({"next": number + 1})
             return
-    _write(sys.stdout, {"next": beyond})
+    _write({"next": beyond})
 
 
 if __name__ == "__main__":

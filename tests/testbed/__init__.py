@@ -1,7 +1,6 @@
 """The testbed: real surroundings, a Kubernetes control plane, a Pulsar broker, and a kind cluster.
 
-For people:   `python -m testbed up|down|env|status [--name NAME]`, see `testbed.__main__`.
-For programs (tests, the demo, benchmarks):
+For tests, the demo and benchmarks:
 
     from testbed.controlplane import owned                  # a control plane that dies with this process
     with owned() as plane:                                  # plane.cluster, plane.apiserver, plane.instance
@@ -10,11 +9,11 @@ For programs (tests, the demo, benchmarks):
         plane.cluster.kubectl("get", "ns")                  # -> stdout; raises with stderr
         plane.cluster.service_account_kubeconfig("topicschema-system", "topicschema-controller", path)
         program = plane.instance.run("controller", [...], environment={...})    # a child, its log in program.log
-        program.kill(); program.restart(); program.terminate()
+        program.kill(); program.start(); program.terminate()
 
-    from testbed import cluster_part, parts                 # the same that people do, for the demo
-    instance = parts.up("demo", ["cluster"], Progress())    # detached; instance.run(...) hangs programs on it, too
-    cluster_part.of(instance); cluster_part.running("demo") # its cluster
+    from testbed import clusters
+    instance = Instance.open("demo")                        # detached: it outlives this process, `instances.remove`
+    clusters.start(instance, Progress())                    # its cluster
     from testbed import pulsar                              # a broker in any instance
     broker = pulsar.start(instance, "name", Setup({"isAllowAutoUpdateSchemaEnabled": "false"}, Access.TOKEN))
     broker.admin_url, broker.service_url, broker.credentials    # Setup, Access, Credentials: testbed.pulsar_setup
@@ -23,8 +22,8 @@ For programs (tests, the demo, benchmarks):
     with FaultProxy.before(broker) as proxy:                # testbed.fault_proxy, testbed.broker_faults
         proxy.fault = broker_faults.status(503)
 
-    from testbed import kind_part, images
-    node = kind_part.start(instance, Progress())            # a kind cluster, whose pods really run
+    from testbed import images, nodes
+    node = nodes.start(instance, Progress())                # a kind cluster, whose pods really run
     node.load(images.build("operator", Progress()).archive) # Node.inside(command), Node.address: testbed.kind
 
     from testbed.certificates import Authority              # Authority.at(folder).issue("webhook", ["127.0.0.1"])
@@ -32,8 +31,8 @@ For programs (tests, the demo, benchmarks):
     from testbed import audit                               # audit.requests(cluster.audit_log, user=...)
 
 What a test run started dies with it, also after kill -9 of the test run: every process is a child of one supervisor,
-which holds a pipe to its owner, and the kernel kills the children when the supervisor dies. What `up` started hangs on
-one detached supervisor, ended by `down`. State lives in the cache folder (`testbed.paths`), never in the checkout. No
-ambient Kubernetes context is ever read. Nothing here is shipped. This module imports nothing, so that the supervisor
-stays small.
+which holds a pipe to its owner, and the kernel kills the children when the supervisor dies. A detached instance hangs
+on one supervisor of its own. State lives in the cache folder (`testbed.paths`), never in the checkout. No ambient
+Kubernetes context is ever read. Nothing here is shipped. This module imports nothing, so that the supervisor stays
+small.
 """

@@ -83,7 +83,7 @@ def alone(lock: Path, progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.say("another build of the same programs is running: waiting for it")
+            progress.say("somebody else makes the same: waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -5,7 +5,7 @@ import hashlib
 import socket
 import struct
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -28,7 +28,6 @@ class Call:
     repeat: int
     method: str
     path: str
-    headers: Mapping[str, str]
     credential: str
     when: float
     body: bytes = field(default=b"", repr=False)

@@ -68,17 +68,13 @@ class Cluster:
         """The API server's URL."""
         return self.kubectl("config", "view", "--raw", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
 
-    def token(self, namespace: str, account: str, seconds: int = 24 * 3600) -> str:
-        """A fresh token of the service account (a TokenRequest)."""
-        return self.kubectl("create", "token", "-n", namespace, account, f"--duration={seconds}s").strip()
-
     def service_account_kubeconfig(self, namespace: str, account: str, path: Path) -> Path:
         """Write a kubeconfig in which one is that service account, and nobody else; returns `path`."""
         cluster = json.loads(self.kubectl("config", "view", "--raw", "--flatten", "--minify", "-o", "json"))[
             "clusters"
         ][0]["cluster"]
-        user = {"token": self.token(namespace, account)}
-        return write_kubeconfig(path, cluster, user, namespace)
+        token = self.kubectl("create", "token", "-n", namespace, account, "--duration=24h").strip()
+        return write_kubeconfig(path, cluster, {"token": token}, namespace)
 
 
 def write_kubeconfig(path: Path, cluster: dict[str, Any], user: dict[str, Any], namespace: str = "default") -> Path:

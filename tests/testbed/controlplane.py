@@ -133,9 +133,9 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def owned(progress: Progress | None = None, flags: tuple[str, ...] = ()) -> Iterator[ControlPlane]:
+def owned(flags: tuple[str, ...] = ()) -> Iterator[ControlPlane]:
     """A fresh control plane that dies with this process, also when that is killed."""
-    binaries = sources.binaries(progress or Progress())
+    binaries = sources.binaries(Progress())
     instance = Instance.owned()
     try:
         yield ControlPlane.start(instance, binaries, flags)

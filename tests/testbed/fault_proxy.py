@@ -5,9 +5,8 @@
         proxy.calls                                     # every call since forget(): number, method, path, when, status
 
 `FaultProxy.before_api_server` is the same before an API server. What can go wrong in an answer stands in
-`testbed.broker_faults`. What concerns the connection is here: `refuse` and `accept`, `cut`, `serve_with` another
-certificate. It runs in a thread of its own, so that tests can be plain functions; faults and their hooks run in that
-thread's event loop.
+`testbed.broker_faults`. What concerns the connection is here: `refuse` and `accept`, `cut`. It runs in a thread of its
+own, so that tests can be plain functions; faults and their hooks run in that thread's event loop.
 """
 
 import asyncio
@@ -34,7 +33,6 @@ from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Access
 
 _HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive"}
-_SECRET = {"authorization", "cookie", "proxy-authorization"}
 _LARGEST = 128 * 1024 * 1024
 _TURNS_OF_AN_ACCEPT = 3  # of the loop: asyncio's task begins, the transport is made, the protocol gets it
 _LINGER_SECONDS = 0.2  # TLS connections take a moment to close, and must not outlive the loop
@@ -48,10 +46,7 @@ async def _untouched(exchange: Exchange) -> web.StreamResponse:
 
 @dataclass(slots=True)
 class FaultProxy:
-    """The running proxy. `fault` may be exchanged at any time; `errors` are those of faults and hooks themselves.
-
-    `connections` counts those that were taken, also where no call came over them: a certificate was refused.
-    """
+    """The running proxy. `fault` may be exchanged at any time; `errors` are those of faults and hooks themselves."""
 
     server: str
     tls: ssl.SSLContext | None
@@ -60,7 +55,6 @@ class FaultProxy:
     fault: Fault = _untouched
     calls: list[Call] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
-    connections: int = 0
     _context: ssl.SSLContext | None = None
     _repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
     _watches: dict[web.StreamResponse, web.Request] = field(default_factory=dict)
@@ -88,11 +82,14 @@ class FaultProxy:
         cls, server: str, tls: ssl.SSLContext | None, serving: Issued | None, broker: Pulsar | None = None
     ) -> Iterator[Self]:
         proxy = cls(server, tls, ports.free(), broker)
+        if serving is not None:
+            proxy._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            proxy._context.load_cert_chain(serving.certificate, serving.key)
         thread = threading.Thread(target=proxy._loop.run_forever, name="fault-proxy", daemon=True)
         thread.start()
         try:
             proxy._run(proxy._open())
-            proxy.serve_with(serving)
+            proxy.accept()
             yield proxy
         finally:
             proxy._run(proxy._close())
@@ -121,7 +118,7 @@ class FaultProxy:
 
     def forget(self) -> None:
         """Count anew, without a fault."""
-        self.fault, self.calls, self.connections, self._repeats = _untouched, [], 0, Counter()
+        self.fault, self.calls, self._repeats = _untouched, [], Counter()
 
     def refuse(self) -> None:
         """Refuse every connection, and break off those that are open, until `accept`."""
@@ -142,15 +139,6 @@ class FaultProxy:
     def call_soon(self, do: Callable[[], None]) -> None:
         """Have it done in the proxy's event loop."""
         self._loop.call_soon_threadsafe(do)
-
-    def serve_with(self, serving: Issued | None) -> None:
-        """Show that certificate from now on, None: speak plainly; open connections are broken off."""
-        self._context = None
-        if serving is not None:
-            self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            self._context.load_cert_chain(serving.certificate, serving.key)
-        self.refuse()
-        self.accept()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
@@ -173,7 +161,6 @@ class FaultProxy:
     def _connection(self) -> asyncio.Protocol:
         if self._runner is None or self._runner.server is None:
             raise RuntimeError("the proxy is not open")
-        self.connections += 1
         return self._runner.server()
 
     async def _refuse(self) -> None:
@@ -227,9 +214,8 @@ class FaultProxy:
     def _seen(self, request: web.Request, body: bytes) -> Call:
         key = (request.method, request.raw_path)
         self._repeats[key] += 1
-        headers = {name: value for name, value in request.headers.items() if name.lower() not in _SECRET}
         credential = credential_of(request.headers.get("Authorization", ""))
-        call = Call(len(self.calls) + 1, self._repeats[key], *key, headers, credential, time.monotonic(), body)
+        call = Call(len(self.calls) + 1, self._repeats[key], *key, credential, time.monotonic(), body)
         self.calls.append(call)
         return call
 

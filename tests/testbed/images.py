@@ -8,7 +8,6 @@ with TOPICSCHEMA_DEBIAN_MIRROR another mirror than deb.debian.org.
 
 import argparse
 import hashlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from testbed import debian, docker, packages, paths
 from testbed.build import alone
-from testbed.docker import Docker
+from testbed.docker import Docker, run_in
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.install import REPOSITORY
 from testbed.instances import Instance
@@ -147,17 +146,10 @@ def _pip_settings() -> Iterator[str]:
     yield "[global]"
     if _BUNDLE.exists():
         yield f"cert = {_BUNDLE}"
-    for line in _run(sys.executable, "-m", "pip", "config", "list").splitlines():
+    for line in run_in({}, sys.executable, "-m", "pip", "config", "list").splitlines():
         key, _, value = line.partition("=")
         if (setting := key.rpartition(".")[2]) in _PIP_SETTINGS:
             yield f"{setting} = {value.strip(chr(39))}"
-
-
-def _run(*command: str) -> str:
-    told = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if told.returncode:
-        raise TestbedError(f"{' '.join(command)}:\n{(told.stdout + told.stderr).strip()[-3000:]}")
-    return told.stdout
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

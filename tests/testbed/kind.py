@@ -54,11 +54,9 @@ class Node:
         """The address of this machine that pods reach: the gateway of Docker's network `kind`."""
         return self.cluster.webhook_host or ""
 
-    def inside(self, *command: str | Path, stdin: str | None = None, seconds: float = 600) -> str:
+    def inside(self, *command: str | Path, stdin: str | None = None) -> str:
         """Return what a command prints that runs on the node; raise TestbedError with its error text when it fails."""
-        return self.docker.run(
-            "exec", "--interactive", _container(self.instance), *command, stdin=stdin, seconds=seconds
-        )
+        return self.docker.run("exec", "--interactive", _container(self.instance), *command, stdin=stdin)
 
     def load(self, archive: Path) -> None:
         """Give the node the images of an archive; those of the same name are replaced."""
@@ -100,13 +98,6 @@ def name_of(instance: Instance) -> str:
 def _container(instance: Instance) -> str:
     """Return what the node's container is called."""
     return f"{name_of(instance)}-control-plane"
-
-
-def delete(instance: Instance) -> None:
-    """Delete the instance's cluster; nothing happens where it has none."""
-    engine = docker.found() if _configuration(instance).exists() else None
-    if engine is not None:
-        _run(engine, Progress(), "delete", "cluster", "--name", name_of(instance))
 
 
 def _create(instance: Instance, engine: Docker, kubeconfig: Path, progress: Progress) -> None:

@@ -1,15 +1,13 @@
 """Class paths from Maven, and single-file Java programs: resolved and compiled once per content."""
 
-import contextlib
-import fcntl
 import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from testbed import paths
+from testbed.build import alone
 from testbed.errors import TestbedError
 from testbed.progress import Progress
 
@@ -48,7 +46,7 @@ def _classes(program: Path, pom: Path) -> Path:
     folder = paths.cache() / "classes" / f"{program.stem}-{hashlib.sha256(content).hexdigest()[:16]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with alone(folder.with_suffix(".lock")):
+        with alone(folder.with_suffix(".lock"), Progress()):
             if not folder.is_dir():
                 _compile(program, jars(pom), folder)
     return folder
@@ -72,19 +70,12 @@ def jars(pom: Path, progress: Progress | None = None, goal: str = "copy-dependen
     folder = cache / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        with alone(folder.with_suffix(".lock")):
+        progress = progress or Progress()
+        with alone(folder.with_suffix(".lock"), progress):
             if not folder.is_dir():
-                (progress or Progress()).say(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
+                progress.say(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
                 _resolve(pom, folder, goal)
     return folder
-
-
-@contextlib.contextmanager
-def alone(lock: Path) -> Iterator[None]:
-    """Hold the lock; the kernel gives it back when the holder dies."""
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _resolve(pom: Path, folder: Path, goal: str) -> None:

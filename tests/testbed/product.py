@@ -135,10 +135,10 @@ def _program(instance: Instance, cluster: Cluster, folder: Path, role: str, envi
     )
 
 
-def wait_until_listening(port: int, host: str = ports.LOOPBACK, seconds: float = 30) -> None:
+def wait_until_listening(port: int, host: str = ports.LOOPBACK) -> None:
     """Return once something listens on the port of this machine's address."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + _READY_SECONDS
     while ports.is_free(port, host):
         if time.monotonic() > deadline:
-            raise TestbedError(f"nothing listens on port {port} after {seconds:.0f} s")
+            raise TestbedError(f"nothing listens on port {port} after {_READY_SECONDS:.0f} s")
         time.sleep(0.02)

@@ -184,12 +184,6 @@ class Program:
         """Let it go on after `pause`."""
         self.send(signal.SIGCONT)
 
-    def restart(self) -> int:
-        """Kill -9 it if it runs and start it again; the new pid."""
-        if self.pid is not None:
-            self.kill()
-        return self.start()
-
     def wait(self, seconds: float = 120) -> int:
         """Its exit status once it has ended; TestbedError when it still runs after that many seconds."""
         deadline = time.monotonic() + seconds

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed import maven, ports, pulsar_setup
+from testbed.build import alone
 from testbed.errors import PortTakenError, TestbedError
 from testbed.instances import Instance
 from testbed.paths import write_atomically
@@ -146,7 +147,7 @@ def prepare(progress: Progress) -> None:
     jars = maven.jars(POM, progress)
     archive = _archive(jars)
     if not archive.exists():
-        with maven.alone(archive.with_suffix(".lock")):
+        with alone(archive.with_suffix(".lock"), progress):
             if not archive.exists():
                 progress.say("starting a broker once, so that later ones start in half the time")
                 _write_archive(archive)

@@ -34,10 +34,10 @@ class Versions:
     async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """Return the parsed schema. Raise InvalidSchemaError with rule and place."""
         if len(info.schema) < LARGE:
-            return self._comparer.parsed(info, line)
+            return self._comparer.parse(info, line)
         if self._are_whole:
             return await asyncio.to_thread(formats.parse, info, line)
-        schema = self._comparer.cached(info.type, info.content_hash, line)
+        schema = self._comparer.get_cached(info.type, info.content_hash, line)
         if schema is None:
             schema = ReadSchema(info, await self.read(len(info.schema), comparing.fingerprint, info, line))
             self._comparer.cache(schema, line, len(info.schema))
@@ -49,7 +49,7 @@ class Versions:
         Raise StalledError(RecordDamaged) if the record is unusable, and UnreadableVersionError if the text does not
         parse.
         """
-        cached = self._comparer.cached(entry.type, entry.content_hash, line)
+        cached = self._comparer.get_cached(entry.type, entry.content_hash, line)
         if cached is not None:
             return cached
         try:

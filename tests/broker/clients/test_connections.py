@@ -1,4 +1,4 @@
-"""What a broker answers to real clients that connect is what `topicschema can-connect` says, the command itself too.
+"""What a broker answers to real clients that connect is what `core.clients` says, and `topicschema can-connect` by it.
 
 Every schema and every state of a topic is met in `make test`, by one row in five: each row is a client that connects,
 half a minute for all of them. A full run takes the whole product of schemas, states, clients and settings at one
@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import _pulsar
@@ -20,7 +19,6 @@ import pulsar as python
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from broker.clients import command_line
 from broker.clients.attempts import Attempt, Found, GivenToPython, Settings, made, perform, prepare
 from support.pulsar.connections import (
     AUTO_CONSUME,
@@ -172,7 +170,7 @@ def differing_of_many(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[tuple
 
 
 @pytest.mark.timeout(0 if PART else 300)
-def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Pulsar, tmp_path: Path) -> None:
+def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Pulsar) -> None:
     skip_without_java()
     attempts = list(chosen())
     assert {each.expected.outcome for each in attempts} == set(Outcome)
@@ -184,8 +182,6 @@ def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Puls
     else:
         attempts += of_files_that_import_each_other()
         assert differing(attempts, perform(pulsar, attempts)) == []
-    sayable = [each for each in attempts if command_line.is_sayable(each)]
-    assert command_line.differing(sayable, tmp_path) == []
 
 
 FEW = [
@@ -197,17 +193,16 @@ FEW = [
 
 
 def test_what_the_broker_itself_is_told_counts_where_the_namespace_says_nothing(
-    strict_pulsar: Pulsar, tmp_path: Path
+    strict_pulsar: Pulsar,
 ) -> None:
     otherwise = Settings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     attempts = [attempt(*each, settings, TOLD) for each in FEW for settings in (Settings(), otherwise)]
     assert {each.expected.outcome for each in attempts} == set(Outcome)
     assert differing(attempts, perform(strict_pulsar, attempts)) == []
-    assert command_line.differing(attempts, tmp_path) == []
 
 
 def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
-    pulsar: Pulsar, pulsar_namespace: str, tmp_path: Path
+    pulsar: Pulsar, pulsar_namespace: str
 ) -> None:
     of_namespace = Settings(Strategy.ALWAYS_COMPATIBLE, allows_auto_update=True, enforces_validation=False)
     own = replace(of_namespace, strategy=Strategy.BACKWARD, enforces_validation=True)
@@ -220,7 +215,6 @@ def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
         pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", own.strategy)
         pulsar.tell("POST", f"{topic.itself}/schemaValidationEnforced", own.enforces_validation)
     assert differing(attempts, made(pulsar, attempts, topics)) == []
-    assert command_line.differing(attempts, tmp_path) == []
 
 
 def test_clients_take_an_unknown_error_for_one_that_passes_and_time_out(topic: RestTopic) -> None:

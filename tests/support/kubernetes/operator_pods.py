@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from support.kubernetes.pods import Pods
-from testbed import helm, pulsar_part
+from testbed import brokers, helm
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE
 
@@ -18,6 +18,6 @@ def installed(cluster: Cluster) -> Pods:
 
 
 def _broker_hosts(cluster: Cluster) -> list[str]:
-    given = pulsar_part.given()
+    given = brokers.given()
     hosts = (cluster.webhook_host, given and urlsplit(given.admin_url).hostname)
     return [host for host in hosts if host]

@@ -37,16 +37,6 @@ def fill(
             waiting -= _receipts(line)
 
 
-def claim(service_url: str, topic: str, messages: int) -> None:
-    """Send a batch of one message that says it has so many."""
-    with closing(_line(service_url, None)) as line:
-        _introduce(line, topic, None)
-        told = written({1: b"c", 2: 1, 3: time.time_ns() // 1_000_000, 11: messages})
-        line.sendall(_frame(0, 1, struct.pack(">I", len(told)) + told + _single(b"one")))
-        while not _receipts(line):
-            pass
-
-
 def _line(service_url: str, credentials: Credentials | None) -> socket.socket:
     parts = urlsplit(service_url)
     line = socket.create_connection((parts.hostname, parts.port), 20)

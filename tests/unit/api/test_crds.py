@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-import yaml
 
 from topicschema.api import crds, openapi
 from topicschema.api.schema_fields import Field
@@ -57,10 +56,6 @@ def test_the_check_finds_a_stale_and_a_missing_file_and_writing_mends_both(
     assert capsys.readouterr().err.splitlines() == [f"{path} is stale: make generate" for path in (stale, missing)]
     assert crds.main([str(tmp_path)]) == 0
     assert crds.main(["--check", str(tmp_path)]) == 0
-
-
-def test_the_files_read_as_the_documents() -> None:
-    assert {name: yaml.safe_load(text) for name, text in crds.texts().items()} == crds.documents()
 
 
 @pytest.mark.parametrize("member", NAMED)

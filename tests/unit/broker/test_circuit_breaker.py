@@ -121,18 +121,6 @@ async def test_while_a_probe_is_under_way_nobody_else_goes_out(
     assert len(wire.requests) == 2
 
 
-async def test_a_topic_that_alone_is_broken_stops_no_other(wire: PlayedBroker, broker: Broker) -> None:
-    async def answer(request: web.Request) -> web.Response:
-        is_broken = "broken" in request.path
-        return web.json_response({"reason": "ledger"} if is_broken else VERSION, status=500 if is_broken else 200)
-
-    wire.answers.append(answer)
-    for _ in range(10):
-        with pytest.raises(BrokerUnavailableError, match="broken"):
-            await broker.latest(Topic("t", "n", "broken"))
-        assert await broker.latest(Topic("t", "n", "well")) is not None
-
-
 def test_the_error_of_an_open_circuit_is_a_fresh_one_that_says_when() -> None:
     breaker = CircuitBreaker(TurnedClock().as_clock())
     breaker.open(AWAY)
@@ -153,20 +141,6 @@ def test_calls_that_hang_while_others_are_answered_do_not_open_it() -> None:
     for _ in range(5):
         breaker.fail(AWAY, before)
     assert not breaker.is_open
-
-
-def test_a_call_from_before_the_outage_does_not_put_the_next_probe_off() -> None:
-    clock = TurnedClock()
-    breaker = CircuitBreaker(clock.as_clock())
-    for _ in range(3):
-        breaker.fail(AWAY, 0)
-    clock.time += 5
-    with breaker.probe():
-        breaker.fail(AWAY, 0)  # which hung since then
-        breaker.open(AWAY)
-    clock.time += 10
-    with breaker.probe():
-        pass
 
 
 @pytest.mark.parametrize(("chance", "share"), [(0.0, 0.75), (0.5, 1.0), (1.0, 1.25)])

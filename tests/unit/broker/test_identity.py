@@ -90,15 +90,6 @@ async def test_a_token_is_asked_for_once_and_used_until_shortly_before_its_end(
     assert issuer.played.requests[1].content_type == "application/x-www-form-urlencoded"
 
 
-async def test_a_token_that_is_refused_is_asked_for_anew_once(
-    wire: PlayedBroker, issuer: Issuer, broker: Broker
-) -> None:
-    wire.says(401, {"message": "Authentication required"})
-    wire.says(200, VERSION)
-    assert await broker.latest(TOPIC) is not None
-    assert sent(wire) == ["Bearer given-1", "Bearer given-2"]
-
-
 async def test_a_client_that_the_issuer_refuses_is_unauthorized_and_not_asked_for_again_at_once(
     wire: PlayedBroker, issuer: Issuer, broker: Broker
 ) -> None:

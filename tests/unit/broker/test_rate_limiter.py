@@ -1,7 +1,5 @@
 """The rate limiter of one broker, by a clock that is turned."""
 
-import asyncio
-
 import pytest
 
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock
@@ -10,8 +8,6 @@ from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import BURST_SECONDS, PER_SECOND, RateLimiter
 from topicschema.broker.transport import ClientConfig, Limits
-from topicschema.core.errors import TopicSchemaError
-from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
@@ -33,27 +29,6 @@ async def test_a_burst_goes_out_at_once_and_the_rest_at_its_rate_first_come_firs
     for _ in range(BURST_SECONDS * rate):
         await limiter.take()
     assert clock.time == pytest.approx(late)
-
-
-async def test_who_came_first_goes_first() -> None:
-    order: list[int] = []
-    waits: list[float] = []
-    clock = TurnedClock()
-
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        await asyncio.sleep(seconds / 100)
-
-    standing = clock.as_clock()
-    limiter = RateLimiter(type(standing)(standing.now, sleep, standing.spread))
-
-    async def go(number: int) -> None:
-        await limiter.take()
-        order.append(number)
-
-    await asyncio.gather(*(go(each) for each in range(60)))
-    assert order == list(range(60))
-    assert waits == sorted(waits)
 
 
 async def test_after_a_pause_requests_go_out_one_by_one() -> None:
@@ -88,13 +63,3 @@ async def test_a_short_pause_is_waited_for_within_the_call(
     wire.says(200, VERSION)
     assert await broker.latest(Topic("t", "n", "x")) is not None
     assert turned.time == pytest.approx(1000.5)
-
-
-async def test_a_refusal_slows_nobody(wire: PlayedBroker, turned: TurnedClock, broker: Broker) -> None:
-    wire.says(409, {"message": "Incompatible schema"})
-    started = turned.time
-    for _ in range(30):
-        with pytest.raises(TopicSchemaError):
-            await broker.upload(Topic("t", "n", "x"), SchemaInfo(SchemaType.STRING))
-    assert turned.time == started
-    assert len(wire.requests) == 30

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from aiohttp import web
 from kubernetes.client import Configuration
 
+from support.pulsar.fake_broker import PlayedBroker, playing
 from topicschema.api.kinds import LEASE, NAMESPACE, SCHEMA_HISTORY
 from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.connection import Connection
@@ -24,29 +25,7 @@ from topicschema.cluster.errors import (
 )
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 SECRET = "a text that must not be repeated"  # noqa: S105 - it stands for a schema
-
-
-class Wire:
-    """What the fake answers, one after another (the last for ever), and the requests it saw."""
-
-    def __init__(self) -> None:
-        self.answers: list[Answer] = []
-        self.requests: list[web.Request] = []
-        self.url = ""
-
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        self.requests.append(request)
-        await request.read()
-        return await (self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])(request)
-
-    def says(self, status: int, body: object, **headers: str) -> None:
-        async def answer(_: web.Request) -> web.Response:
-            text = body if isinstance(body, str) else json.dumps(body)
-            return web.Response(status=status, text=text, headers={k.replace("_", "-"): v for k, v in headers.items()})
-
-        self.answers.append(answer)
 
 
 def status(code: int, reason: str, message: str, **details: Any) -> dict[str, Any]:
@@ -54,17 +33,9 @@ def status(code: int, reason: str, message: str, **details: Any) -> dict[str, An
 
 
 @pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    wire = Wire()
-    application = web.Application(client_max_size=8 << 20)
-    application.router.add_route("*", "/{path:.*}", wire.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    wire.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield wire
-    await runner.cleanup()
+async def wire() -> AsyncIterator[PlayedBroker]:
+    async with playing() as wire:
+        yield wire
 
 
 def client_of(url: str, seconds: float = 10.0) -> ApiClient:
@@ -72,7 +43,7 @@ def client_of(url: str, seconds: float = 10.0) -> ApiClient:
 
 
 @pytest.fixture
-async def client(wire: Wire) -> AsyncIterator[ApiClient]:
+async def client(wire: PlayedBroker) -> AsyncIterator[ApiClient]:
     async with client_of(wire.url) as client:
         yield client
 
@@ -111,7 +82,7 @@ TABLE: list[tuple[int, object, type[TopicSchemaError]]] = [
 
 @pytest.mark.parametrize(("code", "body", "expected"), TABLE, ids=lambda value: str(value)[:40])
 async def test_each_answer_becomes_one_of_our_errors_and_repeats_no_object(
-    wire: Wire, client: ApiClient, code: int, body: object, expected: type[TopicSchemaError]
+    wire: PlayedBroker, client: ApiClient, code: int, body: object, expected: type[TopicSchemaError]
 ) -> None:
     wire.says(code, body, Retry_After="9")
     with pytest.raises(TopicSchemaError) as caught:
@@ -128,7 +99,7 @@ def test_what_a_person_must_mend_stalls_and_everything_else_waits() -> None:
         assert issubclass(error, WaitingError)
 
 
-async def test_a_long_answer_is_cut(wire: Wire, client: ApiClient) -> None:
+async def test_a_long_answer_is_cut(wire: PlayedBroker, client: ApiClient) -> None:
     wire.says(400, status(400, "BadRequest", "x" * 100_000))
     wire.says(400, "y" * 100_000)
     for _ in range(2):
@@ -137,7 +108,7 @@ async def test_a_long_answer_is_cut(wire: Wire, client: ApiClient) -> None:
         assert len(caught.value.message) < 600
 
 
-async def test_retry_after_is_what_the_caller_is_told_to_wait(wire: Wire, client: ApiClient) -> None:
+async def test_retry_after_is_what_the_caller_is_told_to_wait(wire: PlayedBroker, client: ApiClient) -> None:
     numbers = (("9", 9.0), ("86400", 60.0), ("-5", 0.0), ("nan", 1.0), ("inf", 60.0), ("-inf", 0.0))
     for told, after in (*numbers, ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0)):
         wire.answers.clear()
@@ -147,7 +118,7 @@ async def test_retry_after_is_what_the_caller_is_told_to_wait(wire: Wire, client
         assert caught.value.after == after
 
 
-async def test_a_read_is_asked_again_after_a_little_patience_but_a_write_never(wire: Wire, client: ApiClient) -> None:
+async def test_a_read_is_sent_again_but_a_write_is_not(wire: PlayedBroker, client: ApiClient) -> None:
     wire.says(429, "slow down", Retry_After="0")
     wire.says(200, {"kind": "Lease"})
     assert await client.get(LEASE, "ns", "x") == {"kind": "Lease"}
@@ -160,14 +131,14 @@ async def test_a_read_is_asked_again_after_a_little_patience_but_a_write_never(w
     assert len(wire.requests) == 3
 
 
-async def test_patience_with_reads_ends(wire: Wire, client: ApiClient) -> None:
+async def test_patience_with_reads_ends(wire: PlayedBroker, client: ApiClient) -> None:
     wire.says(429, "slow down", Retry_After="0")
     with pytest.raises(ThrottledError):
         await client.get(LEASE, "ns", "x")
     assert len(wire.requests) == 3
 
 
-async def test_a_silent_server_costs_no_more_than_the_timeout(wire: Wire) -> None:
+async def test_a_silent_server_costs_no_more_than_the_timeout(wire: PlayedBroker) -> None:
     silence = asyncio.Event()
 
     async def silent(_: web.Request) -> web.Response:
@@ -182,27 +153,13 @@ async def test_a_silent_server_costs_no_more_than_the_timeout(wire: Wire) -> Non
     assert len(wire.requests) == 1
 
 
-async def test_an_answer_that_stops_half_way_is_no_answer(wire: Wire, client: ApiClient) -> None:
-    async def broken(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Length": "1000"})
-        await response.prepare(request)
-        await response.write(b'{"kind"')
-        assert request.transport is not None
-        request.transport.close()
-        return response
-
-    wire.answers.append(broken)
-    with pytest.raises(ApiUnavailableError, match="ClientPayloadError"):
-        await client.get(LEASE, "ns", "x")
-
-
 async def test_a_server_that_is_not_there_is_waited_for() -> None:
     async with client_of("http://127.0.0.1:1") as client:
         with pytest.raises(ApiUnavailableError, match="GET /api/v1/namespaces/x: ClientConnector"):
             await client.get(NAMESPACE, "", "x")
 
 
-async def test_a_fence_stops_writes_and_lets_reads_pass(wire: Wire, client: ApiClient) -> None:
+async def test_a_fence_stops_writes_and_lets_reads_pass(wire: PlayedBroker, client: ApiClient) -> None:
     def shut() -> None:
         raise NotLeadingError
 
@@ -222,7 +179,7 @@ async def test_a_fence_stops_writes_and_lets_reads_pass(wire: Wire, client: ApiC
     assert await client.create(LEASE, "ns", {}) == {"kind": "Lease"}
 
 
-async def test_a_list_is_read_to_its_end_in_pages(wire: Wire, client: ApiClient) -> None:
+async def test_a_list_is_read_to_its_end_in_pages(wire: PlayedBroker, client: ApiClient) -> None:
     wire.says(200, {"metadata": {"continue": "a+b/c="}, "items": [{"n": 1}, {"n": 2}]})
     wire.says(200, {"metadata": {}, "items": [{"n": 3}]})
     assert await client.list(SCHEMA_HISTORY, "ns", label_selector="a=b", limit=2) == [{"n": 1}, {"n": 2}, {"n": 3}]
@@ -231,19 +188,19 @@ async def test_a_list_is_read_to_its_end_in_pages(wire: Wire, client: ApiClient)
     assert second.query["continue"] == "a+b/c="
 
 
-async def test_names_from_outside_stay_within_their_path(wire: Wire, client: ApiClient) -> None:
+async def test_names_from_outside_stay_within_their_path(wire: PlayedBroker, client: ApiClient) -> None:
     wire.says(200, {})
     await client.get(LEASE, "ns", "../../secrets?x=#y")
     assert wire.requests[0].raw_path == "/apis/coordination.k8s.io/v1/namespaces/ns/leases/..%2F..%2Fsecrets%3Fx%3D%23y"
 
 
-async def test_a_lone_surrogate_in_a_message_does_not_stop_a_write(wire: Wire, client: ApiClient) -> None:
+async def test_a_lone_surrogate_in_a_message_does_not_stop_a_write(wire: PlayedBroker, client: ApiClient) -> None:
     wire.says(200, {})
     await client.create(LEASE, "ns", {"note": "\ud800 é"})
     assert json.loads(await wire.requests[0].read()) == {"note": "\ud800 é"}
 
 
-async def test_only_metadata_is_asked_for_where_only_that_is_wanted(wire: Wire, client: ApiClient) -> None:
+async def test_only_metadata_is_asked_for_where_only_that_is_wanted(wire: PlayedBroker, client: ApiClient) -> None:
     wire.says(200, {"items": None})
     assert [page async for page in client.pages(LEASE, "", Selection(metadata_only=True))] == [[]]
     assert "as=PartialObjectMetadataList" in wire.requests[0].headers["Accept"]

@@ -1,11 +1,13 @@
-"""Who may connect: what stands beside the two tables. Errors, exceptions, texts that cannot be read."""
+"""Who may connect: errors, texts that cannot be read, and the risks that a client is warned of."""
 
 import base64
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from support.pulsar.connections import (
     AUTO_CONSUME,
@@ -24,6 +26,7 @@ from support.pulsar.connections import (
     STRING,
     UNION,
     UNKNOWN,
+    USES,
     avro,
     consumer,
     field,
@@ -32,11 +35,20 @@ from support.pulsar.connections import (
     rules,
     topic,
 )
+from support.schemas.protobuf_schemas import envelope
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.schemas import PRIMITIVES, SchemaInfo, SchemaType
+from topicschema.core.clients import Connection, TopicState
+from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
+from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
+Connect = Callable[[SchemaInfo | None, TopicState], Connection]
 NOT_ALWAYS = [s for s in Strategy if not s.startswith("ALWAYS")]
+
+
+def json_schema(text: bytes) -> SchemaInfo:
+    return SchemaInfo(SchemaType.JSON, text)
+
 
 # Producers.
 
@@ -66,18 +78,6 @@ def test_a_schema_is_validated_where_it_may_be_registered_and_only_there(sent: S
     assert refused(producer(sent, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
 
 
-def test_without_auto_update_an_unparsable_text_is_an_unknown_error_where_there_is_something_to_search() -> None:
-    found = producer(BROKEN, topic(ID, allows_auto_update=False))
-    assert refused(found, UNKNOWN)
-    assert rules(found) == ["SYNTAX"]
-    assert found.incompatibilities[0].message.startswith("line 1, column ")
-
-
-def test_without_auto_update_a_text_that_never_is_parsed_is_only_not_found() -> None:
-    sent = SchemaInfo(SchemaType.KEY_VALUE, b"\0")
-    assert refused(producer(sent, topic(ID, allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
-
-
 @pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF])
 def test_a_bad_default_comes_in_first_and_chokes_all_that_follow_itself_included(kind: SchemaType) -> None:
     bad, good = replace(CHOKES, type=kind), replace(ID, type=kind)
@@ -90,61 +90,12 @@ def test_a_bad_default_comes_in_first_and_chokes_all_that_follow_itself_included
     assert rules(producer(bad, topic(good))) == ["INVALID_DEFAULT"]
 
 
-def test_a_bad_default_leaves_other_families_and_those_without_a_schema_alone() -> None:
-    assert refused(producer(STRING, topic(CHOKES)), INCOMPATIBLE, "Incompatible schema: exists schema type AVRO")
-    assert producer(None, topic(CHOKES)).outcome is NO_VERSION
-    assert consumer(ID, topic(CHOKES, strategy=Strategy.BACKWARD)).outcome is NO_VERSION
-
-
-def test_what_is_equal_before_the_version_that_chokes_is_found() -> None:
-    assert producer(ID, topic(ID, CHOKES)).schema_version == 0
-    assert refused(producer(MORE, topic(ID, CHOKES)), UNKNOWN)
-
-
-def test_a_json_schema_comes_in_first_as_json_and_chokes_all_that_follow() -> None:
-    legacy = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x"}')
-    first = producer(legacy, topic())
-    assert (first.outcome, [each.rule for each in first.warnings]) == (REGISTERS, ["LEGACY_JSON_SCHEMA"])
-    assert refused(producer(legacy, topic(legacy)), UNKNOWN)
-
-
-def test_the_broker_never_answers_to_a_pair_that_it_cannot_take_apart() -> None:
-    properties = {"key.schema.type": "STRING", "value.schema.type": "STRING"}
-    found = producer(SchemaInfo(SchemaType.KEY_VALUE, b"\0\0", properties), topic())
-    assert refused(found, BrokerError.NO_ANSWER)
-    assert rules(found) == ["KEY_VALUE_PAYLOAD"]
-
-
-def test_an_exception_of_the_check_is_an_unknown_error_but_where_all_versions_are_checked() -> None:
-    conflict = avro(field("id", aliases=["old"]), field("note", default=""))
-    earlier = avro(field("id"), field("old"))
-    assert refused(producer(conflict, topic(earlier, strategy=Strategy.BACKWARD)), UNKNOWN)
-    assert rules(producer(conflict, topic(earlier, strategy=Strategy.BACKWARD))) == ["ALIAS_CONFLICT"]
-    found = producer(conflict, topic(earlier, strategy=Strategy.BACKWARD_TRANSITIVE))
-    assert refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD_TRANSITIVE")
-
-
-def test_a_stack_that_overflows_is_an_unknown_error_everywhere() -> None:
-    endless, other = avro(field("self", "R")), avro(field("self", "R"), field("id", default=""))
-    for strategy in (Strategy.BACKWARD, Strategy.BACKWARD_TRANSITIVE):
-        found = producer(other, topic(endless, strategy=strategy))
-        assert refused(found, UNKNOWN)
-        assert "INFINITE_RECORD" in rules(found)
-
-
 def test_every_version_of_another_type_is_told_under_a_transitive_strategy_and_the_first_is_the_brokers() -> None:
     state = topic(STRING, NONE, ID, strategy=Strategy.BACKWARD_TRANSITIVE)
     found = producer(MORE, state)
     assert refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type STRING, new schema type AVRO")
     assert [each.schema_version for each in found.incompatibilities] == [1, 0]
     assert producer(MORE, replace(state, strategy=Strategy.BACKWARD)).may_connect
-
-
-def test_a_string_written_by_python_is_another_version_than_one_by_java() -> None:
-    python = SchemaInfo(SchemaType.STRING, b"null")
-    assert producer(STRING, topic(python, strategy=Strategy.FULL)).schema_version == 1
-    found = producer(STRING, topic(python, strategy=Strategy.ALWAYS_INCOMPATIBLE))
-    assert refused(found, INCOMPATIBLE, "Schema compatibility strategy is ALWAYS_INCOMPATIBLE")
 
 
 # Consumers.
@@ -205,18 +156,6 @@ def test_a_type_that_nobody_compares_needs_only_the_type(
 
 
 @pytest.mark.parametrize("strategy", NOT_ALWAYS)
-def test_a_consumer_of_another_type_than_the_latest_is_refused(strategy: Strategy) -> None:
-    found = consumer(STRING, topic(STRING, ID, strategy=strategy))
-    assert refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type AVRO, new schema type STRING")
-    assert rules(found) == ["TYPE_CHANGED"]
-
-
-def test_a_consumer_of_another_type_than_an_older_version_is_refused_where_all_are_looked_at() -> None:
-    for strategy, may in {Strategy.FORWARD_TRANSITIVE: True, Strategy.BACKWARD_TRANSITIVE: False}.items():
-        assert consumer(ID, topic(STRING, ID, strategy=strategy)).may_connect is may
-
-
-@pytest.mark.parametrize("strategy", NOT_ALWAYS)
 @pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON])
 def test_a_consumers_schema_is_not_validated_but_must_be_read_to_be_compared(
     kind: SchemaType, strategy: Strategy
@@ -234,40 +173,6 @@ def test_the_first_consumer_is_let_in_with_an_invalid_schema_which_is_not_regist
     assert found.outcome is NO_VERSION
     assert len(found.warnings) == (sent is not AUTO_CONSUME)
     assert refused(consumer(BROKEN, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
-
-
-def test_under_always_incompatible_a_consumer_is_refused_for_the_oldest_version_of_another_type() -> None:
-    found = consumer(NONE, topic(ID, SchemaInfo(SchemaType.STRING), strategy=Strategy.ALWAYS_INCOMPATIBLE))
-    assert refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type AVRO, new schema type NONE")
-
-
-def test_the_first_consumer_learns_of_a_pair_that_cannot_be_taken_apart_what_no_producer_does() -> None:
-    short = SchemaInfo(SchemaType.KEY_VALUE, b"")
-    assert refused(consumer(short, topic()), UNKNOWN)
-    assert refused(producer(short, topic()), BrokerError.NO_ANSWER)
-
-
-def test_a_consumer_may_have_a_union_at_the_top_where_a_producer_may_not() -> None:
-    text = SchemaInfo(SchemaType.AVRO, b'"string"')
-    assert consumer(UNION, topic(text, strategy=Strategy.BACKWARD)).outcome is NO_VERSION
-    assert not producer(UNION, topic(text, strategy=Strategy.BACKWARD)).may_connect
-
-
-def test_the_bytes_of_the_latest_version_pass_unread_unless_all_versions_are_looked_at() -> None:
-    assert consumer(BROKEN, topic(BROKEN, strategy=Strategy.FULL)).may_connect
-    assert refused(consumer(BROKEN, topic(BROKEN, strategy=Strategy.FULL_TRANSITIVE)), INCOMPATIBLE)
-
-
-def test_a_version_that_cannot_be_read_is_told_as_the_reason() -> None:
-    found = consumer(ID, topic(BROKEN, strategy=Strategy.BACKWARD))
-    assert refused(found, INCOMPATIBLE)
-    assert [(each.rule, each.schema_version) for each in found.incompatibilities] == [("INVALID_HISTORY", 0)]
-
-
-def test_an_exception_of_the_check_is_an_unknown_error_to_consumers_too() -> None:
-    reads = avro(field("id"), field("at", "int", default="soon"))
-    assert refused(consumer(reads, topic(ID, strategy=Strategy.FORWARD)), UNKNOWN)
-    assert refused(consumer(reads, topic(ID, strategy=Strategy.BACKWARD_TRANSITIVE)), INCOMPATIBLE)
 
 
 def test_a_pair_is_compared_part_by_part() -> None:
@@ -297,3 +202,242 @@ def test_the_text_of_a_refused_protobuf_root_names_the_strategy() -> None:
 
     found = producer(envelope("b"), topic(envelope("a"), strategy=Strategy.FULL))
     assert refused(found, INCOMPATIBLE, "Protobuf root message change is not allowed under the 'FULL' strategy.")
+
+
+CHECK_FAILED = "Error during schema compatibility check with strategy "
+OTHER_TYPE = "Incompatible schema: exists schema type "
+LATEST, ALL = Strategy.BACKWARD, Strategy.BACKWARD_TRANSITIVE
+PYTHON = SchemaInfo(SchemaType.STRING, b"null")
+PAIR = {"key.schema.type": "STRING", "value.schema.type": "STRING"}
+SHORT_PAIR = SchemaInfo(SchemaType.KEY_VALUE, b"\0\0", PAIR)
+CONFLICT, CONFLICTING = avro(field("id", aliases=["old"]), field("note", default="")), avro(field("id"), field("old"))
+ENDLESS, ENDLESS_TOO = avro(field("self", "R")), avro(field("self", "R"), field("id", default=""))
+READS = avro(field("id"), field("at", "int", default="soon"))
+TWICE = avro(field("a"), field("a"))
+LEGACY = json_schema(b'{"type": "object", "id": "x"}')
+# A field without a default ends the reading of its record before the bad default is thrown. Beside a record of another
+# name the field is written, so the default is thrown there.
+MUST, SOON = field("must", "int"), field("at", "int", default="soon")
+BARE, WITH_MUST, WITH_SOON = (
+    {"type": "record", "name": name, "fields": fields}
+    for name, fields in (("A", []), ("B", [MUST]), ("A", [MUST, SOON]))
+)
+ENDED_BY_OTHER_EXCEPTIONS = [
+    json_schema(b'{"type": "fixed", "name": "F", "size": -1}'),
+    json_schema(b'{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "order": "weird"}]}'),
+    json_schema(b'{"type": "record", "name": "int", "fields": []}'),
+]
+# Jackson reads the type before the rest.
+NEVER_ANSWERED = [b'{"type": "record", "name": "R"}', b'{"name": "R", "type": "enum", symbols}', b'{"type": 1}', b"[1]"]
+NO_SCHEMA = [b"{", b'{"a": NaN, "type": "enum"}', b"1", b'""', b"{}", b'{"type": ["object"]}', b"[" * 100_000, b"\xff"]
+NO_SCHEMAS = [*map(json_schema, NO_SCHEMA), replace(TWICE, type=SchemaType.JSON), *ENDED_BY_OTHER_EXCEPTIONS]
+REFUSED: list[tuple[Connect, SchemaInfo, TopicState, BrokerError, str, str]] = [
+    (producer, BROKEN, topic(ID, allows_auto_update=False), UNKNOWN, "", "SYNTAX"),
+    (producer, SHORT_PAIR, topic(ID, allows_auto_update=False), INCOMPATIBLE, NOT_FOUND, ""),
+    (producer, SHORT_PAIR, topic(), BrokerError.NO_ANSWER, "", "KEY_VALUE_PAYLOAD"),
+    (consumer, SHORT_PAIR, topic(), UNKNOWN, "", "KEY_VALUE_PAYLOAD"),
+    (producer, STRING, topic(CHOKES), INCOMPATIBLE, OTHER_TYPE + "AVRO, new schema type STRING", "TYPE_CHANGED"),
+    (producer, MORE, topic(ID, CHOKES), UNKNOWN, "", "INVALID_HISTORY"),
+    (producer, LEGACY, topic(LEGACY), UNKNOWN, "", ""),
+    (producer, UNION, topic(avro(), strategy=LATEST), INCOMPATIBLE, "Avro schema typed [UNION]", "UNION_AT_TOP"),
+    (producer, CONFLICT, topic(CONFLICTING, strategy=LATEST), UNKNOWN, "", "ALIAS_CONFLICT"),
+    (producer, CONFLICT, topic(CONFLICTING, strategy=ALL), INCOMPATIBLE, CHECK_FAILED + ALL, "ALIAS_CONFLICT"),
+    (producer, ENDLESS_TOO, topic(ENDLESS, strategy=LATEST), UNKNOWN, "", "INFINITE_RECORD"),
+    (producer, ENDLESS_TOO, topic(ENDLESS, strategy=ALL), UNKNOWN, "", "INFINITE_RECORD"),
+    (producer, STRING, topic(PYTHON, strategy=Strategy.ALWAYS_INCOMPATIBLE), INCOMPATIBLE, "Schema compatibility", ""),
+    (consumer, NONE, topic(ID, STRING, strategy=Strategy.ALWAYS_INCOMPATIBLE), INCOMPATIBLE, OTHER_TYPE + "AVRO", ""),
+    *(
+        (consumer, STRING, topic(STRING, ID, strategy=each), INCOMPATIBLE, OTHER_TYPE + "AVRO", "TYPE_CHANGED")
+        for each in NOT_ALWAYS
+    ),
+    (consumer, ID, topic(STRING, ID, strategy=ALL), INCOMPATIBLE, OTHER_TYPE + "STRING", "TYPE_CHANGED"),
+    (consumer, BROKEN, topic(BROKEN, strategy=Strategy.FULL_TRANSITIVE), INCOMPATIBLE, "", "INVALID_HISTORY"),
+    (consumer, ID, topic(BROKEN, strategy=LATEST), INCOMPATIBLE, "", "INVALID_HISTORY"),
+    (consumer, READS, topic(ID, strategy=Strategy.FORWARD), UNKNOWN, "", "INVALID_DEFAULT"),
+    (consumer, READS, topic(ID, strategy=ALL), INCOMPATIBLE, "", "INVALID_DEFAULT"),
+    (consumer, AUTO_PRODUCE, topic(), INCOMPATIBLE, "Schema AUTO_PUBLISH is a client-side schema type", ""),
+    (consumer, avro(MUST, SOON), topic(ID, strategy=LATEST), INCOMPATIBLE, CHECK_FAILED, "FIELD_WITHOUT_DEFAULT"),
+    (
+        consumer,
+        avro(field("one", [WITH_SOON, WITH_MUST])),
+        topic(avro(field("one", [BARE, WITH_MUST])), strategy=LATEST),
+        UNKNOWN,
+        "",
+        "INVALID_DEFAULT",
+    ),
+    *((producer, json_schema(text), topic(), BrokerError.NO_ANSWER, "", "") for text in NEVER_ANSWERED),
+    *(
+        (producer, each, topic(), INCOMPATIBLE, "Invalid schema definition data for JSON schema", "")
+        for each in NO_SCHEMAS
+    ),
+    *(
+        (consumer, sent, topic(known, strategy=strategy), error, "", "")
+        for known, sent in (
+            *((replace(ID, type=SchemaType.JSON), broken) for broken in ENDED_BY_OTHER_EXCEPTIONS),
+            (ID, TWICE),
+            (TWICE, ID),
+            (SchemaInfo(SchemaType.PROTOBUF_NATIVE, b"{}"), SchemaInfo(SchemaType.PROTOBUF_NATIVE, b"{ }")),
+        )
+        for strategy, error in ((Strategy.FULL, UNKNOWN), (Strategy.FULL_TRANSITIVE, INCOMPATIBLE))
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "sent", "state", "error", "message", "rule"), REFUSED)
+def test_a_refused_client_gets_the_error_of_the_broker(  # noqa: PLR0913, PLR0917
+    client: Connect, sent: SchemaInfo, state: TopicState, error: BrokerError, message: str, rule: str
+) -> None:
+    found = client(sent, state)
+    assert refused(found, error, message)
+    assert rule == "" or rule in rules(found)
+
+
+@pytest.mark.parametrize(
+    ("client", "sent", "state", "version"),
+    [
+        (producer, None, topic(CHOKES), None),
+        (consumer, ID, topic(CHOKES, strategy=LATEST), None),
+        (producer, ID, topic(ID, CHOKES), 0),  # equal before the version that chokes
+        (producer, LEGACY, topic(), 0),
+        (producer, STRING, topic(PYTHON, strategy=Strategy.FULL), 1),
+        (consumer, ID, topic(STRING, ID, strategy=Strategy.FORWARD_TRANSITIVE), None),
+        (consumer, BROKEN, topic(BROKEN, strategy=Strategy.FULL), None),
+        (consumer, UNION, topic(SchemaInfo(SchemaType.AVRO, b'"string"'), strategy=LATEST), None),
+    ],
+)
+def test_an_accepted_client_gets_its_version(
+    client: Connect, sent: SchemaInfo | None, state: TopicState, version: int | None
+) -> None:
+    found = client(sent, state)
+    assert (found.may_connect, found.schema_version) == (True, version)
+
+
+JSON = replace(ID, type=SchemaType.JSON)
+SAME_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x", "title": "t"}')
+OTHER_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "y"}')
+WITHOUT_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object"}')
+BROKEN_RECORD = SchemaInfo(SchemaType.JSON, b'{"type": "record", "name": "R"}')
+NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
+JSON_PAIRS = [
+    (JSON, LEGACY, None),
+    (LEGACY, JSON, None),
+    (LEGACY, SAME_ID, None),
+    (LEGACY, OTHER_ID, INCOMPATIBLE),
+    (LEGACY, WITHOUT_ID, INCOMPATIBLE),
+    (WITHOUT_ID, LEGACY, UNKNOWN),
+    (JSON, NO_JSON, INCOMPATIBLE),
+    (JSON, BROKEN_RECORD, UNKNOWN),
+    (NO_JSON, JSON, None),
+]
+
+
+@pytest.mark.parametrize(("known", "sent", "error"), JSON_PAIRS)
+def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_all_versions_are_looked_at(
+    known: SchemaInfo, sent: SchemaInfo, error: BrokerError | None
+) -> None:
+    assert consumer(sent, topic(known, strategy=Strategy.FORWARD)).error is error
+    found = consumer(sent, topic(known, strategy=Strategy.BACKWARD_TRANSITIVE))
+    assert refused(found, INCOMPATIBLE)
+    assert len(rules(found)) == 1
+
+
+@pytest.mark.parametrize("side", Side)
+def test_the_parts_of_a_pair_are_asked_as_they_would_be_alone(side: Side) -> None:
+    def pair(part: SchemaInfo) -> SchemaInfo:
+        other = Part(SchemaInfo(SchemaType.BYTES))
+        return encode(KeyValue(Part(part), other) if side is Side.KEY else KeyValue(other, Part(part)))
+
+    taken = producer(pair(LEGACY), topic())
+    assert (taken.may_connect, [(each.rule, each.path) for each in taken.warnings]) == (
+        True,
+        [("LEGACY_JSON_SCHEMA", f"$.{side}")],
+    )
+    assert refused(producer(pair(BROKEN_RECORD), topic()), BrokerError.NO_ANSWER)
+    found = producer(pair(NO_JSON), topic())
+    assert refused(found, INCOMPATIBLE)
+    assert found.incompatibilities[0].path.startswith(f"$.{side}")
+
+
+def test_files_that_import_each_other_overflow_the_brokers_stack_whatever_is_asked() -> None:
+    files = FileDescriptorSet()
+    files.file.add(name="m.proto", syntax="proto3", dependency=["m.proto"]).message_type.add(name="M")
+    looping = SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, "M", "m.proto")).encode())
+    assert refused(producer(looping, topic()), BrokerError.NO_ANSWER)
+    assert refused(consumer(looping, topic()), UNKNOWN)
+    for strategy in (Strategy.FORWARD, Strategy.BACKWARD_TRANSITIVE):
+        other = replace(looping, schema=looping.schema + b" ")
+        assert refused(consumer(looping, topic(other, strategy=strategy)), UNKNOWN)
+
+
+def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_left_unread() -> None:
+    needs, chokes = replace(NEEDS, type=SchemaType.JSON), replace(CHOKES, type=SchemaType.JSON)
+    found = consumer(needs, topic(JSON, strategy=Strategy.FULL))
+    assert refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
+    assert rules(found) == ["FIELD_WITHOUT_DEFAULT"]
+    assert consumer(needs, topic(chokes, strategy=Strategy.FULL)).may_connect
+
+
+@pytest.mark.parametrize("text", [b"null", b'{"type": "any"}'])
+def test_what_jackson_takes_is_stored_as_json_with_a_warning_and_under_no_other_type(text: bytes) -> None:
+    found = producer(SchemaInfo(SchemaType.JSON, text), topic())
+    assert (found.may_connect, len(found.warnings)) == (True, 1)
+    assert refused(producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data")
+
+
+def suits(*symbols: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:
+    return avro(field("suit", {"type": "enum", "name": "Suit", "symbols": list(symbols)}), kind=kind)
+
+
+WIDE, NARROW = suits("HEARTS", "SPADES"), suits("HEARTS")
+
+
+def told(found: Connection) -> list[tuple[str, Direction | None, int | None]]:
+    return [(each.rule, each.direction, each.schema_version) for each in found.warnings]
+
+
+def test_a_producer_that_registers_is_told_who_will_not_read_it() -> None:
+    found = producer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))
+    assert (found.outcome, told(found)) == (REGISTERS, [("ENUM_SYMBOL_UNKNOWN", Direction.FORWARD, 0)])
+    assert told(producer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))) == []
+
+
+def test_a_consumer_is_told_what_it_will_not_read() -> None:
+    found = consumer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))
+    assert (found.outcome, told(found)) == (NO_VERSION, [("ENUM_SYMBOL_UNKNOWN", Direction.BACKWARD, 0)])
+    assert told(consumer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))) == []
+
+
+def test_risks_are_those_of_the_versions_that_are_compared() -> None:
+    history = (WIDE, NARROW)
+    third = suits("HEARTS", "CLUBS")
+    backward = [("ENUM_SYMBOL_UNKNOWN", Direction.BACKWARD, 0)]
+    assert told(producer(third, topic(*history, strategy=Strategy.BACKWARD))) == []
+    assert told(producer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
+    assert told(consumer(third, topic(*history, strategy=Strategy.FULL))) == []
+    assert told(consumer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
+
+
+def test_types_that_the_broker_does_not_check_have_their_risks_told() -> None:
+    wide, narrow = (suits(*symbols, kind=SchemaType.PROTOBUF) for symbols in (("HEARTS", "SPADES"), ("HEARTS",)))
+    assert [rule for rule, *_ in told(consumer(narrow, topic(wide)))] == ["ENUM_SYMBOL_UNKNOWN"]
+
+
+@pytest.mark.parametrize("sent", [STRING, NONE, BROKEN])
+def test_a_changed_type_is_told_where_any_type_may_connect(sent: SchemaInfo) -> None:
+    history = topic(suits("HEARTS", kind=SchemaType.JSON), strategy=Strategy.ALWAYS_COMPATIBLE)
+    assert told(consumer(sent, history)) == [("TYPE_CHANGED", None, 0)]
+
+
+def test_of_texts_that_cannot_be_read_no_risk_is_told() -> None:
+    for line in PulsarLine:
+        state = topic(BROKEN, strategy=Strategy.ALWAYS_COMPATIBLE, line=line)
+        assert told(consumer(ID, state)) == told(consumer(BROKEN, state)) == []
+
+
+def test_a_pair_that_is_taken_for_another_is_told_of() -> None:
+    types = {"key.schema.type": "STRING", "value.schema.type": "INT32"}
+    pair = SchemaInfo(SchemaType.KEY_VALUE, bytes(8), types)
+    other = SchemaInfo(SchemaType.KEY_VALUE, bytes(8), {**types, "value.schema.type": "INT64"})
+    found = producer(other, topic(pair))
+    assert (found.outcome, told(found)) == (USES, [("PART_TYPE_CHANGED", None, 0)])
+    assert told(producer(pair, topic(pair))) == []

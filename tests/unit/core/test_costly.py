@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hostile import growth
 from hostile.costly import FAMILIES, Family
 from support.schemas.avro import array, field, record
 from support.schemas.examples import history
@@ -101,13 +100,6 @@ def test_records_in_unions_of_themselves_are_compared_in_few_steps() -> None:
     earlier, candidate = versions(FULL, 40, 2)
     found = judge(Candidate(candidate), history(earlier), Policy(Strategy.FULL), {0: earlier})
     assert found.outcome is Outcome.NEXT_VERSION
-
-
-def test_a_text_that_is_slow_to_parse_is_over_the_limits_though_it_is_refused() -> None:
-    line = {"versions": 1, "parse": growth.MOST_SECONDS + 0.01, "peak": 1}
-    assert growth.is_over(line)
-    assert not growth.is_over({**line, "parse": growth.MOST_SECONDS})
-    assert growth.is_over({**line, "parse": 0, "peak": 1 + (growth.MOST_BYTES >> 20)})
 
 
 def test_a_value_that_leaves_out_fields_counts_them_each_time() -> None:

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from support.schemas.examples import KEY, ME, NOW, history, record
-from topicschema.core.history import Flaw, History, Origin, TopicSettingsRecord, VersionEntry
+from support.schemas.examples import NOW, history, record
+from topicschema.core.history import Flaw, Origin, TopicSettingsRecord, VersionEntry
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
@@ -11,25 +11,6 @@ FIRST, SECOND = record("id"), record("id", "note?")
 
 def tombstone(number: int) -> VersionEntry:
     return VersionEntry(number, SchemaType.NONE, "", "", Origin.BROKER, NOW, is_tombstone=True)
-
-
-def test_the_first_version_is_0() -> None:
-    empty = History(KEY)
-    assert empty.next_version == 0
-    assert empty.latest is None
-    assert empty.with_version(FIRST, Origin.SPEC, NOW).entries[0].schema_version == 0
-
-
-def test_a_version_keeps_what_it_was_registered_with() -> None:
-    entry = history(FIRST).with_version(SECOND, Origin.REGISTRY, NOW).entries[1]
-    assert entry == VersionEntry(1, SchemaType.AVRO, SECOND.fingerprint, SECOND.info.content_hash, Origin.REGISTRY, NOW)
-
-
-def test_a_schema_is_found_again_under_its_first_number() -> None:
-    known = history(FIRST, SECOND, FIRST)
-    found = known.equal_to(FIRST.fingerprint)
-    assert found is not None
-    assert found.schema_version == 0
 
 
 def test_after_a_deletion_earlier_versions_do_not_count_but_numbering_goes_on() -> None:
@@ -55,11 +36,6 @@ def test_of_the_flaws_that_count_those_of_another_line_are_not_taken_for_granted
     assert known.with_read([read]).entries == (*known.entries[:2], read, good)
     assert known.names(read)
     assert not known.names(grave)
-
-
-def test_a_claim_is_given_and_taken() -> None:
-    assert history(FIRST).claimed_by(ME).claim == ME
-    assert history(FIRST, claim=ME).claimed_by(None).claim is None
 
 
 def test_of_what_was_written_stays_what_was_not_found() -> None:

@@ -37,11 +37,6 @@ def test_the_first_are_listed_in_order_and_the_others_counted() -> None:
     assert last == Incompatibility("MORE_FINDINGS", "$", "500 more are not listed")
 
 
-def test_as_many_as_are_listed_are_all() -> None:
-    few = [fields(kind, count=MOST_FINDINGS) for kind in ("int", "string")]
-    assert {each.rule for each in checked(few[1], few[0])} == {"TYPE_MISMATCH"}
-
-
 def test_versions_share_the_list() -> None:
     *_, last = checked(TEXTS, INTS, LONGS)
     assert last.message == "2,000 more are not listed"

@@ -93,13 +93,6 @@ def test_a_topic_that_went_took_its_settings_along() -> None:
     assert restore(Overrides(NOTHING, None, record)) == RecordSettings(TopicSettingsRecord(NOTHING))
 
 
-def test_a_crash_between_record_and_write_loses_nothing() -> None:
-    noted = apply(Overrides(FULL, BACKWARD), is_before_schema=True)
-    assert isinstance(noted, RecordSettings)
-    assert apply(Overrides(FULL, BACKWARD, noted.record), is_before_schema=True) == WriteSettings(FULL)
-    assert restore(Overrides(NOTHING, BACKWARD, noted.record)) == RecordSettings(TopicSettingsRecord(BACKWARD))
-
-
 def test_only_what_is_to_be_written_waits_for_its_topic() -> None:
     assert Overrides(FULL, None).waits_for_topic
     assert Overrides(ENFORCED, None).waits_for_topic

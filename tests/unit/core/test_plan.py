@@ -1,23 +1,39 @@
+"""The next action, for each state of the resource, its history, its broker and its validation."""
+
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.schemas.examples import LATER, ME, OTHER, history, record
-from topicschema.core.history import Origin, Owner
+from support.schemas.examples import KEY, LATER, ME, OTHER, history, record
+from topicschema.core.alignment import HistoryAhead, HistoryBehind, HistoryLost, InSync
+from topicschema.core.broker_state import BrokerState
+from topicschema.core.errors import StalledError
+from topicschema.core.history import Counter, History, Origin, Owner, TopicSettingsRecord
+from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
     Claim,
     DeleteRecord,
+    DeletionAction,
+    Import,
     Observed,
     Register,
     RemoveFinalizer,
+    SoftDelete,
+    StartValidation,
+    StopValidation,
+    Upload,
+    UploadRecorded,
+    Validation,
     plan,
     plan_deletion,
 )
 from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 
@@ -28,7 +44,11 @@ EQUAL = Verdict(Outcome.EQUAL_VERSION, FULL, 0)
 REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
 
 
-def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) -> Observed:
+CLOSED, OPEN = Validation(holds_back=True), Validation()
+NOTHING_TO_ALIGN = BrokerState(InSync())
+
+
+def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -> Observed:
     return Observed(ME, history(SCHEMA, claim=claim), verdict=verdict, **others)
 
 
@@ -57,6 +77,20 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) 
         (observed(EQUAL, deletes_record=True, has_finalizer=True), ()),
         (observed(EQUAL, has_finalizer=True), (RemoveFinalizer(),)),
         (observed(REFUSED, has_finalizer=True), (RemoveFinalizer(),)),
+        # A closed gate holds back a next version alone, and validation comes after all else.
+        (observed(NEXT, validation=CLOSED), ()),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True, has_obsolete_jobs=True)), (StopValidation(),)),
+        (observed(NEXT, validation=OPEN), (Register(ME),)),
+        (observed(NEXT, validation=replace(OPEN, needs_job=True)), (Register(ME),)),
+        (observed(EQUAL, validation=replace(OPEN, needs_job=True)), (StartValidation(),)),
+        (observed(EQUAL, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
+        (observed(EQUAL, None, validation=CLOSED), (Claim(ME),)),
+        (observed(REFUSED, validation=Validation(has_obsolete_jobs=True)), (StopValidation(),)),
+        (observed(NEXT, validation=CLOSED, broker=NOTHING_TO_ALIGN), ()),
+        (observed(NEXT, validation=OPEN, broker=NOTHING_TO_ALIGN), (Upload(),)),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True), broker=NOTHING_TO_ALIGN), (StartValidation(),)),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )
 def test_what_comes_next_for_a_living_resource(seen: Observed, actions: tuple[Action, ...]) -> None:
@@ -100,3 +134,137 @@ def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_d
         taken.append(actions[0])
         seen = after(seen, actions[0])
         assert len(taken) <= 3
+
+
+SCHEMAS = (SCHEMA, record("id", "a?"), record("id", "a?", "b?"))
+NOT_FULL, FULL_HISTORY, BEYOND = (history(*SCHEMAS[:count], claim=ME) for count in (1, 2, 3))
+NEXT_OF_FULL = Observed(ME, FULL_HISTORY, verdict=replace(NEXT, schema_version=2))
+EQUAL_TO_FULL = replace(NEXT_OF_FULL, verdict=EQUAL)
+BEYOND_FULL = Observed(ME, FULL_HISTORY, broker=BrokerState(HistoryBehind(BEYOND, BEYOND.entries[2:])))
+
+
+@pytest.mark.parametrize(
+    ("seen", "actions"),
+    [
+        (replace(NEXT_OF_FULL, history=NOT_FULL), (Register(ME),)),
+        (replace(NEXT_OF_FULL, history=NOT_FULL, broker=NOTHING_TO_ALIGN), (Upload(),)),
+        (NEXT_OF_FULL, ()),
+        (replace(NEXT_OF_FULL, broker=NOTHING_TO_ALIGN), ()),
+        (replace(NEXT_OF_FULL, deletes_record=True), (AddFinalizer(),)),
+        (EQUAL_TO_FULL, ()),
+        (replace(EQUAL_TO_FULL, history=history(*SCHEMAS[:2])), (Claim(ME),)),
+        (BEYOND_FULL, ()),
+        (replace(BEYOND_FULL, deletes_record=True), (AddFinalizer(),)),
+        (replace(BEYOND_FULL, history=history(), deletes_record=True), ()),
+        (replace(BEYOND_FULL, has_finalizer=True), (RemoveFinalizer(),)),
+        (
+            replace(BEYOND_FULL, broker=BrokerState(HistoryBehind(FULL_HISTORY, FULL_HISTORY.entries[1:]))),
+            (Import(FULL_HISTORY, FULL_HISTORY.entries[1:]),),
+        ),
+    ],
+)
+def test_a_full_history_takes_no_version(
+    monkeypatch: pytest.MonkeyPatch, seen: Observed, actions: tuple[Action, ...]
+) -> None:
+    monkeypatch.setattr("topicschema.core.history.MAX_VERSIONS", 2)
+    assert plan(seen) == actions
+
+
+# What comes next at a broker: align, then judge, then settings, then the schema.
+
+
+TWO = SCHEMAS[1]
+COUNTED = replace(history(SCHEMA, claim=ME), counted_by=Counter.BROKER)
+WISH = TopicSettings(Strategy.BACKWARD)
+WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
+UNSET = TopicSettings(Strategy.UNDEFINED)
+SET = Overrides(WISH, WISH, WRITTEN)
+NO = StalledError("RefusedByBroker", "no")
+WITHDRAWN = replace(SET, desired=TopicSettings())
+
+
+def observed_at(verdict: Verdict | None, broker: BrokerState, seen: History = COUNTED, **others: object) -> Observed:
+    return Observed(ME, seen, verdict=verdict, broker=broker, **others)  # type: ignore[arg-type]
+
+
+def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
+    return BrokerState(InSync(), overrides=overrides, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("seen", "actions"),
+    [
+        (observed_at(NEXT, at()), (Upload(),)),
+        (observed_at(NEXT, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(NEXT, at(), replace(COUNTED, claim=OTHER)), (Claim(ME),)),
+        (observed_at(NEXT, at(may_write=False)), ()),
+        (observed_at(NEXT, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(NEXT, at(may_write=False), is_source_on_record=False), ()),
+        (observed_at(NEXT, at(refused=NO)), ()),
+        (observed_at(EQUAL, at()), ()),
+        (observed_at(EQUAL, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(EQUAL, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(REFUSED, at()), ()),
+        (observed_at(None, BrokerState(HistoryLost("is empty"))), ()),
+        (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
+        (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries), refused=NO)), ()),
+        (observed_at(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False)), ()),
+        (observed_at(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
+        (observed_at(NEXT, at(SET)), (Upload(),)),
+        (observed_at(NEXT, at(SET, refused=NO)), ()),
+        (observed_at(NEXT, at(WITHDRAWN, refused=NO)), (WriteSettings(UNSET),)),
+        (observed_at(NEXT, at(SET, may_write=False)), ()),
+        (observed_at(REFUSED, at(SET)), ()),
+        (observed_at(REFUSED, at(WITHDRAWN)), (WriteSettings(UNSET),)),
+        (observed_at(REFUSED, at(WITHDRAWN, may_write=False)), ()),
+        (observed_at(EQUAL, at(SET)), ()),
+        (observed_at(NEXT, at(Overrides(WISH, None))), ()),
+        (observed_at(EQUAL, at(Overrides(WISH, None))), ()),
+        (observed_at(NEXT, at(WITHDRAWN)), (WriteSettings(UNSET),)),
+        (observed_at(EQUAL, at(WITHDRAWN)), (WriteSettings(UNSET),)),
+        (observed_at(EQUAL, at(WITHDRAWN, may_write=False)), ()),
+        (
+            observed_at(None, BrokerState(HistoryAhead(COUNTED.entries), overrides=WITHDRAWN)),
+            (WriteSettings(UNSET),),
+        ),
+        (observed_at(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
+        (observed_at(NEXT, at(), deletes_record=True), (AddFinalizer(),)),
+        (observed_at(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
+    ],
+)
+def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]) -> None:
+    assert plan(seen) == actions
+
+
+def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
+    missing = COUNTED.entries
+    (step,) = plan(observed_at(None, BrokerState(HistoryAhead(missing), overrides=Overrides(WISH, TopicSettings()))))
+    assert isinstance(step, RecordSettings)
+
+
+def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
+    grown = replace(history(SCHEMA, TWO), counted_by=Counter.BROKER, topic_settings=WRITTEN)
+    behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), overrides=SET)
+    unclaimed = replace(COUNTED, claim=None)
+    (action,) = plan(observed_at(None, behind, unclaimed, fingerprint="sha256:of another"))
+    assert action == Import(grown, grown.entries[1:])
+    (action,) = plan(observed_at(None, behind, unclaimed, fingerprint=TWO.fingerprint))
+    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
+    (action,) = plan(observed_at(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_record=True))
+    assert isinstance(action, Import)
+    assert action.history.claim is None  # the finalizer comes first
+
+
+@pytest.mark.parametrize(
+    ("broker", "action"),
+    [
+        (at(is_serving=True), SoftDelete()),
+        (at(WITHDRAWN, is_serving=True), WriteSettings(UNSET)),
+        (at(replace(WITHDRAWN, current=TopicSettings()), is_serving=True), SoftDelete()),
+        (at(replace(WITHDRAWN, current=None)), DeleteRecord()),
+        (at(), DeleteRecord()),
+        (None, DeleteRecord()),
+    ],
+)
+def test_a_deletion_begins_at_the_broker(broker: BrokerState | None, action: DeletionAction) -> None:
+    assert plan_deletion(COUNTED, broker) == action

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from support.schemas.examples import history, parsed, record
-from topicschema.core import compatibility
-from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part
 from topicschema.core.policy import Policy, Strictness
@@ -151,10 +150,3 @@ def test_a_pair_that_hurts_by_itself_is_told_on_an_empty_history_too() -> None:
         ("UNKNOWN_ENCODING", "$", None, None),
     ]
     assert verdict(bare, (), Strategy.FULL, Strictness.STRICT).outcome is Outcome.INCOMPATIBLE
-
-
-def test_the_check_itself_knows_nothing_of_risks() -> None:
-    before = Predecessor(0, SchemaType.PROTOBUF, NUMBER)
-    assert compatibility.check(TEXT, [before], Strategy.FULL) == ()
-    assert rules(compatibility.risks(TEXT, [before], Strategy.FULL)) == ["TYPE_MISMATCH", "TYPE_MISMATCH"]
-    assert compatibility.risks(TEXT, [before], Strategy.ALWAYS_INCOMPATIBLE) == ()

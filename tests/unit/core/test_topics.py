@@ -4,10 +4,6 @@ from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 
-def test_a_topic_is_taken_apart() -> None:
-    assert Topic.parse("persistent://shop/orders/created") == Topic("shop", "orders", "created")
-
-
 def test_three_dots_are_a_name_as_any_other() -> None:
     assert Topic.parse("persistent://.../.a/..b") == Topic("...", ".a", "..b")
     assert PulsarNamespaceKey.parse("pulsar", ".../..a").pulsar_namespace == ".../..a"
@@ -51,17 +47,6 @@ def test_the_name_of_a_history_never_changes() -> None:
     key = TopicKey("pulsar", Topic("shop", "orders", "created"))
     assert key.history_name == "h-" + "37813b8fc8" + key.history_name[12:]
     assert len(key.history_name) == 42
-
-
-def test_no_two_topics_share_the_name_of_a_history() -> None:
-    names = {
-        TopicKey(cluster, Topic(tenant, namespace, topic)).history_name
-        for cluster in ("a", "ab")
-        for tenant in ("a", "ba")
-        for namespace in ("a", "b")
-        for topic in ("a", "b")
-    }
-    assert len(names) == 16
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 import pytest
 
 from support.schemas.examples import history, parsed, record
-from topicschema.core.history import History
 from topicschema.core.policy import Constraints, Policy
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Direction, Strategy
@@ -37,11 +36,6 @@ def test_a_schema_that_differs_in_docs_only_keeps_the_stored_text_and_says_so() 
     assert verdict(ONE, (ONE,), Strategy.FULL).notes == ()
 
 
-def test_an_edit_that_passes_takes_the_next_number() -> None:
-    found = verdict(TWO, (ONE,), Strategy.FULL)
-    assert (found.outcome, found.schema_version, found.is_compatible) == (Outcome.NEXT_VERSION, 1, True)
-
-
 def test_an_edit_that_fails_names_rule_path_direction_and_version() -> None:
     found = verdict(OTHER, (ONE,), Strategy.BACKWARD)
     assert (found.outcome, found.schema_version, found.is_compatible) == (Outcome.INCOMPATIBLE, None, False)
@@ -69,11 +63,6 @@ def test_a_change_of_type_is_refused_without_reading_any_payload() -> None:
     assert verdict(text, (ONE,), Strategy.ALWAYS_COMPATIBLE).is_compatible
 
 
-def test_nothing_follows_under_always_incompatible() -> None:
-    found = verdict(TWO, (ONE,), Strategy.ALWAYS_INCOMPATIBLE)
-    assert [reason.rule for reason in found.incompatibilities] == ["ALWAYS_INCOMPATIBLE"]
-
-
 def test_a_latest_only_strategy_needs_one_payload_and_a_transitive_one_all() -> None:
     known = history(ONE, TWO)
     candidate = Candidate(record("id", "note?", "more?"))
@@ -97,8 +86,3 @@ def test_the_platform_teams_constraints_come_before_everything() -> None:
 def test_the_topics_own_strategy_wins() -> None:
     found = judge(Candidate(OTHER, Strategy.ALWAYS_COMPATIBLE), history(ONE), Policy(Strategy.FULL), {})
     assert found.is_compatible
-
-
-def test_after_a_deletion_another_type_may_come() -> None:
-    gone = History(history(ONE).key, entries=())
-    assert judge(Candidate(parsed(SchemaType.STRING)), gone, Policy(Strategy.FULL), {}).is_compatible

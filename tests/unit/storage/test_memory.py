@@ -8,7 +8,6 @@ from typing_extensions import override
 from support.kubernetes.announcing_contract import AnnouncingContract
 from support.kubernetes.memory_storage import MemoryStorage
 from support.kubernetes.storage_contract import SchemaStorageContract, following, text
-from topicschema.core.history import History, VersionEntry
 from topicschema.core.topics import Topic, TopicKey
 
 
@@ -22,19 +21,6 @@ async def test_contents_that_were_kept_beforehand_count_with_their_history() -> 
     assert (await storage.get_history(history.key)).history == stored.history
     await storage.put(stored, history, [texts[2].info])
     assert [await storage.get(history.key, 0, each) for each in history.entries] == [each.info for each in texts]
-
-
-async def test_payloads_that_are_there_are_found_without_looking_through_the_history(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    storage, texts = MemoryStorage(), [text("one"), text("two")]
-    stored = await storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
-    history = reduce(following, texts, stored.history)
-    await storage.put(stored, history, [each.info for each in texts])
-    searched: list[VersionEntry] = []
-    monkeypatch.setattr(History, "names", lambda _, entry: searched.append(entry))
-    assert [await storage.get(history.key, 0, each) for each in history.entries] == [each.info for each in texts]
-    assert searched == []
 
 
 class TestMemoryStorage(SchemaStorageContract, AnnouncingContract):

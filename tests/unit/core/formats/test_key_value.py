@@ -1,7 +1,6 @@
-"""KEY_VALUE as a schema: its parts by their own types, its identity, and what may follow it."""
+"""KEY_VALUE as a schema: its parts, its identity, the comparison, the risks, and the words of a refusal."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -9,8 +8,8 @@ from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
-from topicschema.core.formats.key_value import Encoding, KeyValue, KeyValueSchema, Part, Side
-from topicschema.core.schemas import PRIMITIVES, Schema, SchemaInfo, SchemaType
+from topicschema.core.formats.key_value import Encoding, KeyValue, KeyValueSchema, Part, Side, encode
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 
 CHECKED = [each for each in Strategy if each.directions]
@@ -58,13 +57,6 @@ def test_each_part_is_parsed_by_its_own_type() -> None:
     assert schema.value.fingerprint == formats.parse(ONE.info).fingerprint
 
 
-@pytest.mark.parametrize("kind", sorted(PRIMITIVES))
-def test_a_pair_of_primitives_is_eight_zero_bytes(kind: SchemaType) -> None:
-    schema = pair(part(kind), part(kind))
-    assert schema.info.schema == bytes(8)
-    assert schema.fingerprint == pair(STRING, INT32).fingerprint
-
-
 def test_only_the_bytes_are_the_identity() -> None:
     plain = pair(STRING, ONE)
     as_json = Part(SchemaInfo(SchemaType.JSON, ONE.info.schema), "another name")
@@ -94,11 +86,6 @@ def test_a_part_that_is_no_schema_of_its_type_is_refused_with_its_place(
         pair(key, value)
     assert rule in ("", error.value.rule)
     assert str(error.value.place) == path
-
-
-def test_line_and_column_inside_a_part_are_told_in_words() -> None:
-    found = refusal(b"\0\0\0\0\0\0\0\x02\n{", types("STRING", "AVRO"))
-    assert "(line 2, column 2 of the value's schema)" in found.message
 
 
 def test_unions_may_be_the_top_of_json_and_protobuf_parts() -> None:
@@ -185,13 +172,111 @@ def test_a_verdict_needs_the_text_of_an_earlier_pair_for_the_types_stand_in_it()
     assert not needed(Strategy.ALWAYS_INCOMPATIBLE, SchemaType.KEY_VALUE)
 
 
-def test_a_place_in_a_part_is_a_place_in_the_rest_form() -> None:
-    form: dict[str, Any] = {"key": "", "value": json.loads(OTHER.info.schema)}
-    candidate = SchemaInfo(SchemaType.KEY_VALUE, key_value.payload_of(json.dumps(form)), types("STRING", "AVRO"))
-    (found,) = check(formats.parse(candidate), pair(STRING, ONE), Strategy.BACKWARD)
-    assert found.path == "$.value.fields[1]"
-    assert form["value"]["fields"][1]["name"] == "c"
+GOOD = SchemaInfo(SchemaType.AVRO, b'"int"')
 
 
-def test_the_parts_are_walked_in_the_brokers_order() -> None:
-    assert [side for side, _ in KeyValue(STRING, ONE).parts] == [Side.KEY, Side.VALUE]
+def refusal_of(info: SchemaInfo) -> InvalidSchemaError:
+    with pytest.raises(InvalidSchemaError) as caught:
+        formats.parse(info)
+    return caught.value
+
+
+def pair_with(side: Side, info: SchemaInfo) -> SchemaInfo:
+    parts = {Side.KEY: Part(GOOD), Side.VALUE: Part(GOOD), side: Part(info)}
+    return encode(KeyValue(parts[Side.KEY], parts[Side.VALUE]))
+
+
+@pytest.mark.parametrize("side", Side)
+def test_a_parts_line_and_column_are_told_in_words_as_they_are_not_the_pairs(side: Side) -> None:
+    info = SchemaInfo(SchemaType.JSON, b'{"type":\n int}')
+    alone, within = refusal_of(info), refusal_of(pair_with(side, info))
+    assert within.rule == alone.rule == "SYNTAX"
+    assert within.message == f"{alone.message} (line 2, column 2 of the {side}'s schema)"
+    assert within.place.line is None
+
+
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("kind", [SchemaType.NONE, SchemaType.BYTES])
+def test_a_text_that_nothing_compares_is_told_once_for_both_directions(side: Side, kind: SchemaType) -> None:
+    one, other = (formats.parse(pair_with(side, SchemaInfo(kind, text))) for text in (b"{}", b"[]"))
+    assert formats.unreadable(one, other) == ()
+    [found] = formats.risks(one, other)
+    assert (found.rule, found.reader_path, found.is_mutual) == ("UNCHECKED_CHANGE", f"$.{side}", True)
+    assert formats.risks(one, one) == ()
+
+
+AB = b'{"type":"enum","name":"E","symbols":["A","B"]}'
+A = AB.replace(b',"B"', b"")
+EMPTY = '""'
+
+
+def pair_of(
+    key: SchemaType, value: SchemaType, texts: tuple[bytes, bytes] = (b"", b""), encoding: Encoding | None = None
+) -> Schema:
+    first, second = (Part(SchemaInfo(kind, text)) for kind, text in zip((key, value), texts, strict=True))
+    return formats.parse(key_value.encode(KeyValue(first, second, encoding or Encoding.INLINE)))
+
+
+def risks(reader: Schema, writer: Schema) -> list[tuple[str, str]]:
+    return [(each.rule, each.reader_path) for each in formats.risks(reader, writer)]
+
+
+@pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF])
+def test_a_parts_own_risks_are_told_with_its_path(kind: SchemaType) -> None:
+    reader, writer = (pair_of(kind, kind, (text, text)) for text in (A, AB))
+    assert risks(reader, writer) == [("ENUM_SYMBOL_UNKNOWN", "$.key"), ("ENUM_SYMBOL_UNKNOWN", "$.value")]
+
+
+def test_a_change_of_a_parts_type_is_left_to_the_check() -> None:
+    reader, writer = pair_of(SchemaType.STRING, SchemaType.AVRO, (b"", A)), pair_of(SchemaType.STRING, SchemaType.INT32)
+    assert risks(reader, writer) == []
+    assert [each.rule for each in formats.unreadable(reader, writer)] == ["PART_TYPE_CHANGED"]
+
+
+def test_the_encoding_is_told_once() -> None:
+    kinds = SchemaType.STRING, SchemaType.STRING
+    inline, separated = pair_of(*kinds), pair_of(*kinds, encoding=Encoding.SEPARATED)
+    (found,) = formats.risks(inline, separated)
+    assert (found.rule, found.is_mutual) == ("ENCODING_CHANGED", True)
+    assert found.message.startswith("{writer} has the encoding SEPARATED, {reader} the encoding INLINE")
+
+
+def test_without_an_encoding_a_pair_is_inline() -> None:
+    info = pair_of(SchemaType.STRING, SchemaType.STRING).info
+    bare = SchemaInfo(info.type, info.schema, {k: v for k, v in info.properties.items() if k != "kv.encoding.type"})
+    assert risks(formats.parse(bare), formats.parse(info)) == []
+    assert formats.self_risks(formats.parse(bare)) == ()
+
+
+def test_an_encoding_that_nobody_knows_is_a_trap() -> None:
+    info = pair_of(SchemaType.STRING, SchemaType.STRING).info
+    odd = formats.parse(SchemaInfo(info.type, info.schema, {**info.properties, "kv.encoding.type": "inline"}))
+    assert [(each.rule, each.reader_path) for each in formats.self_risks(odd)] == [("UNKNOWN_ENCODING", "$")]
+    assert risks(odd, formats.parse(info)) == [("ENCODING_CHANGED", "$")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(A, "its schema is stored and no client reads by it"), (b"", "consumers get plain bytes")]
+)
+def test_a_part_without_type_is_a_trap(text: bytes, words: str) -> None:
+    info = pair_of(SchemaType.STRING, SchemaType.AVRO, (b"", text or A)).info
+    payload = key_value.payload_of(f'{{"key": "", "value": {text.decode() or EMPTY}}}')
+    bare = SchemaInfo(info.type, payload, {"key.schema.type": "STRING"})
+    (found,) = formats.self_risks(formats.parse(bare))
+    assert (found.rule, found.reader_path) == ("PART_TYPE_MISSING", "$.value")
+    assert words in found.message
+
+
+def test_a_text_of_type_bytes_that_changed_is_told() -> None:
+    before, after = (pair_of(SchemaType.STRING, SchemaType.BYTES, (b"", text)) for text in (AB, A))
+    assert risks(after, before) == [("UNCHECKED_CHANGE", "$.value")]
+    assert risks(after, after) == []
+    assert risks(before, pair_of(SchemaType.STRING, SchemaType.NONE, (b"", A))) == []
+
+
+def test_the_charset_of_a_part_counts() -> None:
+    plain = Part(SchemaInfo(SchemaType.STRING))
+    latin = Part(SchemaInfo(SchemaType.STRING, b"", {"__charset": "ISO-8859-1"}))
+    before, after = (formats.parse(key_value.encode(KeyValue(plain, each))) for each in (plain, latin))
+    assert risks(after, before) == [("CHARSET_CHANGED", "$.value")]
+    assert before.fingerprint == after.fingerprint

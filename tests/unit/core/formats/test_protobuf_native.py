@@ -1,19 +1,32 @@
-"""PROTOBUF_NATIVE as a schema: the envelope, the root message, the identity, and what may follow it."""
+"""PROTOBUF_NATIVE as a schema: the envelope, the root message, the descriptors and their limits."""
 
 import base64
+import contextlib
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from support.schemas import protobuf_schemas
+from support.schemas.avro_schemas import seeded
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats import key_value
-from topicschema.core.formats.key_value import KeyValue, Part
-from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
+from topicschema.core.formats.protobuf_native import (
+    Descriptors,
+    Kind,
+    Label,
+    ProtobufNativeSchema,
+    Range,
+    defaults,
+    files,
+    linking,
+    symbols,
+)
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -177,12 +190,6 @@ def test_an_import_must_be_in_the_set() -> None:
     assert refusal(envelope(file("m.proto", "p", "M", imports=("n.proto",))))[0] == "MISSING_FILE"
 
 
-def test_files_that_import_each_other_are_refused() -> None:
-    one, two = file("m.proto", "p", "M", imports=("n.proto",)), file("n.proto", "p", imports=("m.proto",))
-    assert refusal(envelope(one, two))[0] == "CIRCULAR_IMPORT"
-    assert refusal(envelope(file("m.proto", "p", "M", imports=("m.proto",))))[0] == "CIRCULAR_IMPORT"
-
-
 def test_of_two_things_that_are_wrong_the_one_is_told_that_the_broker_comes_to_first() -> None:
     broken, itself = file("n.proto", "p", "1M"), file("m.proto", "p", "M", imports=("n.proto", "m.proto"))
     assert refusal(envelope(broken, itself))[0] == "INVALID_DESCRIPTOR"
@@ -236,9 +243,379 @@ def test_strategies_that_pulsars_checker_does_not_know_admit_nothing(strategy: S
     assert [each.rule for each in check(OTHER, parsed(PLAIN), strategy)] == [strategy.value]
 
 
-def test_as_a_part_of_a_pair_it_is_compared_there() -> None:
-    def pair(schema: Schema) -> Schema:
-        return formats.parse(key_value.encode(KeyValue(Part(schema.info), Part(SchemaInfo(SchemaType.STRING)))))
+SEEDS = st.integers(min_value=0, max_value=2**32)
+INT32, STRING, BYTES, MESSAGE, ENUM = 5, 9, 12, 11, 14
+OPTIONAL, REPEATED = 1, 3
 
-    (found,) = check(pair(OTHER), pair(parsed(PLAIN)), Strategy.FULL)
-    assert (found.rule, found.path) == ("ROOT_MESSAGE_CHANGED", "$.key.rootMessageTypeName")
+
+def proto_file(syntax: str = "proto3") -> FileDescriptorProto:
+    made = FileDescriptorProto(name="m.proto", package="p", syntax=syntax)
+    made.message_type.add(name="M")
+    return made
+
+
+def descriptors_of(*files: FileDescriptorProto) -> Descriptors:
+    """All files, of which the last is the root and its first message the root message."""
+    root = f"{files[-1].package}.{files[-1].message_type[0].name}"
+    envelope = protobuf_schemas.envelope(FileDescriptorSet(file=files), root, files[-1].name)
+    found = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
+    assert isinstance(found, ProtobufNativeSchema)
+    return found.descriptors
+
+
+def refusal_of_files(*files: FileDescriptorProto) -> str:
+    with pytest.raises(InvalidSchemaError) as error:
+        descriptors_of(*files)
+    assert (error.value.rule, error.value.place.path) == ("INVALID_DESCRIPTOR", "$.fileDescriptorSet")
+    return error.value.message
+
+
+def field(message: DescriptorProto, kind: int = INT32, **more: object) -> FieldDescriptorProto:
+    number = len(message.field) + 1
+    members = {"name": f"f{number}", "number": number, "label": OPTIONAL, "type": kind, **more}
+    return message.field.add(**members)  # type: ignore[arg-type]
+
+
+def test_the_model_says_what_the_descriptors_say() -> None:
+    made = proto_file()
+    made.enum_type.add(name="Colour").value.add(name="RED", number=7)
+    message = made.message_type[0]
+    message.oneof_decl.add(name="choice")
+    message.oneof_decl.add(name="_f4")
+    entry = message.nested_type.add(name="MapEntry")
+    entry.options.map_entry = True
+    field(entry, STRING)
+    field(entry, MESSAGE, type_name=".p.M")
+    field(message, STRING, json_name="eff")
+    field(message, ENUM, type_name="Colour", oneof_index=0)
+    field(message, MESSAGE, type_name="MapEntry", label=REPEATED)
+    field(message, BYTES, oneof_index=1, proto3_optional=True)
+    message.reserved_range.add(start=50, end=53)
+    message.reserved_name.append("old")
+    message.extension_range.add(start=100, end=101)
+    found = descriptors_of(made)
+    root = found.root
+    assert (root.full_name, root.file, root.oneofs) == ("p.M", "m.proto", ("choice",))
+    assert [(each.kind, each.label, each.type_name, each.oneof) for each in root.fields.values()] == [
+        (Kind.STRING, Label.OPTIONAL, "", None),
+        (Kind.ENUM, Label.OPTIONAL, "p.Colour", "choice"),
+        (Kind.MESSAGE, Label.REPEATED, "p.M.MapEntry", None),
+        (Kind.BYTES, Label.OPTIONAL, "", None),
+    ]
+    assert root.fields[1].json_name == "eff"
+    assert [each.is_proto3_optional for each in root.fields.values()] == [False, False, False, True]
+    assert (root.reserved_numbers, root.reserved_names) == ((Range(50, 52),), frozenset({"old"}))
+    assert 52 in root.reserved_numbers[0]
+    assert 53 not in root.reserved_numbers[0]
+    assert root.extension_numbers == (Range(100, 100),)
+    assert found.messages["p.M.MapEntry"].is_map_entry
+    assert dict(found.enums["p.Colour"].values) == {"RED": 7}
+    assert found.files["m.proto"].syntax == "proto3"
+
+
+def test_fields_come_in_the_order_of_their_numbers() -> None:
+    made = proto_file()
+    field(made.message_type[0], number=9)
+    field(made.message_type[0], number=3)
+    assert list(descriptors_of(made).root.fields) == [3, 9]
+
+
+@pytest.mark.parametrize(("syntax", "told"), [("", "proto2"), ("proto3", "proto3"), ("editions", "edition 1000")])
+def test_a_file_tells_its_syntax(syntax: str, told: str) -> None:
+    made = proto_file(syntax)
+    if syntax == "editions":
+        made.edition = 1000  # type: ignore[assignment]  # the stubs have their own type for enums
+    assert descriptors_of(made).files["m.proto"].syntax == told
+
+
+def test_a_public_import_shows_what_it_imports_and_another_does_not() -> None:
+    deep = FileDescriptorProto(name="deep.proto", package="q")
+    deep.message_type.add(name="D")
+    middle = FileDescriptorProto(name="middle.proto", package="r", dependency=["deep.proto"])
+    root = proto_file()
+    root.dependency.append("middle.proto")
+    field(root.message_type[0], MESSAGE, type_name=".q.D")
+    assert "'.q.D' is not defined" in refusal_of_files(deep, middle, root)
+    middle.public_dependency.append(0)
+    assert descriptors_of(deep, middle, root).root.fields[1].type_name == "q.D"
+    middle.public_dependency[0] = 1
+    assert "public_dependency 1" in refusal_of_files(deep, middle, root)
+
+
+def test_a_relative_name_means_the_innermost_thing_of_that_name() -> None:
+    made = proto_file()
+    made.message_type.add(name="N")
+    made.message_type[0].nested_type.add(name="N")
+    field(made.message_type[0], MESSAGE, type_name="N")
+    field(made.message_type[0], MESSAGE, type_name="M.N")
+    field(made.message_type[0], MESSAGE, type_name=".p.N")
+    assert [each.type_name for each in descriptors_of(made).root.fields.values()] == ["p.M.N", "p.M.N", "p.N"]
+    field(made.message_type[0], MESSAGE, type_name="N.Missing")
+    assert "'N.Missing' is not defined" in refusal_of_files(made)
+
+
+def test_a_field_without_a_type_has_that_of_its_type_name() -> None:
+    made = proto_file()
+    made.enum_type.add(name="E").value.add(name="V", number=0)
+    for name in ("M", "E"):
+        field(made.message_type[0], type_name=name).ClearField("type")
+    assert [each.kind for each in descriptors_of(made).root.fields.values()] == [Kind.MESSAGE, Kind.ENUM]
+
+
+def test_a_name_that_two_imports_define_may_not_be_used() -> None:
+    imports = [FileDescriptorProto(name=f"{n}.proto", package="q") for n in range(2)]
+    for each in imports:
+        each.message_type.add(name="D")
+    root = proto_file()
+    root.dependency.extend(["0.proto", "1.proto"])
+    assert descriptors_of(*imports, root).messages["q.D"].file == "0.proto"
+    field(root.message_type[0], MESSAGE, type_name=".q.D")
+    assert "more than one imported file" in refusal_of_files(*imports, root)
+
+
+SPOILT: dict[str, Callable[[FileDescriptorProto, DescriptorProto], object]] = {
+    "is no name": lambda _, message: field(message, name="1a"),
+    "'é' is no name": lambda proto_file, _: proto_file.message_type.add(name="é"),
+    "is that of a message already": lambda proto_file, _: proto_file.message_type.add(name="M"),
+    "has the number 1 already": lambda _, message: (field(message), field(message, number=1)),
+    "no field's number": lambda _, message: field(message, number=0),
+    "no oneof 0": lambda _, message: field(message, oneof_index=0),
+    "extends nothing": lambda _, message: field(message, extendee=".p.M"),
+    "type is missing": lambda _, message: field(message, MESSAGE),
+    "is a message, the field is of type INT32": lambda _, message: field(message, type_name="M"),
+    "the field is of type ENUM": lambda _, message: field(message, ENUM, type_name="M"),
+    "at least one value": lambda proto_file, _: proto_file.enum_type.add(name="E"),
+    "can be packed": lambda _, message: setattr(field(message).options, "packed", True),
+    "has no default": lambda _, message: field(message, label=REPEATED, default_value="1"),
+    "does not fit the type INT32": lambda _, message: field(message, default_value="x"),
+    "has extensions only": lambda _, message: (
+        setattr(message.options, "message_set_wire_format", True),
+        field(message),
+    ),
+    "says what it extends": lambda proto_file, _: proto_file.extension.add(
+        name="e", number=100, type=INT32, label=OPTIONAL
+    ),
+    "does not declare 100": lambda proto_file, _: proto_file.extension.add(
+        name="e", number=100, type=INT32, label=OPTIONAL, extendee="M"
+    ),
+    "stands in no oneof": lambda proto_file, _: proto_file.extension.add(
+        name="e", number=100, type=INT32, label=OPTIONAL, extendee="M", oneof_index=0
+    ),
+    "p.S.call: the type 'X' is not defined": lambda proto_file, _: proto_file.service.add(name="S").method.add(
+        name="call", input_type="X", output_type="M"
+    ),
+    "come behind all others": lambda _, message: (
+        message.oneof_decl.add(name="a"),
+        message.oneof_decl.add(name="b"),
+        field(message, oneof_index=0, proto3_optional=True),
+    ),
+    "longer than is read": lambda proto_file, _: setattr(proto_file, "package", "a." * 100 + "a"),
+    "more than 512 characters": lambda proto_file, _: proto_file.message_type.add(name="a" * 600),
+}
+
+
+@pytest.mark.parametrize("words", SPOILT)
+def test_what_protobufs_java_library_does_not_build_is_refused_with_the_name(words: str) -> None:
+    made = proto_file()
+    SPOILT[words](made, made.message_type[0])
+    message = refusal_of_files(made)
+    assert message.startswith("m.proto")
+    assert words in message
+    assert len(message) < 512
+
+
+def test_an_enums_default_is_one_of_its_values() -> None:
+    made = proto_file("proto2")
+    made.enum_type.add(name="E").value.add(name="V", number=0)
+    default = field(made.message_type[0], ENUM, type_name="E", default_value="V")
+    assert descriptors_of(made).root.fields[1].default == "V"
+    default.default_value = "W"
+    assert "does not fit the type ENUM" in refusal_of_files(made)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fits", "does_not"),
+    [
+        (
+            Kind.INT32,
+            ["0", "-2147483648", "0x7fffffff", "-017", "+5"],
+            ["2147483648", "08", "1.0", "", "0x", "1" * 9999],
+        ),
+        (Kind.UINT32, ["4294967295", "0"], ["-1", "-0", "4294967296"]),
+        (Kind.SINT64, ["-9223372036854775808"], ["9223372036854775808"]),
+        (Kind.FIXED64, ["18446744073709551615", "01777777777777777777777"], ["18446744073709551616"]),
+        (Kind.DOUBLE, ["1", "-1.5e10", "inf", "-inf", "nan", ".5", "5.", "1f", " 1 "], ["", "-nan", "1e", "e5", "x"]),
+        (Kind.BYTES, ["", "a\\n\\377\\x4\\\\\\u00e9\\U0010FFFF", "é"], ["\\", "\\9", "\\x", "\\ud800", "\\U00110000"]),
+        (Kind.BOOL, ["true", "anything"], []),
+        (Kind.STRING, ["\\"], []),
+    ],
+)
+def test_a_default_fits_its_kind(kind: Kind, fits: list[str], does_not: list[str]) -> None:
+    assert [text for text in fits if not defaults.is_default(kind, text)] == []
+    assert [text for text in does_not if defaults.is_default(kind, text)] == []
+
+
+@given(SEEDS)
+@settings(max_examples=150, deadline=None)
+def test_every_type_that_a_field_names_is_in_the_model(seed: int) -> None:
+    info = SchemaInfo(SchemaType.PROTOBUF_NATIVE, protobuf_schemas.random_envelope(seeded(seed), 0))
+    try:
+        schema = formats.parse(info)
+    except InvalidSchemaError:
+        return
+    assert isinstance(schema, ProtobufNativeSchema)
+    found = schema.descriptors
+    assert found.messages[found.root.full_name].full_name == found.root.full_name
+    for message in found.messages.values():
+        for number, each in message.fields.items():
+            assert each.number == number
+            assert each.oneof is None or each.oneof in message.oneofs
+            if each.kind is Kind.ENUM:
+                assert each.type_name in found.enums
+            elif each.kind in (Kind.MESSAGE, Kind.GROUP):
+                assert each.type_name in found.messages
+
+
+@given(st.binary(max_size=4), SEEDS)
+@settings(max_examples=150, deadline=None)
+def test_no_envelope_raises_anything_else(noise: bytes, seed: int) -> None:
+    random = seeded(seed)
+    content = bytearray(protobuf_schemas.random_envelope(random, 3))
+    at = random.randrange(len(content))
+    content[at : at + random.randrange(3)] = noise
+    with contextlib.suppress(InvalidSchemaError):
+        formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, bytes(content)))
+
+
+@pytest.mark.parametrize(("number", "fits"), [(99, False), (100, True), (199, True), (200, False), (300, True)])
+def test_an_extension_has_a_number_that_its_message_declares(number: int, *, fits: bool) -> None:
+    made = proto_file("proto2")
+    made.message_type[0].extension_range.add(start=300, end=301)
+    made.message_type[0].extension_range.add(start=100, end=200)
+    made.extension.add(name="e", number=number, type=INT32, label=OPTIONAL, extendee=".p.M")
+    if fits:
+        assert descriptors_of(made).root.extension_numbers == (Range(300, 300), Range(100, 199))
+    else:
+        assert f"p.M does not declare {number}" in refusal_of_files(made)
+
+
+def test_a_message_set_takes_optional_messages_only() -> None:
+    made = proto_file("proto2")
+    made.message_type[0].options.message_set_wire_format = True
+    made.message_type[0].extension_range.add(start=100, end=200)
+    extension = made.extension.add(name="e", number=100, type=MESSAGE, type_name="M", label=OPTIONAL, extendee="M")
+    assert descriptors_of(made).root.full_name == "p.M"
+    extension.label = REPEATED  # type: ignore[assignment]  # the stubs have their own type for enums
+    assert "is an optional message" in refusal_of_files(made)
+
+
+SIGNED: Final = {32: (Kind.INT32, Kind.SINT32, Kind.SFIXED32), 64: (Kind.INT64, Kind.SINT64, Kind.SFIXED64)}
+UNSIGNED: Final = {32: (Kind.UINT32, Kind.FIXED32), 64: (Kind.UINT64, Kind.FIXED64)}
+
+
+def refused_files(*made: FileDescriptorProto) -> str:
+    """What is said of the files, of which the last is the root; empty where they are taken."""
+    root = f"{made[-1].package}.M" if made[-1].package else "M"
+    envelope = protobuf_schemas.envelope(FileDescriptorSet(file=made), root, made[-1].name)
+    try:
+        formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
+    except InvalidSchemaError as error:
+        return f"{error.rule}: {error.message}"
+    return ""
+
+
+def small_file(name: str = "m.proto", package: str = "p") -> FileDescriptorProto:
+    made = FileDescriptorProto(name=name, package=package)
+    made.message_type.add(name="M")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("package", "is_read"),
+    [
+        ("a" * (symbols.MAX_NAME - 2), True),  # the message p.M has a name, too
+        ("a" * symbols.MAX_NAME, False),
+        ("a" * (symbols.MAX_NAME + 1), False),
+        (".".join("a" * (symbols.MAX_PACKAGE_DOTS + 1)), True),
+        (".".join("a" * (symbols.MAX_PACKAGE_DOTS + 2)), False),
+    ],
+)
+def test_a_packages_name_has_a_bound(package: str, *, is_read: bool) -> None:
+    assert (refused_files(small_file(package=package)) == "") == is_read
+
+
+def test_a_package_that_is_too_long_is_told_before_its_messages_are() -> None:
+    made = small_file(package="a" * (symbols.MAX_NAME + 1))
+    assert "the package's name is longer than is read" in refused_files(made)
+
+
+def test_a_full_name_has_a_bound() -> None:
+    made = small_file()
+    made.message_type.add(name="N" * (symbols.MAX_NAME - len("p.")))
+    assert refused_files(made) == ""
+    made.message_type.add(name="O" * (symbols.MAX_NAME - len("p.") + 1))
+    assert f"more than {symbols.MAX_NAME} characters" in refused_files(made)
+
+
+def test_a_name_in_a_message_is_cut_where_it_is_longer_than_a_line() -> None:
+    assert symbols.shown("a" * 120) == "a" * 120
+    assert symbols.shown("a" * 121) == "a" * 120 + "…"
+
+
+def test_a_set_of_files_has_a_bound_of_definitions() -> None:
+    imported, root = small_file("a.proto", "q"), small_file()
+    root.dependency.append("a.proto")
+    for number in range(files.MAX_DEFINITIONS - 4):  # two files with a message each
+        imported.message_type[0].reserved_range.add(start=number, end=number + 1)
+    assert refused_files(imported, root) == ""
+    imported.message_type.add(name="N")
+    assert refused_files(imported, root) == (
+        "INVALID_DESCRIPTOR_SET: the files define more than 50,000 messages, fields, values and ranges"
+    )
+
+
+def test_files_may_see_each_other_so_often_and_no_more() -> None:
+    count = round((2 * linking.MAX_VISIBLE) ** 0.5)
+    made = [small_file(f"{number}.proto", f"p{number}") for number in range(count)]
+    for number, each in enumerate(made):
+        each.dependency.extend(f"{earlier}.proto" for earlier in range(number))
+    assert sum(range(count)) < linking.MAX_VISIBLE < sum(range(count + 1))
+    left = linking.MAX_VISIBLE - sum(range(count))
+    last = small_file("last.proto", "o")
+    last.dependency.extend(f"{earlier}.proto" for earlier in range(count - left, count))
+    assert refused_files(*made, last) == ""
+    last.dependency.append("0.proto")
+    assert refused_files(*made, last).startswith("INVALID_DESCRIPTOR: the files see more than 250,000 others")
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_an_integers_default_has_the_range_of_its_kind_and_no_more(bits: int) -> None:
+    for kind in SIGNED[bits]:
+        low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+        assert [defaults.is_default(kind, str(each)) for each in (low - 1, low, high, high + 1)] == [0, 1, 1, 0]
+        assert [defaults.is_default(kind, f"{each:#x}") for each in (low - 1, low, high, high + 1)] == [0, 1, 1, 0]
+    for kind in UNSIGNED[bits]:
+        assert [defaults.is_default(kind, str(each)) for each in (-1, 0, 2**bits - 1, 2**bits)] == [0, 1, 1, 0]
+        assert [defaults.is_default(kind, f"0{each:o}") for each in (0, 2**bits - 1, 2**bits)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        *(
+            (text, True)
+            for text in ("\\0", "\\77", "\\777", "\\0000", "\\xA", "\\xAf0", "\\a\\?\\'\\\"", "\\U0000E000")
+        ),
+        *((text, False) for text in ("\\8", "\\xg", "\\u123", "\\uDBFF", "\\U0000D800", "\\U00200000", "a\\")),
+    ],
+)
+def test_a_text_of_bytes_has_escapes_that_c_has(text: str, *, fits: bool) -> None:
+    assert defaults.is_default(Kind.BYTES, text) == fits
+    assert defaults.is_default(Kind.BYTES, f"before{text}") == fits
+
+
+@pytest.mark.parametrize("package", ["p.M", "p.M.q", "p.M.q.r"])
+def test_a_message_may_have_the_name_of_no_package_that_is_imported_nor_of_a_part_of_it(package: str) -> None:
+    imported, root = small_file("n.proto", package), small_file()
+    root.dependency.append("n.proto")
+    assert "the name is that of a package already" in refused_files(imported, root)

@@ -6,8 +6,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from topicschema.core.formats.json_text.bounds import is_within_bounds
-from topicschema.core.formats.json_text.jackson_syntax import DECODER, MAX_DEPTH, without_comments
+from topicschema.core.formats.json_text.jackson_syntax import (
+    DECODER,
+    MAX_DEPTH,
+    is_within_bounds,
+    without_comments,
+)
 from topicschema.core.formats.json_text.paths import member, place_of, steps_of
 from topicschema.core.formats.json_text.reader import Reader
 
@@ -19,6 +23,7 @@ __all__ = [
     "member",
     "place_of",
     "read",
+    "without_comments",
 ]
 
 
@@ -26,11 +31,11 @@ def read(text: str) -> Any:
     """Return the value of `text`. Raises InvalidSchemaError SYNTAX, TOO_DEEP or TRAILING_TEXT with line and column."""
     try:
         value = DECODER.decode(text)
+        if len(text) <= MAX_DEPTH or is_within_bounds(text, value):  # a short text has no long name, either
+            return value
     except (ValueError, RecursionError):
-        return _read_with_care(text)
-    if len(text) <= MAX_DEPTH or is_within_bounds(text, value):  # a short text has no long name, either
-        return value
-    return _read_with_care(text)
+        pass  # the slow reader knows comments and many levels, and the place of an error
+    return Reader(text, without_comments(text)).read()
 
 
 def locate(text: str, path: str) -> tuple[int, int]:
@@ -47,16 +52,3 @@ def locate_all(text: str, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     reader = Reader(text, without_comments(text), steps.values())
     reader.read()
     return {path: reader.line_and_column(reader.offset_of(names)) for path, names in steps.items()}
-
-
-def _read_with_care(text: str) -> Any:
-    """Return the value of a text with comments or many levels, or raise the error that the slow reader reports."""
-    plain = without_comments(text)
-    try:
-        value, end = DECODER.raw_decode(plain, len(plain) - len(plain.lstrip(" \t\n\r")))
-    except (ValueError, RecursionError):
-        return Reader(text, plain).read()
-    if is_within_bounds(plain[:end], value) and isinstance(value, dict | list):
-        Reader(text, plain).end(end)
-        return value
-    return Reader(text, plain).read()

@@ -6,8 +6,9 @@ a name.
 """
 
 import re
+from itertools import chain
 from json import JSONDecoder
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 MAX_DEPTH: Final = 1000
 MAX_DIGITS: Final = 1000
@@ -17,6 +18,7 @@ BLANK: Final = "".join(map(chr, range(0x21)))  # what Java's String.trim removes
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f"  # refused in comments too
 _COMMENT = rf"//[^\n\r{_CONTROL}]*+|/\*[^*{_CONTROL}]*+(?:\*(?!/)[^*{_CONTROL}]*+)*+\*/"
 _COMMENTS = re.compile(rf"(?:(?:{_COMMENT})[ \t\n\r]*+)++")
+_MEMBER: Final = re.compile(r'"[ \t\n\r]*+:')
 _UP_TO_SLASH = re.compile(r'(?:[^"/]++|"(?:[^"\\]++|\\.)*+"?)*+', re.DOTALL)
 
 
@@ -62,3 +64,26 @@ def _no_number(word: str) -> NoReturn:
 
 DECODER: Final = JSONDecoder(parse_constant=_no_number, parse_int=integer, parse_float=double)
 """Fast reader of texts without comments. It checks only the limit of the digits."""
+
+
+def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:
+    """Return True if surely no name in the text is too long and nothing is deeper than `levels`.
+
+    `text` has no comments, and `value` is its value. If some member may be missing in the value, because an equal name
+    follows it in the object, only the text has it, and the result is False.
+    """
+    may_be_long = len(text) > MAX_NAME
+    if not may_be_long and text.count("[") + text.count("{") <= levels:
+        return True
+    members = 0
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels + 1):
+        if not level:
+            return members == len(_MEMBER.findall(text))
+        objects = [each for each in level if each.__class__ is dict]
+        members += sum(map(len, objects))
+        if may_be_long and max(map(len, chain.from_iterable(objects)), default=0) > MAX_NAME:
+            return False
+        below = chain.from_iterable([each.values() if each.__class__ is dict else each for each in level])
+        level = [child for child in below if child.__class__ is dict or child.__class__ is list]
+    return False

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.json_text.bounds import is_within_bounds
 from topicschema.core.formats.json_text.jackson_syntax import (
     BLANK,
     DECODER,
@@ -18,6 +17,7 @@ from topicschema.core.formats.json_text.jackson_syntax import (
     MAX_NAME,
     double,
     integer,
+    is_within_bounds,
 )
 from topicschema.core.formats.json_text.paths import Step, member, place_of
 
@@ -129,7 +129,7 @@ class Reader:
     def _at_once(self, *, is_passed_by: bool) -> Any:
         """Return a container that the fast reader accepts and that is not empty, or None."""
         levels = len(self._frames)
-        if not is_passed_by and (self._requested or not levels or levels % _LEVELS_BETWEEN_TRIES):
+        if not is_passed_by and (self._requested or levels % _LEVELS_BETWEEN_TRIES):
             return None
         try:
             value, end = DECODER.raw_decode(self._plain, self._at)

@@ -13,7 +13,6 @@ from typing import Any, Final, NoReturn
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
 
-_STRING_OR_COMMENT: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f\u2028\u2029]')
 _ESCAPED_FOR_HTML: Final = re.compile(r'["\\\x00-\x1f\u2028\u2029<>&=\']')
 _ESCAPES: Final = {'"': r"\"", "\\": r"\\", "\t": r"\t", "\b": r"\b", "\n": r"\n", "\r": r"\r", "\f": r"\f"}
@@ -33,17 +32,15 @@ def read(text: str) -> Any:
         return _loads(text)
     except (ValueError, RecursionError):
         json_text.read(text)  # raises with the place, unless the cause is only comments or many levels
-    plain = _STRING_OR_COMMENT.sub(_blanked, text)
-    end = len(plain.rstrip(_SPACE))
+    plain = json_text.without_comments(text)
     try:
-        value = _loads(plain)
+        return _loads(plain)
     except RecursionError:
         raise InvalidSchemaError("TOO_DEEP", "the text is nested too deeply") from None
     except ValueError:
-        raise _trailing(text, end) from None
-    if text[end:].strip(_SPACE):
-        raise _trailing(text, end)
-    return value
+        message = "nothing but space may follow the value, not even a comment"
+        place = json_text.place_of(text, len(plain.rstrip(_SPACE)))
+        raise InvalidSchemaError("TRAILING_TEXT", message, place) from None
 
 
 def compact(value: Any) -> str:
@@ -82,15 +79,6 @@ def _loads(text: str) -> Any:
 
 def _refuse(word: str) -> NoReturn:
     raise ValueError(word)
-
-
-def _blanked(match: re.Match[str]) -> str:
-    return match.group() if match.group().startswith('"') else " " * len(match.group())
-
-
-def _trailing(text: str, end: int) -> InvalidSchemaError:
-    message = "nothing but space may follow the value, not even a comment"
-    return InvalidSchemaError("TRAILING_TEXT", message, json_text.place_of(text, end))
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -1,0 +1,17 @@
+"""A Kubernetes API server from whichever source this machine has."""
+
+from testbed import kind, sources
+from testbed.cluster import Cluster
+from testbed.controlplane import ControlPlane
+from testbed.instances import Instance
+from testbed.progress import Progress
+
+
+def start(instance: Instance, progress: Progress) -> Cluster:
+    """The instance's cluster, started if it does not run."""
+    source = sources.find(progress)
+    if isinstance(source, sources.Binaries):
+        return ControlPlane.start(instance, source).cluster
+    if isinstance(source, sources.Kind):
+        return kind.Node.start(instance, progress).cluster
+    return Cluster(source.kubeconfig, sources.kubectl(progress), source.webhook_host)
