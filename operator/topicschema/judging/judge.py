@@ -25,7 +25,6 @@ from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.comparing import Comparer, Request, Result, Version
-from topicschema.judging.rereading import Rereading
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, Versions
 from topicschema.judging.workers import OutOfMemoryError, Workers
@@ -82,7 +81,6 @@ class Judge:
         self._workers = Workers()
         self._checker_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)
-        self._rereading = Rereading(self.versions)
 
     @property
     def has_checkers(self) -> bool:
@@ -104,7 +102,7 @@ class Judge:
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
             return await self.versions.parse(
-                broker_versions.with_registered_text(await self._read_spec(spec), history), line
+                broker_versions.registered_form(await self._read_spec(spec), history), line
             )
         envelope = (await self.versions.version(history, known, line)).info.schema
         return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
@@ -131,7 +129,7 @@ class Judge:
 
     async def for_version(self, history: History, line: PulsarLine) -> History:
         """Return the stored history with the flaws of that line. Judging requires this history."""
-        return await self._rereading.for_version(history, line)
+        return await self.versions.for_version(history, line)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """Return the verdict on the candidate. Raise StalledError(RecordDamaged) if the record is unusable.
