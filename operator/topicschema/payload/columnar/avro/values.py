@@ -2,19 +2,30 @@
 
 from typing import Any
 
+import numpy as np
+
 from topicschema.payload.columnar.avro import opcodes as to
-from topicschema.payload.columnar.compiled import INT_BYTES, LONG_BYTES, NO, byte, inlined, malformed, signed, varint
+from topicschema.payload.columnar.compiled import (
+    INT_BYTES,
+    LONG_BYTES,
+    MORE,
+    NO,
+    byte,
+    inlined,
+    malformed,
+    signed,
+    varint,
+)
 
 
 @inlined
 def number(values: Any, at: Any, end: Any, longest: Any) -> Any:
     """Return the bits of an int or a long and their end, or NO if they do not end or are too many."""
+    if at < end and byte(values, at) < MORE:  # most have one byte
+        return byte(values, at), at + 1
     bits, after = varint(values, at, end, longest)
-    if after - at <= 1:
-        return bits, after
-    if longest == INT_BYTES:
-        return bits, after if bits >> 32 == 0 else NO
-    return bits, after if after - at < LONG_BYTES or byte(values, after - 1) < 2 else NO  # noqa: PLR2004  # its last bit
+    is_within = bits >> 32 == 0 if longest == INT_BYTES else after - at < LONG_BYTES or byte(values, after - 1) < 2  # noqa: PLR2004  # its last bit
+    return bits, after if after < 0 or is_within else np.int64(NO)
 
 
 @inlined
