@@ -1,16 +1,13 @@
-"""The anchor of the judging benchmark: Avro's own library in a JVM that stays warm (AvroTimes.java), on one core."""
+"""The anchor of the programs' benchmark: Avro's own library in a JVM that stays warm, on one core."""
 
-import json
 import subprocess
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from differential import oracle
 from testbed import maven
 
-_PROGRAM = Path(__file__).with_name("AvroTimes.java")
 _ONE_CORE = ("-XX:ActiveProcessorCount=1", "-XX:+UseSerialGC")
 
 
@@ -27,16 +24,6 @@ class Java:
         self._process.stdin.write(f"{command}\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline().split()[0]) / 1e9
-
-
-@contextmanager
-def avro(pairs: Sequence[tuple[str, str]], history: Sequence[str]) -> Iterator[Java]:
-    """The program, told what to work on."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as work:
-        json.dump({"pairs": pairs, "history": history}, work)
-        work.flush()
-        with running(_PROGRAM, work.name) as program:
-            yield program
 
 
 @contextmanager

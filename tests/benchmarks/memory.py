@@ -61,6 +61,6 @@ def _asked(folder: Path, count: int) -> Path:
     for path in others:
         shutil.copyfile(first, path)
     asked = pipeline.question(made, *paths)
-    packed = folder / "question.xz.0"
+    packed = folder / "request.xz.0"
     packed.write_bytes(asked.pack().content)
     return packed

@@ -71,7 +71,7 @@ def _alone(asked: ValidationRequest) -> Row:
 
 
 def _beside_spark_avro(made: orders.Orders, asked: ValidationRequest, folder: Path) -> Iterator[Row]:
-    packed, texts = folder / "question.xz", folder / "texts.json"
+    packed, texts = folder / "request.xz", folder / "texts.json"
     packed.write_bytes(asked.pack().content)
     texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
     jars = maven.jars(_HERE / "spark_avro" / "pom.xml")

@@ -100,7 +100,7 @@ def _drop(task: Task, split: Split) -> int:
 def _drop_client_s(task: Task, split: Split) -> int:
     assert isinstance(task.source, PulsarMessages)
     quiet = python.ConsoleLogger(python.LoggerLevel.Error)
-    client = python.Client(task.source.asked.service_url, logger=quiet, stats_interval_in_seconds=0)
+    client = python.Client(task.source.pulsar.service_url, logger=quiet, stats_interval_in_seconds=0)
     reader = client.create_reader(split.what.topic, python.MessageId.earliest, receiver_queue_size=5_000)._reader
     for _ in range(_MESSAGES // _READERS):
         reader.read_next(10_000)

@@ -25,9 +25,10 @@ from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 
 _MESSAGES, _ROUNDS = 1_000, 5
-_LOADS = (
-    "from topicschema.validation.run import driver, judging; from topicschema.validation.sources.pulsar import source"
-)
+_LOADS = """
+from topicschema.validation.run import driver, validators
+from topicschema.validation.sources.pulsar import source
+"""
 _GOAL = Goal(2, at_most=True)
 
 

@@ -144,7 +144,7 @@ def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
     plan = topic.source().plan()
     astray = PulsarSource(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
     with pytest.raises(SourceSilentError, match="refused"):
-        rows(PulsarMessages(astray, topic.full_name, patience=2), plan)
+        rows(PulsarMessages(astray, topic.full_name, timeout=2), plan)
 
 
 def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(retaining_pulsar: Pulsar) -> None:

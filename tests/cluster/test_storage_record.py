@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typing_extensions import override
 
-from support.kubernetes.announcing_contract import AnnouncingContract
 from support.kubernetes.storage_contract import OWNER, SchemaStorageContract, Text, append, following, newest, text
 from testbed import install
 from testbed.cluster import Cluster
@@ -55,7 +54,7 @@ async def payload_names(client: ApiClient, namespace: str) -> list[str]:
     return [wire["metadata"]["name"] for wire in await client.list(SCHEMA_VERSION, namespace)]
 
 
-class TestRecordStorage(SchemaStorageContract, AnnouncingContract):
+class TestRecordStorage(SchemaStorageContract):
     @override
     def forgetful(self, storage: RecordStorage) -> RecordStorage:
         return RecordStorage(storage._client, storage._namespace)

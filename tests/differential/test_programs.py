@@ -18,6 +18,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.payload.columnar.avro import ProgramValidator, compile_program
 from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.reasons import REASONS
 
 pytestmark = pytest.mark.differential
 
@@ -78,7 +79,7 @@ def is_beyond_brokers(reader: AvroSchema, writer: AvroSchema) -> bool:
 
 def judged(reader: AvroSchema, writer: AvroSchema, messages: list[bytes]) -> Case:
     validator = ProgramValidator(compile_program(reader, writer))
-    reasons = [validator.reasons[reason] for reason in validator.validate(Column.of(messages)).reasons]
+    reasons = [REASONS[reason] for reason in validator.validate(Column.of(messages)).reasons]
     kept = [index for index, reason in enumerate(reasons) if reason not in STRICTER]
     unasked = [reason for reason in reasons if reason in STRICTER]
     return Case(reader, writer, [messages[index] for index in kept], [reasons[index] for index in kept], unasked)

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from faults.world import World
-from topicschema.validation.job.manifest import QUESTION_ANNOTATION
+from topicschema.validation.job.manifest import REQUEST_ANNOTATION
 from topicschema.validation.job.result import Answer, VerdictDocument
 
 _SECONDS = 600.0
@@ -41,5 +41,5 @@ def _end(world: World, job: dict[str, Any]) -> None:
 
 
 def _verdict(job: dict[str, Any]) -> str:
-    question = job["metadata"]["annotations"][QUESTION_ANNOTATION]
+    question = job["metadata"]["annotations"][REQUEST_ANNOTATION]
     return VerdictDocument(question=question, verdict=Answer.PASS, messages=5, invalid=0).text.decode()

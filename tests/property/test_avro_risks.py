@@ -191,7 +191,9 @@ def evolved(random: Random, schema: Any) -> Any:
     wanted = random.randint(1, 3)
     for _ in range(20):
         before = copy.deepcopy(edited)
-        random.choice((_rename, _drop_symbol, _widen, _widen, _shuffle, _label))(random, random.choice(_types(edited)))
+        random.choice((_rename, _drop_symbol, _widen, _widen, _shuffle, _label, _add, _drop))(
+            random, random.choice(_types(edited))
+        )
         wanted -= edited != before
         if not wanted:
             break
@@ -232,6 +234,20 @@ def _label(random: Random, spot: dict[str, Any]) -> None:
     for inner in ("items", "values", "type"):
         if spot.get(inner) == "long":
             spot[inner] = logical("long", random.choice(("timestamp-millis", "x")))
+
+
+def _add(random: Random, spot: dict[str, Any]) -> None:
+    if "fields" in spot and all(each["name"] != "new" for each in spot["fields"]):
+        default = random.choice(({}, {"default": 1}, {"default": 1}))
+        spot["fields"].insert(random.randint(0, len(spot["fields"])), {"name": "new", "type": "int", **default})
+
+
+def _drop(random: Random, spot: dict[str, Any]) -> None:
+    if spot.get("fields"):
+        spot["fields"].pop(random.randrange(len(spot["fields"])))
+
+
+EDITS = (_rename, _drop_symbol, _widen, _widen, _shuffle, _label, _add, _drop)
 
 
 def arrives(read: Any, written: Any) -> bool:

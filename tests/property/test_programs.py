@@ -7,37 +7,24 @@ from collections import Counter
 import pytest
 
 from support.payloads import avro_messages
+from support.payloads.verdicts import FITS, Verdict, verdicts
 from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.payload.columnar.avro import ProgramValidator, compile_program
-from topicschema.payload.columnar.column import Column
 from topicschema.payload.finding import Finding
 
-Result = tuple[str, str, int]
-"""Reason, path and byte."""
-_FITS: Result = ("", "$", -1)
 _TOLD_APART = {"CANNOT_READ", "NULL_NOT_ALLOWED", "MISSING_DEFAULT", "UNKNOWN_SYMBOL"}
 """What the decoder calls UNRESOLVABLE."""
 
 
-def verdicts(validator: ProgramValidator, messages: list[bytes]) -> list[Result]:
-    found = validator.validate(Column.of(messages))
-    paths = validator.paths
-    assert len(found.losses) == len(validator.losses)
-    return [
-        (validator.reasons[reason], paths[path], int(offset))
-        for reason, path, offset in zip(found.reasons, found.paths, found.offsets, strict=True)
-    ]
-
-
-def first(found: tuple[Finding, ...]) -> Result:
+def first(found: tuple[Finding, ...]) -> Verdict:
     if not found:
-        return _FITS
+        return FITS
     return found[0].rule, re.sub(r"\{\d+\}", "{}", re.sub(r"\[\d+\]", "[]", found[0].path)), found[0].offset
 
 
-def as_decoder(told: Result, theirs: str) -> Result:
+def as_decoder(told: Verdict, theirs: str) -> Verdict:
     """What a program says, in the decoder's words."""
     reason = "UNRESOLVABLE" if told[0] in _TOLD_APART else told[0]
     if reason == "SKIPPED_CORRUPT":
@@ -47,7 +34,7 @@ def as_decoder(told: Result, theirs: str) -> Result:
 
 
 def disagreements(reader: AvroSchema, writer: AvroSchema, messages: list[bytes], met: Counter[str]) -> list[object]:
-    ours = verdicts(ProgramValidator(compile_program(reader, writer)), messages)
+    ours = verdicts(ProgramValidator(compile_program(reader, writer)), *messages)
     met.update(told[0] for told in ours)
     try:
         decoder = payload.reader(reader, writer)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.payloads import json_payloads, primitive_values, protobuf_values
+from support.payloads.verdicts import FITS, Verdict, losses, verdicts
 from support.schemas import avro_schemas
 from support.sizes import sized
 from topicschema import payload
@@ -22,30 +23,20 @@ from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
-from topicschema.payload.columnar.column import Column
-from topicschema.payload.columnar.lists import in_schema
+from topicschema.payload.columnar.base import in_schema
 from topicschema.payload.columnar.verdicts import Validator
 from topicschema.payload.finding import MAX_FINDINGS
 from topicschema.payload.protobuf_native import of
 
 LINE = PulsarLine.V4_0
 SEEDS = st.integers(0, 2**32)
-Result = tuple[str, str, int]
-FITS: Result = ("", "$", -1)
 
 
 def seeded(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311  # a seed, not a secret
 
 
-def told(validator: Validator, payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> list[Result]:
-    """What a validator says of each message."""
-    verdicts = validator.validate(Column.of(payloads), None if keys is None else Column.of(keys))
-    rows = zip(verdicts.reasons.tolist(), verdicts.paths.tolist(), verdicts.offsets.tolist(), strict=True)
-    return [(validator.reasons[reason], validator.paths[path], offset) for reason, path, offset in rows]
-
-
-def expected(schema: Schema, content: bytes | None, key: bytes | None = None) -> Result:
+def expected(schema: Schema, content: bytes | None, key: bytes | None = None) -> Verdict:
     """What the reader of single messages finds first."""
     found = payload.validate(schema, content, key)
     return (found[0].rule, in_schema(found[0].path), found[0].offset) if found else FITS
@@ -56,7 +47,7 @@ def test_primitives_are_judged_as_they_are_read(info: SchemaInfo) -> None:
     rng = seeded(7)
     contents = [None if rng.random() < 0.05 else primitive_values.content(rng, info) for _ in range(2_000)]
     schema = PrimitiveSchema(info, "")
-    assert told(validator_for(info, info, LINE), contents) == [expected(schema, each) for each in contents]
+    assert verdicts(validator_for(info, info, LINE), *contents) == [expected(schema, each) for each in contents]
 
 
 @settings(deadline=None, max_examples=sized(30, 60))
@@ -69,12 +60,14 @@ def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> Non
     validator = validator_for(info, rng.choice((info, None)), LINE)
     if encoding is Encoding.INLINE:
         contents = [None if rng.random() < 0.05 else primitive_values.inline(rng, schema) for _ in range(100)]
-        assert told(validator, contents) == [expected(schema, each) for each in contents]
+        assert verdicts(validator, *contents) == [expected(schema, each) for each in contents]
         return
     keys = [None if rng.random() < 0.1 else primitive_values.content(rng, key) for _ in range(100)]
     values = [None if rng.random() < 0.1 else primitive_values.content(rng, value) for _ in range(100)]
-    assert told(validator, values, keys) == [expected(schema, *each) for each in zip(values, keys, strict=True)]
-    assert told(validator, values) == [expected(schema, each, None) for each in values]
+    assert verdicts(validator, *values, keys=keys) == [
+        expected(schema, *each) for each in zip(values, keys, strict=True)
+    ]
+    assert verdicts(validator, *values) == [expected(schema, each, None) for each in values]
 
 
 def json_schema(rng: random.Random) -> AvroSchema:
@@ -93,7 +86,7 @@ def test_json_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
     schema = json_schema(rng)
     contents = [json_payloads.content(rng, schema.root) for _ in range(40)]
-    assert told(validator_for(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
+    assert verdicts(validator_for(schema.info, None, LINE), *contents) == [expected(schema, each) for each in contents]
 
 
 @settings(deadline=None, max_examples=sized(50, 150))
@@ -102,7 +95,7 @@ def test_protobuf_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
     schema = protobuf_values.schema(rng)
     contents = [protobuf_payload(rng, schema) for _ in range(20)]
-    assert told(validator_for(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
+    assert verdicts(validator_for(schema.info, None, LINE), *contents) == [expected(schema, each) for each in contents]
 
 
 def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
@@ -156,13 +149,12 @@ def test_what_only_the_json_writer_knows_is_lost_and_nothing_else_of_its_message
 def lost_and_fit(validator: Validator, reader: Schema, contents: list[bytes]) -> None:
     """Fields that are unknown to the reader alone, and known to the writer, are losses."""
     for content in contents:
-        verdicts = validator.validate(Column.of([content]))
+        [(reason, *_)] = verdicts(validator, content)
         found = payload.validate(reader, content)
         rules = {each.rule for each in found}
-        assert validator.reasons[verdicts.reasons[0]] != "UNKNOWN_FIELD"
+        assert reason != "UNKNOWN_FIELD"
         if len(found) >= MAX_FINDINGS and rules == {"UNKNOWN_FIELD"}:
             continue  # what else is wrong behind so many is told by the validator alone
-        assert (verdicts.reasons[0] == 0) == (rules <= {"UNKNOWN_FIELD"})
-        dropped = [loss for loss, each in zip(validator.losses, verdicts.losses.tolist(), strict=True) if each]
-        if verdicts.reasons[0] == 0:
-            assert any(loss.kind == "FIELD_DROPPED" for loss in dropped) == bool(rules)
+        assert (not reason) == (rules <= {"UNKNOWN_FIELD"})
+        if not reason:
+            assert any(kind == "FIELD_DROPPED" for kind, _ in losses(validator, content)) == bool(rules)

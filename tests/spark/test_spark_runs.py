@@ -17,7 +17,6 @@ from topicschema.validation.run import runner
 from topicschema.validation.run import spark as run_spark
 from topicschema.validation.run.sampling import Sampling
 from topicschema.validation.run.task import Task
-from topicschema.validation.sources.files.source import FileMessages
 
 ORDERS = order_files.orders(6_000)
 
@@ -35,8 +34,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
     spark: Any, stored: Path, tmp_path: Path
 ) -> None:
     asked = order_files.question(stored)
-    assert asked.files is not None
-    files = FileMessages(asked.files, split_bytes=1)
+    files = order_files.source(asked, 1)
     here = runner.run(asked, files, processes=1)
     told: list[tuple[int, int]] = []
     trace = tmp_path / "died"
@@ -52,8 +50,7 @@ def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_fig
     spark: Any, tmp_path: Path
 ) -> None:
     asked = order_files.question(order_files.write(ORDERS, tmp_path / "orders.parquet", group=40))
-    assert asked.files is not None
-    files = FileMessages(asked.files, split_bytes=1)
+    files = order_files.source(asked, 1)
     assert len(files.plan().splits) == 150 > run_spark.AT_ONCE
     there = runner.run(asked, files, spark=spark)
     assert figures(there) == figures(runner.run(asked, files, processes=1))
@@ -63,8 +60,7 @@ def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_fig
 
 def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spark: Any, stored: Path) -> None:
     asked = order_files.question(stored)
-    assert asked.files is not None
-    files = FileMessages(asked.files)
+    files = order_files.source(asked)
     splits = files.plan().splits
     stored.write_bytes(stored.read_bytes() + b"x")
     work = Task("a run", asked.pack().content, files, Sampling(0))

@@ -35,7 +35,7 @@ PACKAGES = (
     "webhook",
 )
 # Those of them whose names, comments and messages are not rewritten yet. The stored fields of `record_kinds` stay.
-ONLY_DOCSTRINGS = ("api/record_kinds.py", "core/formats/avro", "reconcile", "validation")
+ONLY_DOCSTRINGS = ("api/record_kinds.py", "reconcile")
 # The banned words of documents hold for comments and messages, too; but a lease and a claim are held.
 WORDS = {pattern: term for pattern, term in TERMS.items() if pattern != "held"}
 # Docstrings have some more, each as a pattern with the term to use instead.

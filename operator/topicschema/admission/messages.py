@@ -15,6 +15,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Direction, Strategy
+from topicschema.core.verdict import Verdict
 from topicschema.judging.schema_source import field_of, with_spec_field
 
 TOPIC_FIELD = "spec.topic"
@@ -42,15 +43,16 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Basis of a spec's judgement: the effective strategy, and the policy.
-
-    `risks` are those findings that only a Strict policy refuses.
-    """
+    """The verdict on a spec under a policy."""
 
     spec: TopicSchemaSpec
-    strategy: EffectiveStrategy
+    verdict: Verdict
     policy: NamespaceSchemaPolicy
-    risks: frozenset[Incompatibility] = frozenset()
+
+    @property
+    def strategy(self) -> EffectiveStrategy:
+        """The strategy of the verdict."""
+        return self.verdict.strategy
 
 
 def cause_of(finding: Incompatibility, decision: Decision) -> Cause:
@@ -62,7 +64,7 @@ def cause_of(finding: Incompatibility, decision: Decision) -> Cause:
     if finding.rule == _HISTORY_RULE:
         return Cause(TOPIC_FIELD, f"{finding.rule}: {finding.message}")
     demand = f"{strategy.value} ({_set_by(decision)}) {_demand(finding)}"
-    if finding in decision.risks:
+    if finding in decision.verdict.strict_only:
         demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(finding)}"
     text = f"{finding.message}. {demand}{_advice(finding.rule)}"
     if finding.rule == "TYPE_CHANGED":

@@ -21,7 +21,7 @@ from topicschema.judging.policies import ActivePolicy
 _REFUSALS = frozenset({"AdoptionRefused", "Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"})
 
 
-def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
+def decode_or_none(old: Mapping[str, Any] | None) -> TopicSchema | None:
     """Return the stored object, or None if there is none that can be decoded."""
     try:
         return None if old is None else decode(TopicSchema, old)

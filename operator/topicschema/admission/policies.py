@@ -109,8 +109,8 @@ class Policies:
             resource = decode(NamespaceSchemaPolicy, review.new)
             key = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         except StalledError as error:
-            return deny(error.reason, [_unreadable(error)])
-        old = _readable(review.old)
+            return deny(error.reason, [_invalid_cause(error)])
+        old = _decode_or_none(review.old)
         forbidden = await validation_settings.refusal(self._client, review, resource, old)
         if forbidden is not None:
             return deny("Forbidden", [forbidden])
@@ -128,25 +128,24 @@ class Policies:
 
     async def _refusals(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> AsyncIterator[Cause]:
         """Yield the reasons against the claim. An update cannot change the claim, so it only gets warnings."""
-        if not await self._may_claim(resource, key):
-            yield _not_allowed(resource.metadata.namespace, key)
+        namespace = resource.metadata.namespace
+        if not await may_govern(self._client, namespace, key, anyone_may=self._anyone_may_claim):
+            yield _forbidden_cause(namespace, key)
         holder = await self._other_holder(resource, key)
         if holder is not None:
-            yield _claimed(holder, key)
-
-    async def _may_claim(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
-        namespace = resource.metadata.namespace
-        return await may_govern(self._client, namespace, key, anyone_may=self._anyone_may_claim)
+            yield _claim_cause(holder, key)
 
     async def _other_holder(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> str | None:
         """Describe another holder of the Pulsar namespace, without a name from another Kubernetes namespace."""
         own = owner_of(resource)
         for wire in await self._client.list(NAMESPACE_SCHEMA_POLICY, own.namespace):
-            other = _readable(wire)
+            other = _decode_or_none(wire)
             if other and owner_of(other) != own and other.spec.pulsar_namespace == key.pulsar_namespace:
                 return f"policy {other.metadata.name}"
         for holder in {(await self._claims.get_claim(key)).owner, *await self._holders_there(resource, key)}:
-            if holder not in (None, own) and await self._counts(holder, key):
+            if holder not in (None, own) and await holds_namespace(
+                self._client, holder, key, anyone_may=self._anyone_may_claim
+            ):
                 return "a policy of another team"
         return None
 
@@ -154,9 +153,6 @@ class Policies:
         """Return the holders of the Pulsar namespace at the policy's broker, under any name of its Pulsar cluster."""
         address = address_of(resource)
         return [held.owner for held in await self._claims.list_held(key.pulsar_namespace, address)] if address else []
-
-    async def _counts(self, holder: Owner, key: PulsarNamespaceKey) -> bool:
-        return await holds_namespace(self._client, holder, key, anyone_may=self._anyone_may_claim)
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Return warnings that name the topics which the changed policy would refuse.
@@ -206,18 +202,18 @@ class Policies:
         return findings[0] if findings else None
 
 
-def _readable(wire: object) -> NamespaceSchemaPolicy | None:
+def _decode_or_none(wire: object) -> NamespaceSchemaPolicy | None:
     try:
         return None if wire is None else decode(NamespaceSchemaPolicy, wire)
     except StalledError:
         return None
 
 
-def _unreadable(error: StalledError) -> Cause:
+def _invalid_cause(error: StalledError) -> Cause:
     return messages.invalid_resource(error) if error.reason == "InvalidResource" else messages.stalled(error, _FIELD)
 
 
-def _not_allowed(namespace: str, key: PulsarNamespaceKey) -> Cause:
+def _forbidden_cause(namespace: str, key: PulsarNamespaceKey) -> Cause:
     message = (
         f"ClaimNotAllowed: Kubernetes namespace {namespace} may not govern {key.pulsar_namespace}; "
         f"ask a cluster admin to add it to the annotation {PULSAR_NAMESPACES_ANNOTATION} of that Namespace"
@@ -225,7 +221,7 @@ def _not_allowed(namespace: str, key: PulsarNamespaceKey) -> Cause:
     return Cause(_FIELD, message, "FieldValueForbidden")
 
 
-def _claimed(holder: str, key: PulsarNamespaceKey) -> Cause:
+def _claim_cause(holder: str, key: PulsarNamespaceKey) -> Cause:
     message = f"TopicAlreadyClaimed: {holder} already governs {key.pulsar_namespace}; a Pulsar namespace has one policy"
     return Cause(_FIELD, message, "FieldValueDuplicate")
 

@@ -16,7 +16,6 @@ from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
-from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy, Strictness
@@ -88,7 +87,7 @@ class TopicSchemas:
         except StalledError as error:
             return deny(error.reason, [messages.stalled(error, messages.TOPIC_FIELD)])
         deadline = asyncio.get_running_loop().time() + _TO_JUDGE * review.seconds
-        return await self._review(resource, pending.readable(review.old), topic, deadline)
+        return await self._review(resource, pending.decode_or_none(review.old), topic, deadline)
 
     async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic, deadline: float) -> Answer:
         namespace, spec = resource.metadata.namespace, resource.spec
@@ -101,19 +100,21 @@ class TopicSchemas:
                 async with asyncio.timeout_at(deadline), turn:
                     history = await self._judge.for_version(stored.history, line)
                     schema = await self._judge.schema_of(spec, line, history)
-                    return await self._judged(_Edit(resource, old, schema), active, history)
+                    return await self._decide(_Edit(resource, old, schema), active, history)
             except TimeoutError:
-                return _not_in_time(active.policy, stored.history)
+                return _answer_timeout(active.policy, stored.history)
         except InvalidSchemaError as error:
             return deny(error.reason, [messages.invalid_schema(error, spec)])
         except ApiRefusedError:
             raise  # the request to the API server was wrong, not the user's edit
         except StalledError as error:
-            return _not_judged(error) if error.reason in INACTIVE_REASONS else deny(error.reason, [_damaged(error)])
+            if error.reason in INACTIVE_REASONS:
+                return _allow_unjudged(error)
+            return deny(error.reason, [messages.stalled(error, messages.TOPIC_FIELD)])
         except WaitingError as error:
             if error.reason not in INACTIVE_REASONS:
                 raise
-            return _not_judged(error)
+            return _allow_unjudged(error)
 
     async def _read(self, namespace: str, topic: Topic, spec: TopicSchemaSpec) -> tuple[ActivePolicy, Stored]:
         """Return the effective policy and the current history, read in parallel if the key can be predicted."""
@@ -131,44 +132,34 @@ class TopicSchemas:
             stored = await self._storage.get_history(active.key(topic))
         return active, stored
 
-    async def _judged(self, edit: _Edit, active: ActivePolicy, history: History) -> Answer:
+    async def _decide(self, edit: _Edit, active: ActivePolicy, history: History) -> Answer:
         holder = await other_holder(self._client, history.claim, edit.owner)
         if holder is not None:
-            return _refused(edit, "TopicAlreadyClaimed", (_claimed(holder),))
+            return _refuse(edit, "TopicAlreadyClaimed", (_claim_cause(holder),))
         verdict = await self._judge.judge(edit.candidate, history, active.policy)
         earlier = await pending.pending(self._judge, edit.predecessor, history, active)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
             too = await self._judge.compare(edit.candidate, earlier, history, active.policy)
-            incompatibilities = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))
-            risks = tuple(dict.fromkeys((*too.risks, *verdict.risks)))
-            verdict = replace(verdict, incompatibilities=incompatibilities, risks=risks)
-        decision = messages.Decision(edit.resource.spec, verdict.strategy, active.resource)
+            verdict = replace(
+                verdict,
+                incompatibilities=tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities))),
+                risks=tuple(dict.fromkeys((*too.risks, *verdict.risks))),
+                strict_only=too.strict_only | verdict.strict_only,
+            )
+        decision = messages.Decision(edit.resource.spec, verdict, active.resource)
         if verdict.incompatibilities:
-            strictly = await self._refused_by_policy(edit, active.policy, history, earlier)
-            decision = replace(decision, risks=strictly)
             causes = tuple(messages.cause_of(finding, decision) for finding in verdict.incompatibilities)
-            lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_loss(edit.predecessor))
-            return _refused(edit, "Incompatible", (*lost, *causes))
+            lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_losses(edit.predecessor))
+            return _refuse(edit, "Incompatible", (*lost, *causes))
         full = full_history.refusal(history, verdict)
         if full is not None:
-            return _refused(edit, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
+            return _refuse(edit, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
         replaced = earlier is not None and earlier.fingerprint != edit.schema.fingerprint
         has_broker = active.resource.spec.pulsar is not None
-        losses = _reported_loss(edit.predecessor) if has_broker else _lost(edit.predecessor, history)
+        losses = _reported_losses(edit.predecessor) if has_broker else _history_losses(edit.predecessor, history)
         effects = brokers.warnings_of_topic(edit.resource.spec, edit.schema.info, edit.predecessor, active, history)
         filling = full_history.warnings(history, verdict)
         return allow(*losses, *_warnings(verdict, history, decision, replaced=replaced), *filling, *effects)
-
-    async def _refused_by_policy(
-        self, edit: _Edit, policy: Policy, history: History, earlier: Schema | None
-    ) -> frozenset[Incompatibility]:
-        """Return the findings that only a Strict policy refuses. The refusal's message names it."""
-        if policy.strictness is Strictness.BROKER:
-            return frozenset()
-        lenient = replace(policy, strictness=Strictness.BROKER)
-        verdict = await self._judge.judge(edit.candidate, history, lenient)
-        too = await self._judge.compare(edit.candidate, earlier, history, lenient)
-        return frozenset((*verdict.risks, *too.risks))
 
 
 def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:
@@ -176,7 +167,7 @@ def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:
     return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
-def _refused(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> Answer:
+def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> Answer:
     """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
     if edit.changes_judged_fields:
         return deny(reason, causes)
@@ -185,13 +176,13 @@ def _refused(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> Answer:
     )
 
 
-def _not_judged(error: TopicSchemaError) -> Answer:
+def _allow_unjudged(error: TopicSchemaError) -> Answer:
     return allow(
         f"{error.reason}: {error.message}; admitted unjudged; the operator registers the schema after a policy applies"
     )
 
 
-def _not_in_time(policy: Policy, history: History) -> Answer:
+def _answer_timeout(policy: Policy, history: History) -> Answer:
     """Admit the edit for the controller to judge. Under Strict refuse it, because it may harm consumers."""
     what = f"NotJudgedInTime: comparing with {history.version_count} versions takes longer than the API server waits"
     if policy.strictness is Strictness.BROKER:
@@ -200,11 +191,7 @@ def _not_in_time(policy: Policy, history: History) -> Answer:
     return deny("NotJudgedInTime", [Cause(messages.TOPIC_FIELD, f"{what}, and Strict admits nothing unjudged; {todo}")])
 
 
-def _damaged(error: StalledError) -> Cause:
-    return messages.stalled(error, messages.TOPIC_FIELD)
-
-
-def _claimed(holder: Owner) -> Cause:
+def _claim_cause(holder: Owner) -> Cause:
     what = (
         f"TopicAlreadyClaimed: TopicSchema {holder.name} already holds this topic; one topic has one TopicSchema, "
         "so edit or delete that one"
@@ -212,7 +199,7 @@ def _claimed(holder: Owner) -> Cause:
     return Cause(messages.TOPIC_FIELD, what, "FieldValueDuplicate")
 
 
-def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
+def _history_losses(old: TopicSchema | None, history: History) -> Iterator[str]:
     """Yield a warning if the status lists versions that the record lacks. A status is written after the record."""
     if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
         there = history.version_count
@@ -222,7 +209,7 @@ def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
         )
 
 
-def _reported_loss(old: TopicSchema | None) -> Iterator[str]:
+def _reported_losses(old: TopicSchema | None) -> Iterator[str]:
     """Yield the controller's report of a lost history. A history that a broker lost is still recorded."""
     for condition in () if old is None else old.status.conditions:
         if condition.type is ConditionType.STALLED and condition.reason == _LOST:

@@ -33,14 +33,12 @@ class TooComplexError(Exception):
 class Steps:
     """The remaining steps."""
 
-    __slots__ = ("_left", "most", "readable_pairs", "union_records")
+    __slots__ = ("_left", "most", "union_records")
 
     def __init__(self, most: int = MOST_STEPS) -> None:
         self.most = most
         self.union_records: dict[object, object] = {}
         """The index of each union's records, for all comparisons that share these steps."""
-        self.readable_pairs: set[tuple[bytes, object]] = set()
-        """Writers' digests and the readers that can read them: a long history compares the same two types often."""
         self._left = most
 
     def take(self, count: int = 1) -> None:

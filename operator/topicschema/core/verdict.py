@@ -34,7 +34,8 @@ class Verdict:
 
     `risks` are what the broker accepts and consumers will lose or misread; under Strict they are incompatibilities.
     `notes` are information only and hurt no client. `thrown` is the incompatibility on which the broker's comparison
-    throws an exception, so that the broker returns an error and not a verdict.
+    throws an exception, so that the broker returns an error and not a verdict. `strict_only` are the incompatibilities
+    that are risks if the policy is not Strict.
     """
 
     outcome: Outcome
@@ -44,6 +45,7 @@ class Verdict:
     risks: tuple[Incompatibility, ...] = ()
     notes: tuple[Incompatibility, ...] = ()
     thrown: Incompatibility | None = None
+    strict_only: frozenset[Incompatibility] = frozenset()
 
     @property
     def is_compatible(self) -> bool:
@@ -132,7 +134,8 @@ def concluded(candidate: Candidate, history: History, policy: Policy, comparison
     strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
     findings = comparison.incompatibilities
     if findings:
-        return Verdict(Outcome.INCOMPATIBLE, strategy, None, findings, comparison.risks, thrown=comparison.thrown)
+        thrown, strict_only = comparison.thrown, comparison.strict_only
+        return Verdict(Outcome.INCOMPATIBLE, strategy, None, findings, comparison.risks, (), thrown, strict_only)
     if equal is None:
         return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks)
     notes = _stored_text_note(candidate.schema, equal)
@@ -159,12 +162,13 @@ def refused(candidate: Candidate, policy: Policy, finding: Incompatibility) -> V
 class Comparison:
     """The result of comparing a schema with those before it: reasons to refuse it, and risks that are only reported.
 
-    `thrown` is `Verdict`'s.
+    `thrown` and `strict_only` are those of a `Verdict`.
     """
 
     incompatibilities: tuple[Incompatibility, ...]
     risks: tuple[Incompatibility, ...]
     thrown: Incompatibility | None = None
+    strict_only: frozenset[Incompatibility] = frozenset()
 
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
@@ -194,7 +198,7 @@ def strictly(policy: Policy, findings: Findings, strategy: Strategy | None = Non
     thrown = None if strategy is None else broker_errors.broker_would_throw(strategy, refused)
     too_complex = (findings.too_complex,) if findings.too_complex else ()
     if policy.strictness is Strictness.STRICT:
-        return Comparison((*refused, *risks, *too_complex), (), thrown)
+        return Comparison((*refused, *risks, *too_complex), (), thrown, frozenset(risks))
     return Comparison((*refused, *too_complex), risks, thrown)
 
 

@@ -29,7 +29,7 @@ class UnreadableVersionError(StalledAtBrokerError):
         self.finding = Incompatibility(RULE, "$", message, None, entry.schema_version)
 
 
-def with_registered_text(info: SchemaInfo, history: History | None) -> SchemaInfo:
+def registered_form(info: SchemaInfo, history: History | None) -> SchemaInfo:
     """Return the candidate, with the text `null` if a Python client registered the STRING schema so.
 
     This applies to a STRING schema without text. Without it, the topic would get a second, equivalent version.

@@ -21,7 +21,7 @@ _Key = tuple[SchemaType, str, PulsarLine]
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonRequest:
+class Request:
     """The candidate as text, and the parameters of its comparison.
 
     `is_equal` is True if the broker considers it equal to an earlier version. `is_first` is True for the first part,
@@ -44,14 +44,14 @@ class Version(NamedTuple):
     is_compared: bool = True
 
 
-class ComparisonResult(NamedTuple):
+class Result(NamedTuple):
     """Findings, and the parse errors of versions by version number."""
 
     findings: Findings
     unreadable: Mapping[int, InvalidSchemaError]
 
 
-def size_of(request: ComparisonRequest, versions: Sequence[Version]) -> int:
+def size_of(request: Request, versions: Sequence[Version]) -> int:
     """Return the bytes of all texts."""
     return len(request.candidate.schema) + sum(len(each.info.schema) for each in versions if each.info)
 
@@ -65,17 +65,17 @@ class Comparer:
     def __init__(self, cache_bytes: int = _CACHE_BYTES) -> None:
         self._cache: LruCache[_Key, Schema] = LruCache(cache_bytes)
 
-    def compare(self, request: ComparisonRequest, versions: Sequence[Version], most_steps: int) -> ComparisonResult:
+    def compare(self, request: Request, versions: Sequence[Version], most_steps: int) -> Result:
         """Return the result for one part of the versions, newest first.
 
         Raise InvalidSchemaError if the candidate does not parse.
         """
-        candidate = self.parsed(request.candidate, request.line)
+        candidate = self.parse(request.candidate, request.line)
         predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
         for number, kind, info, is_compared in versions:
             schema = None
             try:
-                schema = None if info is None else self.parsed(info, request.line)
+                schema = None if info is None else self.parse(info, request.line)
             except InvalidSchemaError as error:
                 if number is not None:
                     unreadable[number] = error
@@ -88,17 +88,17 @@ class Comparer:
         else:
             findings.risks += compatibility.self_risks(candidate) if request.is_first else ()
             findings += parts.compare(candidate, predecessors, request.strategy, BUILT_IN, most_steps)
-        return ComparisonResult(findings, unreadable)
+        return Result(findings, unreadable)
 
-    def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+    def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """Return the parsed schema, cached if possible. Raise InvalidSchemaError with rule and place."""
-        schema = self.cached(info.type, info.content_hash, line)
+        schema = self.get_cached(info.type, info.content_hash, line)
         if schema is None:
             schema = formats.parse(info, line)
             self.cache(schema, line, _BYTES_PER_BYTE * len(info.schema))
         return schema
 
-    def cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
+    def get_cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
         """Return the cached schema, or None."""
         return self._cache.get((kind, content_hash, line))
 
@@ -110,11 +110,11 @@ class Comparer:
 _OF_WORKER: Final = Comparer(_CACHE_BYTES // 2)
 
 
-def compare(request: ComparisonRequest, versions: Sequence[Version], most_steps: int) -> ComparisonResult:
+def compare(request: Request, versions: Sequence[Version], most_steps: int) -> Result:
     """Return the result of `Comparer.compare` with the worker's own cache."""
     return _OF_WORKER.compare(request, versions, most_steps)
 
 
 def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:
     """Return the fingerprint of the parsed schema, with the worker's own cache. Raise InvalidSchemaError."""
-    return _OF_WORKER.parsed(info, line).fingerprint
+    return _OF_WORKER.parse(info, line).fingerprint

@@ -24,8 +24,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
-from topicschema.judging.comparing import Comparer, ComparisonRequest, ComparisonResult, Version
-from topicschema.judging.rereading import Rereading
+from topicschema.judging.comparing import Comparer, Request, Result, Version
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, Versions
 from topicschema.judging.workers import OutOfMemoryError, Workers
@@ -82,7 +81,6 @@ class Judge:
         self._workers = Workers()
         self._checker_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)
-        self._rereading = Rereading(self.versions)
 
     @property
     def has_checkers(self) -> bool:
@@ -104,14 +102,14 @@ class Judge:
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
             return await self.versions.parse(
-                broker_versions.with_registered_text(await self._written(spec), history), line
+                broker_versions.registered_form(await self._read_spec(spec), history), line
             )
         envelope = (await self.versions.version(history, known, line)).info.schema
         return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
 
     async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
         """Raise the InvalidSchemaError of the first Pulsar line if no line accepts the schema."""
-        info, refusals = await self._written(spec), []
+        info, refusals = await self._read_spec(spec), []
         for line in PulsarLine:
             try:
                 await self.versions.parse(info, line)
@@ -121,7 +119,7 @@ class Judge:
                 return
         raise refusals[0]
 
-    async def _written(self, spec: TopicSchemaSpec) -> SchemaInfo:
+    async def _read_spec(self, spec: TopicSchemaSpec) -> SchemaInfo:
         """Return the schema as a broker stores it; compile Protobuf sources. Errors as in `schema_of`."""
         sources = sources_of(spec)
         if sources is not None:
@@ -131,7 +129,7 @@ class Judge:
 
     async def for_version(self, history: History, line: PulsarLine) -> History:
         """Return the stored history with the flaws of that line. Judging requires this history."""
-        return await self._rereading.for_version(history, line)
+        return await self.versions.for_version(history, line)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """Return the verdict on the candidate. Raise StalledError(RecordDamaged) if the record is unusable.
@@ -144,10 +142,10 @@ class Judge:
         try:
             broker_versions.check_readable(candidate, history)
             if compatibility.uses_custom_checker(candidate.schema, self._checkers):
-                return await self._judged_by_checkers(candidate, history, policy)
+                return await self._judge_with_checkers(candidate, history, policy)
             strategy = effective_strategy(policy, candidate.strategy).value
             is_equal = history.equal_to(candidate.schema.fingerprint) is not None
-            request = ComparisonRequest(candidate.schema.info, policy.profile.line, strategy, is_equal)
+            request = Request(candidate.schema.info, policy.profile.line, strategy, is_equal)
             earlier = verdict.earlier_versions(candidate, history, policy)
             findings = await self._findings(request, history, earlier)
         except UnreadableVersionError as error:
@@ -167,19 +165,19 @@ class Judge:
             return Comparison((), ())
         is_equal = schema.fingerprint == earlier.fingerprint
         if not is_equal and compatibility.uses_custom_checker(schema, self._checkers):
-            return await self._compared_by_checkers(candidate, earlier, history, policy)
-        request = ComparisonRequest(schema.info, policy.profile.line, strategy, is_equal)
+            return await self._compare_with_checkers(candidate, earlier, history, policy)
+        request = Request(schema.info, policy.profile.line, strategy, is_equal)
         part = [Version(None, earlier.info.type, earlier.info)]
         return verdict.strictly(policy, (await self._compare_part(request, part)).findings, strategy)
 
-    async def _judged_by_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
+    async def _judge_with_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """Return the verdict of the custom checkers on all versions together."""
         policy = self._with_checkers(policy)
         earlier = verdict.earlier_versions(candidate, history, policy)
         payloads = await self._payloads(history, earlier, policy.profile.line)
-        return await self._by_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
+        return await self._call_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
 
-    async def _compared_by_checkers(
+    async def _compare_with_checkers(
         self, candidate: Candidate, earlier: Schema, history: History, policy: Policy
     ) -> Comparison:
         policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
@@ -188,12 +186,12 @@ class Judge:
             stored = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
             payloads = await self._payloads(history, stored, policy.profile.line)
             considered = [*verdict.predecessors(stored, payloads), before]
-        return await self._by_checkers(lambda: verdict.compare(candidate.schema, considered, strategy, policy))
+        return await self._call_checkers(lambda: verdict.compare(candidate.schema, considered, strategy, policy))
 
     def _with_checkers(self, policy: Policy) -> Policy:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers))
 
-    async def _by_checkers(self, work: Callable[[], T]) -> T:
+    async def _call_checkers(self, work: Callable[[], T]) -> T:
         """Return the result of `work` in a thread. Raise CheckerTimeoutError if it takes too long.
 
         A thread cannot be ended from outside, so a checker that hangs occupies one until the process ends. If all
@@ -209,7 +207,7 @@ class Judge:
                 "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
             ) from None
 
-    async def _findings(self, request: ComparisonRequest, history: History, earlier: Sequence[Earlier]) -> Findings:
+    async def _findings(self, request: Request, history: History, earlier: Sequence[Earlier]) -> Findings:
         """Return the findings of all parts. Raise UnreadableVersionError if a required version does not parse."""
         findings = Findings()
         required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
@@ -224,9 +222,7 @@ class Judge:
             request = replace(request, is_first=False)
         return findings
 
-    async def _compare_part(
-        self, request: ComparisonRequest, part: Sequence[Version], most_steps: int = MOST_STEPS
-    ) -> ComparisonResult:
+    async def _compare_part(self, request: Request, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Result:
         """Return the result for one part, within `most_steps`. A large comparison runs in a worker."""
         if comparing.size_of(request, part) < LARGE:
             result = self._comparer.compare(request, part, min(_FEW_STEPS, most_steps))
@@ -237,7 +233,7 @@ class Judge:
         except OutOfMemoryError as error:
             number, kind, *_ = part[0]
             finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
-            return ComparisonResult(Findings(too_complex=finding), {})
+            return Result(Findings(too_complex=finding), {})
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -268,7 +264,7 @@ class Judge:
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         strategy = effective_strategy(policy, candidate.strategy).value
-        request = ComparisonRequest(candidate.schema.info, policy.profile.line, strategy)
+        request = Request(candidate.schema.info, policy.profile.line, strategy)
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
         optional = [each._replace(is_required=False) for each in earlier]
         findings = await self._findings(request, history, optional)

@@ -25,7 +25,7 @@ from topicschema.storage.claims import StoredClaim
 
 T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
-_REMEMBERED = 10_000
+_CACHE_SIZE = 10_000
 _UNOBSERVED = ObservedSettings()
 _CLAIM_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
 INACTIVE_REASONS = frozenset({"PolicyNotFound", *_CLAIM_REASONS})
@@ -52,7 +52,7 @@ class ClaimReader(Protocol):
         """Return the owned claims on `tenant/namespace` at the broker of `address`, of all Pulsar clusters."""
 
 
-class _Known(NamedTuple):
+class _CachedPolicy(NamedTuple):
     """The names of the policy of the last call."""
 
     name: str
@@ -86,7 +86,7 @@ class PolicyResolver:
         self._client = client
         self._claims = claims
         self._trust_status = trust_status
-        self._remembered: dict[_Names, _Known] = {}
+        self._cache: dict[_Names, _CachedPolicy] = {}
         self._reads = SingleFlight(self._find)
 
     async def resolve(self, namespace: str, pulsar_namespace: str) -> ActivePolicy:
@@ -99,56 +99,56 @@ class PolicyResolver:
 
     def expected_key(self, namespace: str, topic: Topic) -> TopicKey | None:
         """Return the topic's key of the last call, or None. It may be stale: use it only to prefetch."""
-        known = self._remembered.get((namespace, topic.pulsar_namespace))
-        return TopicKey(known.pulsar_cluster, topic) if known else None
+        cached = self._cache.get((namespace, topic.pulsar_namespace))
+        return TopicKey(cached.pulsar_cluster, topic) if cached else None
 
     def expected_address(self, namespace: str, pulsar_namespace: str) -> str | None:
         """Return the broker's address of the last call, "" for none, or None. It may be stale: only for limits."""
-        known = self._remembered.get((namespace, pulsar_namespace))
-        return known.address if known else None
+        cached = self._cache.get((namespace, pulsar_namespace))
+        return cached.address if cached else None
 
     async def _find(self, names: _Names) -> ActivePolicy:
-        known = self._remembered.get(names)
-        if known is not None:
-            active = await self._find_known(*names, known)
+        cached = self._cache.get(names)
+        if cached is not None:
+            active = await self._find_cached(*names, cached)
             if active is not None:
                 return active
-            self._remembered.pop(names, None)
+            self._cache.pop(names, None)
         return await self._search(*names)
 
-    async def _find_known(self, namespace: str, pulsar_namespace: str, known: _Known) -> ActivePolicy | None:
-        key = PulsarNamespaceKey.parse(known.pulsar_cluster, pulsar_namespace)
-        reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, known.name)
+    async def _find_cached(self, namespace: str, pulsar_namespace: str, cached: _CachedPolicy) -> ActivePolicy | None:
+        key = PulsarNamespaceKey.parse(cached.pulsar_cluster, pulsar_namespace)
+        reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, cached.name)
         claim_reads = () if self._trust_status else (self._claims.get_claim(key),)
         wire, *claims = await asyncio.gather(reading, *claim_reads, return_exceptions=True)
         if isinstance(wire, NotFoundError):
             return None
-        resource = _readable(_unless_raised(wire))
-        if resource is None or not _names(resource, key):
+        resource = _decode_or_none(_result_or_raise(wire))
+        if resource is None or not _has_key(resource, key):
             return None
         if self._trust_status and resource.metadata.deletion_timestamp is None and is_active(resource):
-            return self._remember(namespace, resource)
-        claim = _unless_raised(claims[0]) if claims else await self._claims.get_claim(key)
-        return self._remember(namespace, resource) if self._holds(claim, resource) else None
+            return self._cache_policy(namespace, resource)
+        claim = _result_or_raise(claims[0]) if claims else await self._claims.get_claim(key)
+        return self._cache_policy(namespace, resource) if self._holds(claim, resource) else None
 
-    def _remember(self, namespace: str, resource: NamespaceSchemaPolicy) -> ActivePolicy:
+    def _cache_policy(self, namespace: str, resource: NamespaceSchemaPolicy) -> ActivePolicy:
         names = (namespace, resource.spec.pulsar_namespace)
-        if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
-            self._remembered.clear()
-        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, address_of(resource))
+        if names not in self._cache and len(self._cache) >= _CACHE_SIZE:
+            self._cache.clear()
+        self._cache[names] = _CachedPolicy(resource.metadata.name, resource.spec.pulsar_cluster, address_of(resource))
         return ActivePolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
         """Return a policy in that Kubernetes namespace with a claim on `tenant/namespace` of any Pulsar cluster."""
-        naming, claims = await self._naming(namespace, pulsar_namespace)
+        naming, claims = await self._list_naming(namespace, pulsar_namespace)
         return next((r for r, claim in zip(naming, claims, strict=True) if _owns(claim, r)), None)
 
-    async def _naming(
+    async def _list_naming(
         self, namespace: str, pulsar_namespace: str
     ) -> tuple[list[NamespaceSchemaPolicy], list[StoredClaim]]:
         """Return the policies that name the Pulsar namespace, and the claim under each one's key."""
         listed = await self._client.list(NAMESPACE_SCHEMA_POLICY, namespace)
-        here = [r for r in map(_readable, listed) if r is not None and r.metadata.deletion_timestamp is None]
+        here = [r for r in map(_decode_or_none, listed) if r is not None and r.metadata.deletion_timestamp is None]
         naming = [r for r in here if r.spec.pulsar_namespace == pulsar_namespace]
         return naming, await asyncio.gather(*(self._claims.get_claim(_claim_key(r)) for r in naming))
 
@@ -158,7 +158,7 @@ class PolicyResolver:
         return is_there and _owns(claim, resource)
 
     async def _search(self, namespace: str, pulsar_namespace: str) -> ActivePolicy:
-        naming, claims = await self._naming(namespace, pulsar_namespace)
+        naming, claims = await self._list_naming(namespace, pulsar_namespace)
         holding = [r for r, claim in zip(naming, claims, strict=True) if self._holds(claim, r)]
         if not holding:
             if naming:
@@ -168,7 +168,7 @@ class PolicyResolver:
         if len(holding) > 1:
             names = ", ".join(r.metadata.name for r in holding)
             raise WaitingError("PolicyNotFound", f"a topic can have one policy, but {names} govern {pulsar_namespace}")
-        return self._remember(namespace, holding[0])
+        return self._cache_policy(namespace, holding[0])
 
 
 def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
@@ -213,7 +213,7 @@ def _claim_key(resource: NamespaceSchemaPolicy) -> PulsarNamespaceKey:
     return PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
 
 
-def _readable(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
+def _decode_or_none(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
     # A policy that bypassed its CRD governs nothing; its own status has the reason.
     try:
         resource = decode(NamespaceSchemaPolicy, wire)
@@ -223,7 +223,7 @@ def _readable(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
     return resource
 
 
-def _names(resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
+def _has_key(resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
     return (resource.spec.pulsar_namespace, resource.spec.pulsar_cluster) == (key.pulsar_namespace, key.pulsar_cluster)
 
 
@@ -246,7 +246,7 @@ def _current(resource: NamespaceSchemaPolicy) -> Iterator[Condition]:
     return (each for each in resource.status.conditions if each.observed_generation == generation)
 
 
-def _unless_raised(outcome: T | BaseException) -> T:
+def _result_or_raise(outcome: T | BaseException) -> T:
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome

@@ -7,11 +7,13 @@ from typing import Any, Final, TypeVar
 from topicschema.core import compatibility, formats, parts
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
+from topicschema.core.imports import read_again
 from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo
 from topicschema.core.verdict import Earlier
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.comparing import Comparer, Version
 from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")
@@ -19,6 +21,8 @@ T = TypeVar("T")
 LARGE: Final = 64 * 1024
 """Bytes. A worker parses or compares texts of this size or more; smaller ones take a few milliseconds."""
 _READS_AT_ONCE: Final = 16
+_FLAWS_BYTES: Final = 4 * 1024 * 1024
+_BYTES_PER_FLAW: Final = 1_000
 
 
 class Versions:
@@ -30,18 +34,38 @@ class Versions:
         self._workers = workers
         self._are_whole = are_whole
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
+        self._flaws: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_FLAWS_BYTES)
 
     async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """Return the parsed schema. Raise InvalidSchemaError with rule and place."""
         if len(info.schema) < LARGE:
-            return self._comparer.parsed(info, line)
+            return self._comparer.parse(info, line)
         if self._are_whole:
             return await asyncio.to_thread(formats.parse, info, line)
-        schema = self._comparer.cached(info.type, info.content_hash, line)
+        schema = self._comparer.get_cached(info.type, info.content_hash, line)
         if schema is None:
             schema = ReadSchema(info, await self.read(len(info.schema), comparing.fingerprint, info, line))
             self._comparer.cache(schema, line, len(info.schema))
         return schema
+
+    async def for_version(self, history: History, line: PulsarLine) -> History:
+        """Return the history with the flaws of that line. Raise StalledError(RecordDamaged) for an unusable record.
+
+        A flaw belongs to one Pulsar line. After a change of `brokerProfile.line` or an upgrade of the broker, the
+        parser of the new line decides. The results are cached, because the record has them only after its next write.
+        """
+        flawed = history.flawed_by_another(line)
+        if not flawed:
+            return history
+        return history.with_read(await asyncio.gather(*(self._read_again(history, each, line) for each in flawed)))
+
+    async def _read_again(self, history: History, entry: VersionEntry, line: PulsarLine) -> VersionEntry:
+        result = self._flaws.get((entry, line))
+        if result is None:
+            info = await self.payload(history, entry)
+            result = await self.read(len(info.schema), read_again, entry, info, line)
+            self._flaws.put((entry, line), result, _BYTES_PER_FLAW)
+        return result
 
     async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
         """Return the parsed schema of a stored version.
@@ -49,7 +73,7 @@ class Versions:
         Raise StalledError(RecordDamaged) if the record is unusable, and UnreadableVersionError if the text does not
         parse.
         """
-        cached = self._comparer.cached(entry.type, entry.content_hash, line)
+        cached = self._comparer.get_cached(entry.type, entry.content_hash, line)
         if cached is not None:
             return cached
         try:

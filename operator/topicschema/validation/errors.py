@@ -8,7 +8,7 @@ OUT_OF_MEMORY: Final = "OutOfMemory"
 """Reason that begins the driver's message if its executors ran out of memory."""
 
 
-class InvalidQuestionError(StalledError):
+class InvalidRequestError(StalledError):
     """Error of a request that cannot be validated until a user changes it."""
 
     def __init__(self, message: str) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PulsarLine, SchemaInfo
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 
 FORMAT: Final = 2
 """Format version of the JSON. A run refuses a request of another version."""
@@ -174,7 +174,6 @@ class ValidationRequest:
     sample: Sample = Sample()
     tolerance: Tolerance = Tolerance()
     include_values: bool = False
-    ask_writers: bool = False
     executors: int = 0
     format: int = FORMAT
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
@@ -197,7 +196,7 @@ class ValidationRequest:
         )
 
     def pack(self) -> "Packed":
-        """Return the request as a Job mounts it. Raises InvalidQuestionError if it is too large for a run."""
+        """Return the request as a Job mounts it. Raises InvalidRequestError if it is too large for a run."""
         text = self.text
         check_size(len(text))
         # takes 17 MiB of memory; preset 6 would take 94 MiB of the operator's
@@ -218,9 +217,9 @@ class Packed:
 
 
 def check_size(size: int) -> None:
-    """Raise InvalidQuestionError if this number of bytes of schemas, or of a request, is too large for a run."""
+    """Raise InvalidRequestError if this number of bytes of schemas, or of a request, is too large for a run."""
     if size >= MAX_BYTES:
-        raise InvalidQuestionError(
+        raise InvalidRequestError(
             f"its versions have more than {MAX_BYTES >> 20} MiB of schemas, too much for a run to read: set "
             "validation.mode Off for this topic"
         )
@@ -231,16 +230,16 @@ def _hash(text: bytes) -> str:
 
 
 def read(content: bytes) -> ValidationRequest:
-    """Return the request from JSON or its packed form. Raises InvalidQuestionError with the fault."""
+    """Return the request from JSON or its packed form. Raises InvalidRequestError with the fault."""
     text = _unpacked(content) if content.startswith(b"\xfd7zXZ\0") else content
     try:
-        found = json.loads(text.decode(errors="surrogatepass"))
+        members = json.loads(text.decode(errors="surrogatepass"))
     except (ValueError, RecursionError):
-        raise InvalidQuestionError("the question is not JSON") from None
+        raise InvalidRequestError("the request is not JSON") from None
     try:
-        return decode(ValidationRequest, found, "question")
+        return decode(ValidationRequest, members, "request")
     except StalledError as error:
-        raise InvalidQuestionError(error.message) from None
+        raise InvalidRequestError(error.message) from None
 
 
 def _unpacked(content: bytes) -> bytes:
@@ -248,7 +247,7 @@ def _unpacked(content: bytes) -> bytes:
     try:
         text = unpacking.decompress(content, max_length=MAX_BYTES)
     except lzma.LZMAError as error:
-        raise InvalidQuestionError(f"the question cannot be unpacked: {error}") from None
+        raise InvalidRequestError(f"the request cannot be unpacked: {error}") from None
     if not unpacking.eof:
-        raise InvalidQuestionError("the question is not whole, or larger than 256 MiB")
+        raise InvalidRequestError("the request is not whole, or larger than 256 MiB")
     return text

@@ -159,30 +159,30 @@ class Endpoint:
         if judge is None:
             return web.Response(status=400, text=f"nothing of kind {requested.kind[:80]!r} is reviewed here")
         deadline = _deadline(request)
-        response = await _reviewed(judge, replace(requested, seconds=deadline), deadline)
+        response = await _answer_in_time(judge, replace(requested, seconds=deadline), deadline)
         ADMISSION_REVIEW_DURATION.labels(requested.kind).observe(time.perf_counter() - started)
         return response
 
 
-async def _reviewed(judge: Reviewer, requested: Review, deadline: float) -> web.Response:
+async def _answer_in_time(judge: Reviewer, requested: Review, deadline: float) -> web.Response:
     try:
         async with asyncio.timeout(deadline):
             answer = await judge(requested)
     except TimeoutError:
-        return _unanswered(requested, "Timeout", f"not judged within {deadline:g} s; try again")
+        return _error_response(requested, "Timeout", f"not judged within {deadline:g} s; try again")
     except TopicSchemaError as error:
-        return _unanswered(requested, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
+        return _error_response(requested, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
     except Exception:  # noqa: BLE001 - a bug is counted, logged and answered only here
         INTERNAL_ERRORS.labels("webhook").inc()
         _LOG.exception(
             "unexpected error during review", extra={"fields": {"kind": requested.kind, "uid": requested.uid}}
         )
-        return _unanswered(requested, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
+        return _error_response(requested, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
     ADMISSION_REVIEWS.labels(requested.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
     return web.json_response(review.to_wire(requested, answer))
 
 
-def _unanswered(requested: Review, reason: str, text: str) -> web.Response:
+def _error_response(requested: Review, reason: str, text: str) -> web.Response:
     ADMISSION_REVIEWS.labels(requested.kind, "error", reason).inc()
     return web.Response(status=500, text=f"topicschema: {text}")
 

@@ -17,6 +17,7 @@ from uuid import uuid4
 from aiohttp import web
 from kubernetes.client import Configuration
 
+from support.http_server import served
 from topicschema.api.kinds import Kind
 from topicschema.cluster.connection import Connection
 
@@ -41,11 +42,11 @@ class FakeApiServer:
         self._end = asyncio.Event()
         self._objects: dict[str, Object] = {}
         self._resource_version = 0
-        self._port = 0
+        self._url = ""
 
     @property
     def connection(self) -> Connection:
-        return Connection(f"http://127.0.0.1:{self._port}", ssl.create_default_context(), None, Configuration())
+        return Connection(self._url, ssl.create_default_context(), None, Configuration())
 
     def put(self, kind: Kind, namespace: str, name: str, members: Mapping[str, Any]) -> Object:
         """Store an object as it stands, with a fresh uid unless it brings one."""
@@ -80,18 +81,11 @@ class FakeApiServer:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["FakeApiServer"]:
-        application = web.Application(client_max_size=8 << 20)
-        application.router.add_route("*", "/{path:.*}", self._answer)
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        try:
-            site = web.TCPSite(runner, "127.0.0.1", 0)
-            await site.start()
-            self._port = runner.addresses[0][1]
-            yield self
-        finally:
-            self.speak()
-            await runner.cleanup()
+        async with served(self._answer) as self._url:
+            try:
+                yield self
+            finally:
+                self.speak()
 
     async def _answer(self, request: web.Request) -> web.Response:
         self.requests.append(f"{request.method} {request.path}")

@@ -279,6 +279,43 @@ class SchemaStorageContract:
             await storage.put(Stored(History(key)), History(TopicKey("another", key.topic)))
         assert (await storage.get_history(key)).revision == ""
 
+    async def test_what_is_announced_is_known_until_the_history_names_it(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        two = text("two", {"owner": "team-a"})
+        stored = await append(storage, key, text("one"))
+        history = following(stored.history, two)
+        assert not await storage.is_announced(stored.history, two.info)
+        await storage.announce(history, two.info)
+        assert await storage.is_announced(stored.history, two.info)
+        assert not await storage.is_announced(stored.history, text("three").info)
+        assert await storage.get_history(key) == stored
+        written = await storage.put(stored, history)
+        assert await newest(storage, written) == two.info
+        assert not await storage.is_announced(written.history, two.info)
+
+    async def test_another_topic_or_incarnation_has_other_announcements(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        await storage.announce(following(History(key), text("two")), text("two").info)
+        for other in (History(key, incarnation=1), History(replace(key, pulsar_cluster="another"))):
+            assert not await storage.is_announced(other, text("two").info)
+
+    async def test_what_was_only_kept_is_not_announced_before_it_is(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        history = following(History(key), text("two"))
+        await storage.keep(history, [(history.entries[-1], text("two").info)])
+        assert not await storage.is_announced(History(key), text("two").info)
+        await storage.announce(history, text("two").info)
+        assert await storage.is_announced(History(key), text("two").info)
+
+    async def test_only_the_content_of_the_newest_version_is_announced(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        with pytest.raises(ValueError, match="not the contents"):
+            await storage.announce(following(History(key), text("two")), text("three").info)
+
     def forgetful(self, storage: SchemaStorage) -> SchemaStorage:
         """The same storage, with nothing remembered of what it was asked or told."""
         raise NotImplementedError

@@ -6,15 +6,14 @@ What a real broker answers is asked in tests/broker; here is what one answers th
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from support.http_server import Answer, served
 from topicschema.broker.clock import Clock
-
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass
@@ -72,16 +71,8 @@ class PlayedBroker:
 async def playing(tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> AsyncIterator[PlayedBroker]:
     """A played broker, listening while the context lasts."""
     broker = PlayedBroker()
-    application = web.Application(client_max_size=8 << 20)
-    application.router.add_route("*", "/{path:.*}", broker.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host, 0, ssl_context=tls).start()
-        broker.url = f"{'http' if tls is None else 'https'}://{host}:{runner.addresses[0][1]}"
+    async with served(broker.answer, tls, host) as broker.url:
         yield broker
-    finally:
-        await runner.cleanup()
 
 
 async def reset(request: web.Request) -> web.StreamResponse:

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from support.http_server import served
 from support.pulsar.schema_service import PulsarSchemas, RefusedError
 from topicschema.core.formats import key_value
 from topicschema.core.remote import RemoteVersion
@@ -186,13 +187,5 @@ def _wire(version: RemoteVersion) -> dict[str, Any]:
 async def serving(schemas: PulsarSchemas) -> AsyncIterator[PulsarAtTheWire]:
     """The broker, listening while the context lasts."""
     broker = PulsarAtTheWire(schemas)
-    application = web.Application(client_max_size=8 << 20)
-    application.router.add_route("*", "/{path:.*}", broker.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        broker.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with served(broker.answer) as broker.url:
         yield broker
-    finally:
-        await runner.cleanup()

@@ -14,7 +14,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.payload import varints
 from topicschema.validation.request import FileSource, ValidationRequest
+from topicschema.validation.sources.files.source import FileMessages
 
 START: Final = 1_760_000_000_000
 _TEXTS: Final = (
@@ -68,6 +70,12 @@ def question(*paths: Path, **more: object) -> ValidationRequest:
     return ValidationRequest(CANDIDATE, VERSIONS, "persistent://shop/orders/created", files=files, **more)  # type: ignore[arg-type]
 
 
+def source(request: ValidationRequest, split_bytes: int = 1 << 30) -> FileMessages:
+    """Return the source of the request's files."""
+    assert request.files is not None
+    return FileMessages(request.files, split_bytes)
+
+
 def _orders(count: int, chance: random.Random, share: float, note: int) -> Iterator[Order]:
     for number in range(count):
         version = chance.randrange(2)
@@ -82,11 +90,7 @@ def _orders(count: int, chance: random.Random, share: float, note: int) -> Itera
 
 
 def _varint(number: int) -> bytes:
-    bits, found = number << 1, bytearray()
-    while bits > 0x7F:
-        found.append(bits & 0x7F | 0x80)
-        bits >>= 7
-    return bytes([*found, bits])
+    return varints.encode(varints.zigzag(number))
 
 
 def _text(size: int) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 from support.kubernetes.watched_namespace import WatchedShop, until
 from topicschema.api.kinds import CONFIG_MAP, JOB, POD, TOPIC_SCHEMA
 from topicschema.api.validation import ExampleStatus, ReasonStatus
-from topicschema.validation.job.manifest import QUESTION_ANNOTATION, TOPIC_LABEL
+from topicschema.validation.job.manifest import REQUEST_ANNOTATION, TOPIC_LABEL
 from topicschema.validation.job.result import Answer, VerdictDocument
 
 Object = dict[str, Any]
@@ -105,7 +105,7 @@ class ValidatedShop:
 def verdict(job: Object, answer: Answer, messages: int = 1000, invalid: int = 0) -> str:
     """What a pod of the Job leaves as its termination message."""
     document = VerdictDocument(
-        question=job["metadata"]["annotations"][QUESTION_ANNOTATION],
+        question=job["metadata"]["annotations"][REQUEST_ANNOTATION],
         verdict=answer,
         messages=messages,
         invalid=invalid,

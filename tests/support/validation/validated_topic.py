@@ -17,7 +17,7 @@ from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 from topicschema.reconcile.validation.job_limiter import JobLimiter, Validations
 from topicschema.storage.record import RecordStorage
 from topicschema.validation.job.log_protocol import report_lines
-from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
+from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, REQUEST_ANNOTATION
 from topicschema.validation.job.result import Answer, VerdictDocument
 
 Object = dict[str, Any]
@@ -113,7 +113,7 @@ class AskedTopic:
     def ends(self, job: Object, answer: Answer, when: str, messages: int | None = 10) -> None:
         """The Job's pod has that verdict and a report, and both have ended; None where there was no topic to read."""
         metadata, is_pass = job["metadata"], answer is Answer.PASS
-        asked = metadata["annotations"][QUESTION_ANNOTATION]
+        asked = metadata["annotations"][REQUEST_ANNOTATION]
         told = VerdictDocument(
             question=asked,
             verdict=answer,

@@ -6,8 +6,9 @@ import logging
 import pytest
 from aiohttp import web
 
+from support.http_server import Answer
 from support.metrics import counted
-from support.pulsar.fake_broker import Answer, PlayedBroker, TurnedClock, playing
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, Token

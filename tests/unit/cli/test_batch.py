@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from topicschema.cli.check import batch
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 
 GOOD = {"id": 1, "type": "AVRO", "strategy": "BACKWARD", "candidate": {"schema": '"long"'}}
 MEMBERS = ["id", "compatible", "equalTo", "incompatibilities", "warnings", "error"]
@@ -247,3 +249,20 @@ def test_a_terminal_sees_how_far_it_is() -> None:
     terminal = Terminal()
     batch.answer_all(lines, io.StringIO(), terminal)
     assert terminal.getvalue().endswith("\r2 answered, 1 of them not compatible\n")
+
+
+def test_parsed_schemas_are_cached_within_a_bound_and_without_errors() -> None:
+    cache = batch.CachedParse(10_000)  # two schemas
+
+    def parse(text: str, owner: str = "") -> Schema:
+        return cache(
+            SchemaInfo(SchemaType.AVRO, text.encode(), {"owner": owner}), PulsarLine.V4_0, validate_defaults=True
+        )
+
+    first, second = parse('"long"'), parse('"int"')
+    assert parse('"long"') is first
+    assert parse('"long"', "a").info.properties == {"owner": "a"}
+    assert parse('"int"') is not second
+    for _ in range(2):
+        with pytest.raises(InvalidSchemaError):
+            parse("{")

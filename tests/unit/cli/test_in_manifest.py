@@ -78,13 +78,10 @@ def test_a_manifest_on_standard_input_may_begin_with_comments(here: Path) -> Non
         assert (done.returncode, "equals version 0" in done.stdout) == (0, True), (before, done.stdout, done.stderr)
 
 
-def test_a_pair_has_its_fingerprint_with_and_without_a_manifest(here: Path) -> None:
-    alone = run(here, "fingerprint --type KEY_VALUE pair.json")
-    assert (alone.returncode, alone.stdout) == (0, run(here, "fingerprint pair.yaml").stdout)
-
-
-def test_a_manifest_has_the_fingerprint_of_its_schema(here: Path) -> None:
-    assert run(here, "fingerprint v1.yaml").stdout == run(here, "fingerprint v1.avsc").stdout
+@pytest.mark.parametrize(("manifest", "file"), [("pair.yaml", "--type KEY_VALUE pair.json"), ("v1.yaml", "v1.avsc")])
+def test_a_manifest_has_the_fingerprint_of_its_schema(here: Path, manifest: str, file: str) -> None:
+    alone = run(here, f"fingerprint {file}")
+    assert (alone.returncode, alone.stdout) == (0, run(here, f"fingerprint {manifest}").stdout)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.stem)

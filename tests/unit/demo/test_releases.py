@@ -31,21 +31,8 @@ def test_a_failure_that_is_no_refusal_ends_the_demo() -> None:
         first_reason("topicschema serverside-applied\nerror: timed out waiting for the condition\n")
 
 
-def test_each_topic_has_a_name_that_is_a_resource_name() -> None:
-    assert [topic.name for topic in EXPECTED] == [
-        "metadata-change-proposal-full",
-        "metadata-change-proposal-backward",
-        "metadata-change-event-full",
-        "metadata-change-event-backward",
-    ]
-
-
-def test_at_least_six_releases_take_part_each_once() -> None:
-    assert len({release.number for release in RELEASES}) == len(RELEASES) >= 6
-    assert len({release.sha256 for release in RELEASES}) == len(RELEASES)
-
-
-def test_each_topic_expects_an_answer_for_each_release() -> None:
+def test_at_least_six_releases_take_part_and_each_topic_expects_an_answer_for_each() -> None:
+    assert len({release.sha256 for release in RELEASES}) == len(RELEASES) >= 6
     assert {len(expected) for expected in EXPECTED.values()} == {len(RELEASES)}
 
 
@@ -64,11 +51,8 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(Narrator(io.StringIO()), Cluster(tmp_path / "kubeconfig", Path("kubectl")), tmp_path)
 
 
-def test_outcomes_that_avro_itself_gives_are_claimed(stage: Stage, outcomes: list[Outcome]) -> None:
-    releases.claim_outcomes(stage, outcomes)
-
-
 def test_one_other_outcome_ends_the_demo(stage: Stage, outcomes: list[Outcome]) -> None:
+    releases.claim_outcomes(stage, outcomes)  # all as expected
     for position, outcome in enumerate(outcomes):
         other = replace(outcome, schema_version=None if outcome.schema_version is not None else 0)
         with pytest.raises(DemoError, match=outcome.topic.name):

@@ -44,11 +44,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_one_file_of_that_name_is_taken_wherever_it_lies(tmp_path: Path) -> None:
-    wheel = make_wheel(tmp_path, "1.0", {"tiny/deep/Event.avsc": _TEXT, "tiny/OtherEvent.avsc": "no"})
-    assert wheels.extract(wheel, "Event.avsc") == _TEXT
-
-
 @pytest.mark.parametrize(
     ("files", "times"), [({}, 0), ({"a/Event.avsc": _TEXT, "b/Event.avsc": _TEXT}, 2)], ids=["none", "two"]
 )

@@ -42,17 +42,16 @@ async def fill(topic: AskedTopic, count: int = MOST) -> None:
     assert len((await topic.world.history()).entries) == count
 
 
-async def message(topic: AskedTopic) -> str:
-    """Expect the reason of `Ready`; what it says."""
+async def refusal(topic: AskedTopic) -> str:
+    """Reconcile, expect that only the status was written, and return the message of `Ready`."""
+    topic.world.api.requests.clear()
+    topic.world.broker.calls.clear()
+    assert await topic.look() == "HistoryFull"
+    assert not [each for each in topic.world.api.requests if not each.startswith("GET") and "/schema" in each]
+    assert not [each for each in topic.world.broker.calls if not each.startswith("GET")]
     ready = (await topic.conditions())["Ready"]
     assert (ready["status"], ready["reason"]) == ("False", "HistoryFull")
     return str(ready["message"])
-
-
-def written(topic: AskedTopic) -> list[str]:
-    """What was written but the status: to the record and to the broker."""
-    recorded = [each for each in topic.world.api.requests if not each.startswith("GET") and "/schema" in each]
-    return recorded + [each for each in topic.world.broker.calls if not each.startswith("GET")]
 
 
 def hold(wire: dict[str, Any]) -> None:
@@ -61,30 +60,20 @@ def hold(wire: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("has_broker", [True, False])
-async def test_a_version_beyond_the_most_is_stalled_before_anything_is_written(
-    topic: AskedTopic, *, has_broker: bool
-) -> None:
+async def test_a_version_beyond_the_maximum_is_refused(topic: AskedTopic, *, has_broker: bool) -> None:
     if not has_broker:
         await governed_without_broker(topic)
     await fill(topic)
-    topic.world.api.requests.clear()
-    topic.world.broker.calls.clear()
     topic.wants(BEYOND)
-    assert await topic.look() == "HistoryFull"
-    assert "has 3 versions, which is the maximum; use another topic" in await message(topic)
-    assert written(topic) == []
+    assert "has 3 versions, which is the maximum; use another topic" in await refusal(topic)
     topic.wants(FULL[0])
     assert await topic.look() == ""
 
 
-async def test_what_others_have_brought_beyond_the_most_does_not_come_on_record(topic: AskedTopic) -> None:
+async def test_versions_of_other_clients_beyond_the_maximum_are_not_recorded(topic: AskedTopic) -> None:
     await fill(topic)
     topic.world.there(BEYOND)
-    topic.world.api.requests.clear()
-    topic.world.broker.calls.clear()
-    assert await topic.look() == "HistoryFull"
-    assert "would have 4 versions, 1 more than the maximum; use another topic" in await message(topic)
-    assert written(topic) == []
+    assert "would have 4 versions, 1 more than the maximum; use another topic" in await refusal(topic)
 
 
 async def test_an_upload_beside_which_others_take_the_last_place_leaves_the_record_as_it_is(topic: AskedTopic) -> None:
@@ -93,17 +82,16 @@ async def test_an_upload_beside_which_others_take_the_last_place_leaves_the_reco
     world.broker.happens = lambda _: world.there(SCHEMAS[-1]) if world.broker.calls[-1] == "POST schema" else None
     topic.wants(BEYOND)
     assert await topic.look() == "HistoryFull"
-    assert "would have 4 versions" in await message(topic)
+    assert "would have 4 versions" in (await topic.conditions())["Ready"]["message"]
     assert await world.history() == before
 
 
-async def test_a_topic_with_too_many_versions_is_adopted_once_they_are_deleted_at_the_broker(topic: AskedTopic) -> None:
+async def test_a_topic_with_too_many_versions_is_adopted_after_they_are_deleted_at_the_broker(
+    topic: AskedTopic,
+) -> None:
     topic.world.there(*SCHEMAS)
     topic.wants(SCHEMAS[-1])
-    topic.world.api.requests.clear()
-    assert await topic.look() == "HistoryFull"
-    assert (await message(topic)).endswith("delete the topic's schemas at the broker")
-    assert written(topic) == []
+    assert (await refusal(topic)).endswith("delete the topic's schemas at the broker")
     topic.world.broker.schemas.soft_delete(TOPIC)
     assert await topic.look() == ""
     assert [entry.schema_version for entry in (await topic.world.history()).entries] == [5, 6]

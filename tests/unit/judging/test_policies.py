@@ -220,7 +220,10 @@ NAMESPACE, OLDER, BROKER = (
     {"schemaAutoUpdateCompatibilityStrategy": "BackwardTransitive"},
     {"broker": {"schemaCompatibilityStrategy": "BACKWARD"}},
 )
-PROFILE = {"schemaCompatibilityStrategy": "FULL_TRANSITIVE"}
+PROFILE, UNDEFINED, ALWAYS = (
+    {"schemaCompatibilityStrategy": name} for name in ("FULL_TRANSITIVE", "UNDEFINED", "ALWAYS_COMPATIBLE")
+)
+UNKNOWN = {"schemaAutoUpdateCompatibilityStrategy": "Sometimes"}
 
 
 @pytest.mark.parametrize(
@@ -237,55 +240,13 @@ PROFILE = {"schemaCompatibilityStrategy": "FULL_TRANSITIVE"}
         ("a broker that does not tell", {"brokerProfile": PROFILE}, {"broker": {}}, "FULL_TRANSITIVE", "Broker"),
         ("the deprecated setting before the broker's", {}, OLDER | BROKER, "BACKWARD_TRANSITIVE", "Namespace"),
         ("the namespace's before both", {}, NAMESPACE | OLDER | BROKER, "FORWARD", "Namespace"),
-        (
-            "UNDEFINED there asks the next level",
-            {},
-            {"schemaCompatibilityStrategy": "UNDEFINED"} | OLDER,
-            "BACKWARD_TRANSITIVE",
-            "Namespace",
-        ),
-        (
-            "UNDEFINED at the broker is FULL",
-            {"brokerProfile": PROFILE},
-            {"broker": {"schemaCompatibilityStrategy": "UNDEFINED"}},
-            "FULL",
-            "Broker",
-        ),
-        (
-            "what the spec sets before all that is there",
-            {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE"},
-            NAMESPACE | OLDER | BROKER,
-            "ALWAYS_COMPATIBLE",
-            "Namespace",
-        ),
-        (
-            "what the spec unsets is not there any more",
-            {"schemaCompatibilityStrategy": "UNDEFINED"},
-            NAMESPACE | BROKER,
-            "BACKWARD",
-            "Broker",
-        ),
-        (
-            "what the spec unsets leaves the deprecated setting in force",
-            {"schemaCompatibilityStrategy": "UNDEFINED"},
-            NAMESPACE | OLDER | BROKER,
-            "BACKWARD_TRANSITIVE",
-            "Namespace",
-        ),
-        (
-            "a deprecated setting of a name to come",
-            {},
-            {"schemaAutoUpdateCompatibilityStrategy": "Sometimes"} | BROKER,
-            "BACKWARD",
-            "Broker",
-        ),
-        (
-            "a policy that only observes and says nothing",
-            {"managementPolicy": "Observe"},
-            NAMESPACE,
-            "FORWARD",
-            "Namespace",
-        ),
+        ("UNDEFINED there asks the next level", {}, UNDEFINED | OLDER, "BACKWARD_TRANSITIVE", "Namespace"),
+        ("UNDEFINED at the broker is FULL", {"brokerProfile": PROFILE}, {"broker": UNDEFINED}, "FULL", "Broker"),
+        ("the spec first", ALWAYS, NAMESPACE | OLDER | BROKER, "ALWAYS_COMPATIBLE", "Namespace"),
+        ("the spec unsets the namespace's", UNDEFINED, NAMESPACE | BROKER, "BACKWARD", "Broker"),
+        ("but not the deprecated setting", UNDEFINED, NAMESPACE | OLDER, "BACKWARD_TRANSITIVE", "Namespace"),
+        ("a deprecated setting of an unknown name", {}, UNKNOWN | BROKER, "BACKWARD", "Broker"),
+        ("a policy that only observes", {"managementPolicy": "Observe"}, NAMESPACE, "FORWARD", "Namespace"),
     ],
 )
 def test_the_first_level_that_says_something_counts(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from support.payloads.protobuf_orders import PROTO_3
+from support.payloads.verdicts import refusal
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
@@ -54,6 +55,7 @@ def primitive(kind: str) -> Schema:
 def test_a_primitive_value_has_this_json_and_comes_back(kind: str, value: Any, written: Any) -> None:
     assert display_json.to_json(primitive(kind), value) == written
     assert display_json.of_json(primitive(kind), written) == value
+    assert display_json.to_json(primitive(kind), None) is display_json.of_json(primitive(kind), None) is None
 
 
 def test_nan_and_milliseconds_may_be_written_in_two_ways() -> None:
@@ -80,9 +82,7 @@ def test_nan_and_milliseconds_may_be_written_in_two_ways() -> None:
     ],
 )
 def test_json_that_is_no_value_is_refused(kind: str, written: Any, rule: str) -> None:
-    with pytest.raises(InvalidPayloadError) as caught:
-        display_json.of_json(primitive(kind), written)
-    assert caught.value.rule == rule
+    assert refusal(display_json.of_json, primitive(kind), written)[0] == rule
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON"])
@@ -97,9 +97,7 @@ def test_a_record_has_bytes_in_base64_and_comes_back(kind: str) -> None:
 
 def test_every_field_of_a_record_must_be_there() -> None:
     schema = formats.parse(SchemaInfo(SchemaType.AVRO, RECORD.encode()))
-    with pytest.raises(InvalidPayloadError) as caught:
-        display_json.of_json(schema, {"id": 1})
-    assert (caught.value.rule, caught.value.path) == ("MISSING_FIELD", "$.sum")
+    assert refusal(display_json.of_json, schema, {"id": 1})[:2] == ("MISSING_FIELD", "$.sum")
 
 
 def test_what_is_nested_deeper_than_json_goes_is_refused() -> None:
@@ -145,9 +143,7 @@ def test_a_protobuf_message_has_its_own_names_in_the_order_of_their_numbers() ->
     ],
 )
 def test_json_that_is_no_message_is_refused_with_its_path(written: Any, path: str) -> None:
-    with pytest.raises(InvalidPayloadError) as caught:
-        display_json.of_json(PROTO_3, written)
-    assert (caught.value.rule, caught.value.path) == ("WRONG_TYPE", path)
+    assert refusal(display_json.of_json, PROTO_3, written)[:2] == ("WRONG_TYPE", path)
 
 
 def test_a_pair_is_an_object_of_two() -> None:
@@ -156,13 +152,6 @@ def test_a_pair_is_an_object_of_two() -> None:
     )
     assert display_json.to_json(schema, Pair("a", 0)) == {"key": "a", "value": "1970-01-01"}
     assert display_json.of_json(schema, {"key": None, "value": "1970-01-02"}) == Pair(None, 1)
-    with pytest.raises(InvalidPayloadError) as caught:
-        display_json.of_json(schema, {"key": "a", "value": "soon"})
-    assert caught.value.path == "$.value"
+    assert refusal(display_json.of_json, schema, {"key": "a", "value": "soon"})[1] == "$.value"
     with pytest.raises(InvalidPayloadError, match="members key and value"):
         display_json.of_json(schema, {"key": "a"})
-
-
-def test_null_is_null() -> None:
-    assert display_json.to_json(primitive("INT8"), None) is None
-    assert display_json.of_json(PROTO_3, None) is None

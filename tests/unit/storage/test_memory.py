@@ -5,7 +5,6 @@ from functools import reduce
 import pytest
 from typing_extensions import override
 
-from support.kubernetes.announcing_contract import AnnouncingContract
 from support.kubernetes.memory_storage import MemoryStorage
 from support.kubernetes.storage_contract import SchemaStorageContract, following, text
 from topicschema.core.topics import Topic, TopicKey
@@ -23,7 +22,7 @@ async def test_contents_that_were_kept_beforehand_count_with_their_history() -> 
     assert [await storage.get(history.key, 0, each) for each in history.entries] == [each.info for each in texts]
 
 
-class TestMemoryStorage(SchemaStorageContract, AnnouncingContract):
+class TestMemoryStorage(SchemaStorageContract):
     @pytest.fixture
     def storage(self) -> MemoryStorage:
         return MemoryStorage()

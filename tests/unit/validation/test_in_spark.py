@@ -16,7 +16,7 @@ from support.validation import order_files
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation import sources
 from topicschema.validation.errors import (
-    InvalidQuestionError,
+    InvalidRequestError,
     OutOfMemoryError,
     RunError,
     SourceError,
@@ -24,10 +24,9 @@ from topicschema.validation.errors import (
 from topicschema.validation.report.tally import EXAMPLES, Tally
 from topicschema.validation.run import local, spark
 from topicschema.validation.run.sampling import Sampling
-from topicschema.validation.run.spark import Judging, merged
+from topicschema.validation.run.spark import SplitTallies, merged
 from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Expired, NotDelivered, Plan, Split
-from topicschema.validation.sources.files.source import FileMessages
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
 
 SPLITS = 150
@@ -37,11 +36,10 @@ ORDERS = order_files.orders(3_000, share=0.3)
 def tallies(folder: Path, a_task: int) -> list[bytes]:
     """What tasks of so many splits each hand back, of 150 splits in all."""
     asked = order_files.question(order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
-    assert asked.files is not None
-    files = FileMessages(asked.files, split_bytes=1)
+    files = order_files.source(asked, 1)
     splits = files.plan().splits
     assert len(splits) == SPLITS
-    judging = Judging(Task("150 splits", asked.pack().content, files, Sampling(0)))
+    judging = SplitTallies(Task("150 splits", asked.pack().content, files, Sampling(0)))
     return [packed for start in range(0, SPLITS, a_task) for packed in judging(splits[start : start + a_task])]
 
 
@@ -83,8 +81,8 @@ def test_what_is_withheld_counts_once_here_and_with_executors_also_where_a_task_
     asked = order_files.question(Path("orders.parquet"))
     task = Task("withheld", asked.pack().content, Withholding(), Sampling(0))
     splits = task.source.plan().splits
-    lost = [list(Judging(task)([split])) for split in splits[:5]]
-    tried = [packed for split in splits for packed in Judging(task)([split])]
+    lost = [list(SplitTallies(task)([split])) for split in splits[:5]]
+    tried = [packed for split in splits for packed in SplitTallies(task)([split])]
     assert [packed for (packed,) in lost] == tried[:5]
     there = Tally.unpacked(as_a_tree(tried))
     here = local.tally(task, splits, 1, lambda _split: None)
@@ -152,7 +150,7 @@ def told(*kinds: type[TopicSchemaError]) -> list[type[TopicSchemaError]]:
 def test_what_a_worker_raised_for_the_source_or_the_question_is_told_as_such_with_each_kind_of_it() -> None:
     for module in pkgutil.walk_packages(sources.__path__, f"{sources.__name__}."):
         importlib.import_module(module.name)
-    kinds = told(SourceError, InvalidQuestionError)
+    kinds = told(SourceError, InvalidRequestError)
     assert SourceSilentError in kinds
     for kind in kinds:
         make: Any = kind

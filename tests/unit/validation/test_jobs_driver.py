@@ -15,7 +15,7 @@ from topicschema.api.metadata import Metadata
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.reconcile.validation.report_configmap import manifest as report_manifest
 from topicschema.validation.job import log_protocol
-from topicschema.validation.job.manifest import JobRequest, manifest, question_parts
+from topicschema.validation.job.manifest import JobRequest, manifest, request_parts
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Outcome, Passed, outcome
 from topicschema.validation.request import FileSource
 
@@ -40,7 +40,7 @@ def run(request: JobRequest, folder: Path) -> tuple[Outcome, str]:
     """What the operator makes of a pod that ran the driver on this question, and the pod's log."""
     mounted, log = folder / "question", folder / "termination"
     mounted.mkdir()
-    for part in question_parts(request, UID):
+    for part in request_parts(request, UID):
         for name, content in part["binaryData"].items():
             (mounted / name).write_bytes(base64.b64decode(content))
     driver = [sys.executable, "-m", "topicschema.validation.run.driver", str(mounted), "--termination-log", str(log)]

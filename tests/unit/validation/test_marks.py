@@ -2,10 +2,11 @@
 
 import base64
 import random
+from collections.abc import Iterable
 
 import pytest
 
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.job import log_protocol
 
 REPORT = random.Random(1).randbytes(50_000)  # noqa: S311  # the same each time
@@ -19,27 +20,30 @@ def test_a_report_is_read_back_whole_from_between_other_lines() -> None:
     assert log_protocol.report_in(log) == REPORT
 
 
-def test_a_report_that_is_not_all_there_is_none() -> None:
-    assert log_protocol.report_in(LINES[1:]) is None
-    assert log_protocol.report_in(LINES[:-1]) is None
-    assert log_protocol.report_in([]) is None
+@pytest.mark.parametrize(
+    ("lines", "report"),
+    [
+        (LINES[1:], None),
+        (LINES[:-1], None),
+        ([], None),
+        ([*LINES[:3], *log_protocol.report_lines(b"newer")], b"newer"),
+        (log_protocol.report_lines(bytes(log_protocol.MAX_REPORT)), bytes(log_protocol.MAX_REPORT)),
+    ],
+)
+def test_last_whole_report_counts(lines: Iterable[str], report: bytes | None) -> None:
+    assert log_protocol.report_in(lines) == report
 
 
-def test_the_last_report_counts() -> None:
-    assert log_protocol.report_in([*LINES[:3], *log_protocol.report_lines(b"newer")]) == b"newer"
-
-
-def test_a_damaged_report_is_told() -> None:
-    with pytest.raises(InvalidQuestionError, match="damaged"):
-        log_protocol.report_in([f"TOPICSCHEMA-REPORT 1/1 {base64.b64encode(bytes(99)).decode()}"])
-
-
-def test_a_report_that_unpacks_to_more_than_any_run_tells_is_refused() -> None:
-    assert log_protocol.report_in(log_protocol.report_lines(bytes(log_protocol.MAX_REPORT))) == bytes(
-        log_protocol.MAX_REPORT
-    )
-    with pytest.raises(InvalidQuestionError, match="larger than 8 MiB"):
-        log_protocol.report_in(log_protocol.report_lines(bytes(log_protocol.MAX_REPORT + 1)))
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([f"TOPICSCHEMA-REPORT 1/1 {base64.b64encode(bytes(99)).decode()}"], "damaged"),
+        (log_protocol.report_lines(bytes(log_protocol.MAX_REPORT + 1)), "larger than 8 MiB"),
+    ],
+)
+def test_damaged_report_is_refused(lines: Iterable[str], words: str) -> None:
+    with pytest.raises(InvalidRequestError, match=words):
+        log_protocol.report_in(lines)
 
 
 def test_the_last_progress_counts_and_what_is_none_is_passed_over() -> None:

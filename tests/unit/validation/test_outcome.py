@@ -25,15 +25,6 @@ def told(found: Outcome) -> str:
     return found.why
 
 
-def test_exit_status_message_and_end_that_agree_are_a_verdict() -> None:
-    passed = outcome(job("Complete"), [ended(0, PASS)])
-    assert isinstance(passed, Passed)
-    assert (passed.document.messages, passed.pod) == (10, ended(0)["metadata"]["name"])
-    failed = outcome(job("Failed", "PodFailurePolicy"), [ended(42, FAIL)])
-    assert isinstance(failed, Failed)
-    assert failed.document.invalid == 3
-
-
 def test_of_all_ways_to_end_only_those_two_are_a_verdict_whether_or_not_the_job_says_so_yet() -> None:
     ends = (("Complete", ""), ("Failed", "PodFailurePolicy"), ("Failed", "BackoffLimitExceeded"), ("", ""))
     messages, owners = (PASS, FAIL, OTHERS, "", "a traceback"), (UID, "another")
@@ -43,6 +34,9 @@ def test_of_all_ways_to_end_only_those_two_are_a_verdict_whether_or_not_the_job_
         is_fail = end[0] in ("Failed", "") and (status, message, owner) == (42, FAIL, UID)
         assert isinstance(found, Passed) == is_pass, (end, status, message, owner)
         assert isinstance(found, Failed) == is_fail, (end, status, message, owner)
+        if isinstance(found, Passed | Failed):
+            assert (found.document.messages, found.document.invalid) == (10, 3 * is_fail)
+            assert found.pod == ended(0)["metadata"]["name"]
 
 
 def test_a_verdict_of_an_earlier_pod_counts_and_one_whose_pod_is_gone_does_not() -> None:
@@ -52,14 +46,9 @@ def test_a_verdict_of_an_earlier_pod_counts_and_one_whose_pod_is_gone_does_not()
     assert told(outcome(job("Failed", "PodFailurePolicy"), [])).startswith("its pod was removed")
 
 
-def test_while_it_has_not_ended_it_waits_or_runs() -> None:
+def test_a_pod_that_has_not_started_says_what_it_waits_for() -> None:
     assert outcome(job(suspended=True), []) == Waiting()
     assert outcome(job(), []) == Running(lacks="its Job has no pod yet")
-    running = pod({"running": {}}, phase="Running")
-    assert outcome(job(), [running]) == Running(running["metadata"]["name"])
-
-
-def test_a_pod_that_has_not_started_says_what_it_waits_for() -> None:
     unplaced, placed = pod(), pod({"waiting": {"reason": "ContainerCreating"}})
     placed["status"]["conditions"] = [{"type": "PodScheduled", "status": "True"}]
     name = placed["metadata"]["name"]
@@ -138,9 +127,6 @@ def test_a_deadline_says_what_to_raise_and_what_was_in_the_way() -> None:
     found = outcome(job("Failed", "DeadlineExceeded"), [stuck])
     assert "within 3600 seconds: raise activeDeadlineSeconds" in told(found)
     assert "image cannot be pulled" in told(found)
-
-
-def test_what_others_say_is_short_and_on_one_line() -> None:
     why = told(outcome(job("Failed", "BackoffLimitExceeded"), [ended(1, "a\x1b[31m\n" * 500)]))
     assert len(why) < 400
     assert why.isprintable()

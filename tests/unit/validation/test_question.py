@@ -8,7 +8,7 @@ import pytest
 
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import request
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.request import (
     Columns,
     FileFormat,
@@ -47,21 +47,21 @@ def test_it_is_read_as_it_was_written_packed_or_not(asked: ValidationRequest) ->
 
 
 WRONG: dict[str, Any] = {
-    "question.candidate: is required": {"candidate": ...},
-    "question.executors: must be a whole number, not a text": {"executors": "3"},
-    "question: executors must be from 0 to 1,000": {"executors": 1001},
-    "question: one source is needed: files or pulsar": {"files": ...},
-    "question.sample: percent must be from 1 to 100": {"sample": {"percent": 0}},
-    "question.sample.seed: must be a whole number": {"sample": {"seed": True}},
-    "question.includeValues: must be true or false": {"includeValues": 1},
-    "question.line: must be one of 4.0, 4.1, 4.2": {"line": "5"},
-    "question.files.uris[0]: must be a text": {"files": {"uris": [1]}},
-    "question.files.uris: must be a list": {"files": {"uris": "x"}},
-    "question.versions[x]: must be named by a number": {"versions": {"x": {}}},
-    "question.versions[0].schema: must be a text": {"versions": {"0": {"type": "AVRO", "schema": 1}}},
-    "question.versions[0].schema: must be Unicode text": {"versions": {"0": {"type": "AVRO", "schema": "\ud800"}}},
-    "question.candidate.type: must be one of": {"candidate": {"type": "Avro", "schema": ""}},
-    "question: format 3 is not known here": {"format": 3},
+    "request.candidate: is required": {"candidate": ...},
+    "request.executors: must be a whole number, not a text": {"executors": "3"},
+    "request: executors must be from 0 to 1,000": {"executors": 1001},
+    "request: one source is needed: files or pulsar": {"files": ...},
+    "request.sample: percent must be from 1 to 100": {"sample": {"percent": 0}},
+    "request.sample.seed: must be a whole number": {"sample": {"seed": True}},
+    "request.includeValues: must be true or false": {"includeValues": 1},
+    "request.line: must be one of 4.0, 4.1, 4.2": {"line": "5"},
+    "request.files.uris[0]: must be a text": {"files": {"uris": [1]}},
+    "request.files.uris: must be a list": {"files": {"uris": "x"}},
+    "request.versions[x]: must be named by a number": {"versions": {"x": {}}},
+    "request.versions[0].schema: must be a text": {"versions": {"0": {"type": "AVRO", "schema": 1}}},
+    "request.versions[0].schema: must be Unicode text": {"versions": {"0": {"type": "AVRO", "schema": "\ud800"}}},
+    "request.candidate.type: must be one of": {"candidate": {"type": "Avro", "schema": ""}},
+    "request: format 3 is not known here": {"format": 3},
 }
 
 
@@ -69,7 +69,7 @@ WRONG: dict[str, Any] = {
 def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
     members = json.loads(ASKED.text) | WRONG[message]
     members = {name: value for name, value in members.items() if value is not ...}
-    with pytest.raises(InvalidQuestionError) as raised:
+    with pytest.raises(InvalidRequestError) as raised:
         request.read(json.dumps(members).encode())
     assert raised.value.message.startswith(message)
 
@@ -78,11 +78,11 @@ def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
     "content", [b"", b"[", b"[]", b"\xff", ASKED.pack().content[:-9], b"\xfd7zXZ\0nothing", b"[" * 10_000]
 )
 def test_bytes_that_hold_none_are_refused(content: bytes) -> None:
-    with pytest.raises(InvalidQuestionError):
+    with pytest.raises(InvalidRequestError):
         request.read(content)
 
 
 def test_a_packed_one_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "MAX_BYTES", 1024 * 1024)
-    with pytest.raises(InvalidQuestionError, match="not whole, or larger"):
+    with pytest.raises(InvalidRequestError, match="not whole, or larger"):
         request.read(lzma.compress(b" " * (2 * 1024 * 1024), preset=0))

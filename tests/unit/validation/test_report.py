@@ -19,7 +19,7 @@ _OUTER = SchemaInfo(
     SchemaType.PROTOBUF, b'{"type":"record","name":"R","fields":[]}', properties={"__PARSING_INFO__": _FIELDS}
 )
 _PAIR = encode(KeyValue(Part(SchemaInfo(SchemaType.STRING)), Part(_OUTER), Encoding.INLINE))
-_NOTE = "of PROTOBUF the outermost message alone was looked at: its schema does not tell those inside"
+_NOTE = "of PROTOBUF only the outermost message was checked: its schema does not describe the inner ones"
 
 
 @pytest.mark.parametrize(
@@ -41,21 +41,14 @@ def test_it_says_that_messages_inside_of_protobuf_messages_were_not_looked_at(
 
 
 @pytest.mark.parametrize("is_missing", [True, False])
-def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_missing: bool) -> None:
-    asked = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",)))
-    found = report(asked, Plan(is_missing=is_missing), Tally(), Course(0, 1.0))
-    assert ("topicMissing" in found.document) == is_missing
-    document = read(found.verdict.text)
-    assert document is not None
-    assert bool(document.topic_missing) == is_missing
-
-
-@pytest.mark.parametrize("withheld", [0, 12_000])
-def test_entries_that_held_no_message_for_a_reader_are_told_where_there_are_any(withheld: int) -> None:
-    asked, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
-    tally.messages, tally.withheld = 1, withheld
-    found = report(asked, Plan(), tally, Course(0, 1.0))
-    told = "12,000 entries held no message for a reader: marks, aborted transactions, or what the broker passes over"
-    assert found.document["withheld"] == withheld
-    assert found.document["notes"] == ([told] if withheld else [])
-    assert ("entries without a message" in page(found.document)) == bool(withheld)
+def test_missing_topic_and_withheld_entries_are_in_report_and_verdict(*, is_missing: bool) -> None:
+    request, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
+    tally.messages, tally.withheld = 1, 0 if is_missing else 12_000
+    made = report(request, Plan(is_missing=is_missing), tally, Course(0, 1.0))
+    verdict = read(made.verdict.text)
+    assert verdict is not None
+    assert ("topicMissing" in made.document, bool(verdict.topic_missing)) == (is_missing, is_missing)
+    skipped = "markers, aborted transactions, or messages that the broker skips"
+    notes = [] if is_missing else [f"12,000 entries held no message for a reader: {skipped}"]
+    assert (made.document["withheld"], made.document["notes"]) == (tally.withheld, notes)
+    assert ("entries without a message" in page(made.document)) == bool(notes)

@@ -11,7 +11,6 @@ import pytest
 from support.validation import order_files
 from support.validation.order_files import Order
 from topicschema.validation.run import runner
-from topicschema.validation.sources.files.source import FileMessages
 
 ORDERS = order_files.orders(6_000, share=0.02)
 STORED = {"few.parquet": ORDERS[:1_700], "most.parquet": ORDERS[1_700:]}
@@ -29,8 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def document(folder: Path) -> Any:
     paths = [order_files.write(orders, folder / name) for name, orders in STORED.items()]
     asked = order_files.question(*paths)
-    assert asked.files is not None
-    return runner.run(asked, FileMessages(asked.files, EACH_ROW_GROUP), processes=1).document
+    return runner.run(asked, order_files.source(asked, EACH_ROW_GROUP), processes=1).document
 
 
 def counted(orders: Sequence[Order]) -> dict[str, int]:

@@ -16,14 +16,12 @@ def chosen(sample: Sample, started: int = 0) -> np.ndarray:
     return np.ones(COUNT, np.bool_) if flags is None else flags
 
 
-def test_all_are_judged_unless_somebody_says_otherwise() -> None:
-    assert Sampling.of(Sample(), COUNT, 0).chosen(PLACES, TIMES) is None
-
-
 def test_a_percentage_takes_its_share_of_each_partition() -> None:
     flags = chosen(Sample(percent=10))
     shares = [float(flags[PLACES.partition == number].mean()) for number in range(4)]
     assert all(abs(share - 0.1) < 0.01 for share in shares)
+    assert not (flags & ~chosen(Sample(percent=50))).any()
+    assert Sampling.of(Sample(), COUNT, 0).chosen(PLACES, TIMES) is None
 
 
 def test_a_percentage_of_few_messages_takes_enough_of_them_to_say_something() -> None:
@@ -46,11 +44,6 @@ def test_the_same_seed_takes_the_same_messages_in_any_order_and_another_one_othe
     assert backwards is not None
     assert (backwards[::-1] == whole).all()
     assert (chosen(Sample(percent=30, seed=5)) != whole).any()
-
-
-def test_a_greater_percentage_takes_all_that_a_smaller_one_takes() -> None:
-    fewer, more = chosen(Sample(percent=5)), chosen(Sample(percent=50))
-    assert not (fewer & ~more).any()
 
 
 def test_what_is_too_old_is_left_out_and_what_has_no_time_is_not() -> None:

@@ -53,6 +53,9 @@ def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_p
         "7078",
         "7079",
     )
+    assert told["spark.kubernetes.executor.disableConfigMap"] == "true"  # the driver's role is for pods alone
+    assert told["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
+    assert told["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"
     assert "spark.driver.bindAddress" not in told  # executors would be told to call 0.0.0.0
     assert told["spark.executor.instances"] == "3"
     assert told["spark.ui.showConsoleProgress"] == "false"  # marked lines must begin a line of the log
@@ -68,13 +71,6 @@ def test_the_executors_of_two_drivers_have_names_of_their_own_that_spark_takes(t
     assert len(set(prefixes)) == len(drivers)
     assert all(LABEL.fullmatch(each) and len(each) <= LONGEST for each in prefixes), prefixes
     assert all(each[:20].startswith(driver[:20]) for each, driver in zip(prefixes, drivers, strict=True))
-
-
-def test_spark_keeps_nothing_at_the_api_server_but_pods(tmp_path: Path) -> None:
-    told = session.settings(1, template(tmp_path, {}), POD)
-    assert told["spark.kubernetes.executor.disableConfigMap"] == "true"
-    assert told["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
-    assert told["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"
 
 
 def test_executors_are_as_large_as_the_template_says(tmp_path: Path) -> None:
@@ -102,9 +98,9 @@ def test_what_kept_spark_from_starting_is_told_in_the_api_servers_words() -> Non
     )
     error = ValueError("Py4J's words")
     error.java_exception = Thrown("SparkException: it cannot be\n instantiated", server)  # type: ignore[attr-defined]
-    assert session.told_by(error) == words
+    assert session.cause_of(error) == words
     error.java_exception = Thrown("IOException: no\n  space")  # type: ignore[attr-defined]
-    assert session.told_by(error) == "IOException: no space"
+    assert session.cause_of(error) == "IOException: no space"
     error.java_exception = Thrown("IllegalStateException: Spark context stopped while waiting for backend")  # type: ignore[attr-defined]
-    assert "a quota, perhaps" in session.told_by(error)
-    assert session.told_by(ValueError("the gateway ended")) == "the gateway ended"
+    assert "a quota, perhaps" in session.cause_of(error)
+    assert session.cause_of(ValueError("the gateway ended")) == "the gateway ended"

@@ -2,7 +2,6 @@
 
 import random
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.validation import order_files
-from topicschema.payload.columnar import validator_for
-from topicschema.validation.report import counting
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.payload.columnar.reasons import REASONS
+from topicschema.validation.report import counting, rendering
 from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, hours_of
-from topicschema.validation.report.examples import Drawing
-from topicschema.validation.report.grouping import grouped
+from topicschema.validation.report.counting import grouped
+from topicschema.validation.report.examples import ExampleSelection
 from topicschema.validation.report.tables import Figures
 from topicschema.validation.report.tally import EXAMPLES, MAX_UNKNOWN_VERSIONS, Tally
-from topicschema.validation.run.batches import BATCH
-from topicschema.validation.run.judging import Judging
+from topicschema.validation.run.batches import BATCH, DAMAGED, ENCRYPTED, INVALID_KEY, UNKNOWN_SCHEMA_VERSION
+from topicschema.validation.run.validators import Validators
 from topicschema.validation.sources import Plan
 
 ORDERS = order_files.orders(400, share=0.2)
@@ -42,11 +42,11 @@ def batch_of(rows: list[int]) -> pa.RecordBatch:
 
 def tally_of(rows: list[int]) -> Tally:
     tally = Tally()
-    judging = Judging(order_files.CANDIDATE, order_files.VERSIONS, order_files.question(Path("x")).line, validator_for)
     batch = batch_of(rows)
-    judged = judging.judge(batch)
-    counting.count(tally, batch, judged, judging.words)
-    Drawing(3).keep(tally, batch, judged, judging.words)
+    verdicts = list(Validators(order_files.CANDIDATE, order_files.VERSIONS, PulsarLine.V4_0).validate(batch))
+    counting.count(tally, batch, verdicts)
+    for each in verdicts:
+        ExampleSelection(3).add(tally, batch, each)
     return tally
 
 
@@ -142,3 +142,36 @@ def test_no_partition_and_no_hour_looks_sound_because_its_invalid_messages_are_t
     are_told = finding_steps < 5 and traffic_steps < 4
     assert len(hours) == (3 if are_told else 0)
     assert sum(row["invalid"] for row in hours) == len(hours)
+
+
+_TEXT = SchemaInfo(SchemaType.STRING, b"")
+
+
+@pytest.mark.parametrize(
+    ("writer", "reason"),
+    [
+        (ENCRYPTED, "ENCRYPTED"),
+        (DAMAGED, "CHECKSUM_MISMATCH"),
+        (INVALID_KEY, "INVALID_BASE64"),
+        (UNKNOWN_SCHEMA_VERSION, "UNKNOWN_WRITER_VERSION"),
+        (7, "UNKNOWN_WRITER_VERSION"),
+        (0, ""),
+    ],
+)
+def test_what_cannot_be_judged_does_not_pass_and_says_why(writer: int, reason: str) -> None:
+    [each] = Validators(_TEXT, {0: _TEXT}, PulsarLine.V4_0).validate(_batch(writer))
+    assert [REASONS[number] for number in each.verdicts.reasons] == [reason]
+
+
+def _batch(writer: int) -> pa.RecordBatch:
+    row = {"payload": b"", "key": None, "writer": writer, "partition": 0}
+    row |= {"ledger": 1, "entry": 2, "batch_index": -1, "publish_time": -1}
+    return pa.RecordBatch.from_pylist([row], schema=BATCH)
+
+
+@pytest.mark.parametrize(("writer", "value"), [(ENCRYPTED, None), (DAMAGED, None), (7, '""')])
+def test_of_what_nobody_can_read_no_value_is_shown(writer: int, value: str | None) -> None:
+    batch, tally = _batch(writer), Tally()
+    [each] = Validators(_TEXT, {}, PulsarLine.V4_0).validate(batch)
+    ExampleSelection(0, rendering.of(_TEXT, {}, PulsarLine.V4_0)).add(tally, batch, each)
+    assert [example.value for examples in tally.examples.values() for example in examples] == [value]

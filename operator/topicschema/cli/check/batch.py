@@ -107,7 +107,7 @@ class CachedParse:
         schema = self._cache.get(key)
         if schema is None:
             schema = formats.parse(info, line, validate_defaults=validate_defaults)
-            self._cache.put(key, schema, _weight(info.schema))
+            self._cache.put(key, schema, 4_000 + 10 * len(info.schema))  # the estimated size in memory
         return schema
 
 
@@ -131,11 +131,6 @@ class Envelopes:
             envelope = protoc.compile_envelope(sources)
             self._cache.put(key, envelope, len(envelope))
         return envelope
-
-
-def _weight(text: bytes) -> int:
-    """Return the estimated size of a parsed schema in memory, in bytes."""
-    return 4_000 + 10 * len(text)
 
 
 class _Progress:

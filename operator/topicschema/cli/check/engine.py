@@ -168,7 +168,8 @@ def _compatibility(question: Question, parse: Parse) -> Answer:
     schema = parse(question.candidate, policy.profile.line, validate_defaults=False)
     read = _Reading(question, parse, validate_defaults=False)
     entries = tuple(_entry(number, info, "") for number, info in enumerate(question.history))
-    if not strategy.is_transitive and any(_same_hash(info, question.candidate) for info in question.history[-1:]):
+    latest_text = [(info.type, info.schema) for info in question.history[-1:]]
+    if not strategy.is_transitive and latest_text == [(kind, question.candidate.schema)]:
         is_read = formats.properties_matter(kind)
         latest = Earlier(entries[-1], is_read=is_read, is_required=is_read and policy.strictness is Strictness.STRICT)
         before = verdict.predecessors([latest], read.all([latest]))
@@ -232,7 +233,3 @@ def _entries(candidate: Schema, history: tuple[SchemaInfo, ...], read: _Reading)
 
 def _entry(number: int, info: SchemaInfo, fingerprint: str) -> VersionEntry:
     return VersionEntry(number, info.type, fingerprint, info.content_hash, Origin.BROKER, "")
-
-
-def _same_hash(one: SchemaInfo, other: SchemaInfo) -> bool:
-    return one.type is other.type and one.schema == other.schema

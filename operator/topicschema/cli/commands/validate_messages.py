@@ -11,7 +11,7 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.validate_messages import output, request
 from topicschema.core.errors import TopicSchemaError
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.job.html_report import page
 from topicschema.validation.request import ValidationRequest
 
@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
     _demand_places(options)
     try:
         report = _report(question, options.processes)
-    except InvalidQuestionError as error:
+    except InvalidRequestError as error:
         raise UsageError(error.message) from None
     except TopicSchemaError as error:
         print(f"topicschema validate-messages: the run failed: {error.message}", file=sys.stderr)

@@ -49,7 +49,6 @@ def question_of(options: Namespace) -> ValidationRequest:
             sample=Sample(options.max_messages, options.percent, options.since, options.seed),
             tolerance=Tolerance(options.tolerance),
             include_values=options.include_values,
-            ask_writers=options.writers,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None

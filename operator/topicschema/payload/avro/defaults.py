@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.parsing.scalar_defaults import wanted
+from topicschema.core.formats.avro.parsing.scalar_defaults import expected
 from topicschema.payload import numbers
 
 MAX_VALUES: Final = 1_000_000
@@ -48,7 +48,7 @@ class Defaults:
             raise UnfitError
         if isinstance(node, Record):
             return self._record(node, default)
-        if wanted(node, default) is not None:
+        if expected(node, default) is not None:
             raise UnfitError
         if isinstance(node, Array | Map):
             return self._items(node, default)
@@ -95,7 +95,7 @@ class Defaults:
 
 def _branch(union: Union, default: Any) -> Node:
     """Return the first branch. If another one fits (Avro 1.12 allows any), return the first that does."""
-    fitting = (each for each in union.branches if isinstance(each, Record) or wanted(each, default) is None)
+    fitting = (each for each in union.branches if isinstance(each, Record) or expected(each, default) is None)
     branch = next(fitting, None)
     if branch is None:
         raise UnfitError

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from types import GeneratorType, MappingProxyType
+from types import GeneratorType
 from typing import Any, ClassVar, Final
 
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.resolution.promotions import READ_BY
 from topicschema.core.formats.avro.resolution.resolver import Resolution, unreadable
 from topicschema.core.formats.avro.resolution.unions import Equivalence
 from topicschema.core.steps import Steps, TooComplexError
@@ -26,16 +27,6 @@ from topicschema.payload.avro.wire import Block
 from topicschema.payload.finding import Finding, Unreadable
 from topicschema.payload.path import Entry, Path
 
-_PROMOTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        "int": frozenset({"long", "float", "double"}),
-        "long": frozenset({"float", "double"}),
-        "float": frozenset({"double"}),
-        "string": frozenset({"bytes"}),
-        "bytes": frozenset({"string"}),
-    }
-)
-"""Kinds whose readers also read values of other kinds."""
 _UNCHANGED: Final = frozenset({("int", "int"), ("int", "long"), ("long", "long")})
 
 
@@ -110,7 +101,7 @@ class Resolver:
             return alike[0] if alike else None
         kinds = [branch for branch in alike if isinstance(branch, Primitive)]
         branch = next((each for each in kinds if each.kind == writer.kind), None)
-        return branch or next((each for each in kinds if each.kind in _PROMOTED.get(writer.kind, ())), None)
+        return branch or next((each for each in kinds if each.kind in READ_BY[writer.kind]), None)
 
     def _structure(self, writer: Record, reader: Union) -> Record | None:
         """Return a record that fits by its fields. Like Avro, the search does not enter arrays and maps."""
@@ -266,7 +257,7 @@ def _integers(writer: Node, reader: Node) -> str:
 def _is_readable(writer: Node, reader: Node) -> bool:
     """Return True if every value of the writer's type, which holds no others, can be read as the reader's type."""
     if isinstance(writer, Primitive):
-        return isinstance(reader, Primitive) and reader.kind in (writer.kind, *_PROMOTED.get(writer.kind, ()))
+        return isinstance(reader, Primitive) and reader.kind in READ_BY[writer.kind]
     if isinstance(writer, Fixed):
         return isinstance(reader, Fixed) and writer.simple_name == reader.simple_name and writer.size == reader.size
     return isinstance(writer, Enum) and isinstance(reader, Enum) and writer.simple_name == reader.simple_name

@@ -1,24 +1,50 @@
-"""Shared validators: an examination of each message that is not known to fit, or none at all."""
+"""Shared parts of validators: lists of paths and losses, and validators that examine some messages, or none."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.column import Column, Flags, Offsets
-from topicschema.payload.columnar.lists import InternTable, in_schema, paths
-from topicschema.payload.columnar.verdicts import Loss, Validator, Verdicts
+from topicschema.payload.columnar.column import Column, Flags, Offsets, Rows
+from topicschema.payload.columnar.reasons import NUMBERS, Reasons
+from topicschema.payload.columnar.verdicts import ELSEWHERE, MAX_PATHS, Loss, Verdicts
 from topicschema.payload.finding import Finding
 
-Reasons = Mapping[str, bool]
-"""Reasons of a validator, and whether a Java consumer always tolerates them."""
+_NUMBERED: Final = re.compile(r"\[\d+\]|\{\d+\}")
 
-Reasoned = NDArray[np.int16]
-Placed = NDArray[np.int32]
+Entry = TypeVar("Entry", bound=Hashable)
 
-UNKNOWN_REASON: Final = "CANNOT_READ"
-_MOST_REASONS: Final = 1_000
+
+class InternTable(Generic[Entry]):
+    """List that grows, whose entries retain their index. `beyond` represents all entries after the first `most`."""
+
+    __slots__ = ("_beyond", "_most", "_numbers", "listed")
+
+    def __init__(self, entries: Iterable[Entry], beyond: Entry, most: int = MAX_PATHS) -> None:
+        self.listed = list(entries)
+        self._numbers = {each: index for index, each in enumerate(self.listed)}
+        self._beyond = beyond
+        self._most = most
+
+    def number(self, entry: Entry) -> int:
+        """Return the entry's index. A new entry is added."""
+        index = self._numbers.get(entry)
+        if index is not None:
+            return index
+        if len(self.listed) >= self._most and entry != self._beyond:
+            return self.number(self._beyond)
+        self._numbers[entry] = len(self.listed)
+        self.listed.append(entry)
+        return len(self.listed) - 1
+
+
+def in_schema(path: str) -> str:
+    """Return a finding's path without indexes of items and entries: `$.lines[2].price` is `$.lines[].price`."""
+    return _NUMBERED.sub(lambda match: match.group()[0] + match.group()[-1], path)
 
 
 class FirstFinding(NamedTuple):
@@ -44,17 +70,17 @@ class VerdictBuilder:
         self._paths = np.zeros(messages, np.int32)
         self._offsets = np.full(messages, -1, np.int64)
 
-    def put(self, row: int | Offsets, reason: int | Reasoned, path: int | Placed, offset: int | Offsets) -> None:
+    def put(
+        self,
+        row: int | Rows,
+        reason: int | NDArray[np.int16],
+        path: int | NDArray[np.int32],
+        offset: int | Offsets,
+    ) -> None:
         """Set the fault of one message, or of several."""
         self._reasons[row] = reason
         self._paths[row] = path
         self._offsets[row] = offset
-
-    def put_all(self, rows: Offsets, verdicts: Verdicts) -> None:
-        """Set the verdicts on the messages in `rows`."""
-        self._reasons[rows] = verdicts.reasons
-        self._paths[rows] = verdicts.paths
-        self._offsets[rows] = verdicts.offsets
 
     def fits(self, rows: Offsets) -> Flags:
         """Return a flag for each message in `rows` that has no fault so far."""
@@ -66,19 +92,13 @@ class VerdictBuilder:
         return Verdicts(self._reasons, self._paths, self._offsets, np.zeros(0, np.int64) if losses is None else losses)
 
 
-class BaseValidator:
-    """Lists of a validator: reasons, paths and losses."""
+class BaseValidator(ABC):
+    """Validator with lists of paths and losses. A null message is valid for every Java consumer and schema."""
 
-    def __init__(self, known: Reasons) -> None:
-        self._reasons = InternTable(["", *known], UNKNOWN_REASON, _MOST_REASONS)
-        self._paths = paths()
+    def __init__(self, reasons: Reasons) -> None:
+        self.reasons = reasons
+        self._paths = InternTable(["$"], ELSEWHERE)
         self._losses: InternTable[Loss] = InternTable([], Loss("OTHER", "$"))
-        self.tolerated = frozenset(reason for reason, is_tolerated in known.items() if is_tolerated)
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """The reasons."""
-        return self._reasons.listed
 
     @property
     def paths(self) -> Sequence[str]:
@@ -90,87 +110,62 @@ class BaseValidator:
         """The losses."""
         return self._losses.listed
 
-    def note(self, builder: VerdictBuilder, row: int, finding: FirstFinding | None) -> None:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+        """Return the verdicts."""
+        del keys
+        if payloads.nulls is None:
+            return self._verdicts(payloads)
+        rows = np.flatnonzero(~payloads.nulls)
+        verdicts = self._verdicts(payloads.only(rows))
+        builder = VerdictBuilder(len(payloads))
+        builder.put(rows, verdicts.reasons, verdicts.paths, verdicts.offsets)
+        return builder.verdicts(verdicts.losses)
+
+    @abstractmethod
+    def _verdicts(self, payloads: Column) -> Verdicts:
+        """Return the verdicts on payloads of which none is null."""
+
+    def _counted(self, losses: Counter[int]) -> Offsets:
+        """Return the number of messages with each loss."""
+        return np.array([losses[index] for index in range(len(self.losses))], np.int64)
+
+    def _note(self, builder: VerdictBuilder, row: int, finding: FirstFinding | None) -> None:
         """Set a message's fault in the builder, if there is one."""
         if finding is not None:
-            builder.put(row, self._reasons.number(finding.reason), self._paths.number(finding.path), finding.offset)
+            builder.put(row, NUMBERS[finding.reason], self._paths.number(finding.path), finding.offset)
 
 
 class PrefilteredValidator(BaseValidator):
     """Validator that marks messages which surely fit all at once, and examines each of the rest."""
 
     def __init__(
-        self, known: Reasons, fitting: Callable[[Column], Flags], examine: Callable[[bytes], FirstFinding | None]
+        self, reasons: Reasons, fitting: Callable[[Column], Flags], examine: Callable[[bytes], FirstFinding | None]
     ) -> None:
-        super().__init__(known)
+        super().__init__(reasons)
         self._fitting = fitting
         self._examine = examine
 
-    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """Return the verdicts."""
-        del keys
+    def _verdicts(self, payloads: Column) -> Verdicts:
         builder = VerdictBuilder(len(payloads))
         for row in np.flatnonzero(~self._fitting(payloads)).tolist():
-            self.note(builder, row, self._examine(payloads[row] or b""))
+            self._note(builder, row, self._examine(payloads[row] or b""))
         return builder.verdicts()
 
 
 class ConstantFailure(BaseValidator):
     """Validator with the same fault for every message."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, offset: int = 0) -> None:
         super().__init__({reason: False})
+        self._number = NUMBERS[reason]
+        self._offset = offset
 
-    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """Return the verdicts."""
-        del keys
+    def _verdicts(self, payloads: Column) -> Verdicts:
         builder = VerdictBuilder(len(payloads))
-        builder.put(np.arange(len(payloads)), 1, 0, 0)
+        builder.put(slice(None), self._number, 0, self._offset)
         return builder.verdicts()
-
-
-class NullPassThrough:
-    """Validator of the messages that have a payload. A null is valid for every Java consumer and schema."""
-
-    def __init__(self, inner: Validator) -> None:
-        self._inner = inner
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """The reasons."""
-        return self._inner.reasons
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """The paths."""
-        return self._inner.paths
-
-    @property
-    def losses(self) -> Sequence[Loss]:
-        """The losses."""
-        return self._inner.losses
-
-    @property
-    def tolerated(self) -> frozenset[str]:
-        """The reasons that a Java consumer tolerates."""
-        return self._inner.tolerated
-
-    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """Return the verdicts."""
-        if payloads.nulls is None:
-            return self._inner.validate(payloads, keys)
-        rows = np.flatnonzero(~payloads.nulls)
-        verdicts = self._inner.validate(payloads.only(rows), keys)
-        builder = VerdictBuilder(len(payloads))
-        builder.put_all(rows, verdicts)
-        return builder.verdicts(verdicts.losses)
 
 
 def anything(payloads: Column) -> Flags:
     """Mark all payloads as fitting."""
     return np.ones(len(payloads), np.bool_)
-
-
-def nothing(payloads: Column) -> Flags:
-    """Mark no payload as fitting."""
-    return np.zeros(len(payloads), np.bool_)

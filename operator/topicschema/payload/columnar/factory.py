@@ -7,10 +7,10 @@ from typing import Any, Final
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
-from topicschema.core.formats.key_value import Encoding, KeyValueSchema, decode
+from topicschema.core.formats.key_value import KeyValueSchema, decode
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.payload.columnar import json, primitives
-from topicschema.payload.columnar.base import ConstantFailure, NullPassThrough, PrefilteredValidator, anything
+from topicschema.payload.columnar.base import ConstantFailure
 from topicschema.payload.columnar.key_value import KeyValueValidator
 from topicschema.payload.columnar.verdicts import Validator
 
@@ -25,21 +25,19 @@ REASONS: Final = frozenset({TYPE_CHANGED, ENCODING_CHANGED, UNKNOWN_WRITER_VERSI
 def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
     """Return the validator. See `columnar.validator_for`."""
     if reader.type in _OPAQUE:
-        return PrefilteredValidator({}, anything, lambda _: None)
+        return primitives.validator_for(reader)
     return _of(formats.parse(reader, line, validate_defaults=False), writer, line)
 
 
 def _of(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
     kind = reader.info.type
-    if kind in _OPAQUE:
-        return PrefilteredValidator({}, anything, lambda _: None)
-    if writer is not None and writer.type is not kind:
-        return NullPassThrough(ConstantFailure(TYPE_CHANGED))
+    if writer is not None and writer.type is not kind and kind not in _OPAQUE:
+        return ConstantFailure(TYPE_CHANGED)
     if isinstance(reader, KeyValueSchema):
         return _pair(reader, writer, line)
     if kind not in _STRUCTS:
-        return NullPassThrough(primitives.validator_for(reader.info))
-    return NullPassThrough(_struct(reader, writer, line))
+        return primitives.validator_for(reader.info)
+    return _struct(reader, writer, line)
 
 
 def _struct(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
@@ -57,20 +55,17 @@ def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -
     if encoding is None:
         raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
     if writer is None:
-        return _joined(_of(reader.key, None, line), _of(reader.value, None, line), encoding)
+        return KeyValueValidator(_of(reader.key, None, line), _of(reader.value, None, line), encoding)
     try:
         written = decode(writer)
     except InvalidSchemaError:
         is_needed = SchemaType.AVRO in (reader.key.info.type, reader.value.info.type)
-        return NullPassThrough(ConstantFailure(INVALID_WRITER_SCHEMA)) if is_needed else _pair(reader, None, line)
+        return ConstantFailure(INVALID_WRITER_SCHEMA) if is_needed else _pair(reader, None, line)
     if written.encoding is not encoding:
-        return NullPassThrough(ConstantFailure(ENCODING_CHANGED))
-    return _joined(_of(reader.key, written.key.info, line), _of(reader.value, written.value.info, line), encoding)
-
-
-def _joined(key: Validator, value: Validator, encoding: Encoding) -> Validator:
-    validator = KeyValueValidator(key, value, encoding)
-    return NullPassThrough(validator) if encoding is Encoding.INLINE else validator
+        return ConstantFailure(ENCODING_CHANGED)
+    return KeyValueValidator(
+        _of(reader.key, written.key.info, line), _of(reader.value, written.value.info, line), encoding
+    )
 
 
 def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Validator:

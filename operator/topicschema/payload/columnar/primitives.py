@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.payload import primitives, text
 from topicschema.payload.codec import Codec
-from topicschema.payload.columnar.base import FirstFinding, PrefilteredValidator, Reasons, anything
+from topicschema.payload.columnar.base import FirstFinding, PrefilteredValidator, anything
 from topicschema.payload.columnar.column import Column, Flags, Offsets
+from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Validator
 from topicschema.payload.finding import Finding, Unreadable
 

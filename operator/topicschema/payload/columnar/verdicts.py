@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.reasons import Reasons
 
 MAX_PATHS: Final = 1_000
 """Maximum number of paths that a validator distinguishes. Later ones are `ELSEWHERE`."""
@@ -29,7 +30,7 @@ class Loss(NamedTuple):
 class Verdicts:
     """The first fault of each payload of a column, in the order of reading, tolerated or not.
 
-    `reasons` index the validator's reasons, 0 if the payload fits. `paths` index its paths, 0 (`$`) if it fits.
+    `reasons` are numbers of `columnar.reasons`, 0 if the payload fits. `paths` index its paths, 0 (`$`) if it fits.
     `offsets` are bytes of the payload, from 0, or -1 if it fits.
 
     `losses` counts, for each of the validator's losses, the fitting messages that have it (of a KEY_VALUE, those whose
@@ -45,16 +46,16 @@ class Verdicts:
 class Validator(Protocol):
     """Validator of the payloads of one writer for one reader, for many columns in one thread.
 
-    `reasons[0]` is "" and `paths[0]` is `$`. A path leads through the schema's fields, `$.lines[].price`, without the
-    number of an array's item or a map's entry (`{}`), because figures are counted by path. The three lists may grow
-    during a validation (never beyond MAX_PATHS). Read them after it; an entry retains its index.
+    `paths[0]` is `$`. A path leads through the schema's fields, `$.lines[].price`, without the number of an array's
+    item or a map's entry (`{}`), because figures are counted by path. Paths and losses may grow during a validation
+    (never beyond MAX_PATHS). Read them after it; an entry retains its index.
 
-    `tolerated` are reasons that a Java consumer always tolerates. They are findings all the same.
+    A reason that a Java consumer always tolerates is a finding all the same.
     """
 
     @property
-    def reasons(self) -> Sequence[str]:
-        """The reasons: rules of docs/validation-reasons.md."""
+    def reasons(self) -> Reasons:
+        """The possible reasons, rules of docs/validation-reasons.md, and whether a Java consumer tolerates them."""
 
     @property
     def paths(self) -> Sequence[str]:
@@ -63,10 +64,6 @@ class Validator(Protocol):
     @property
     def losses(self) -> Sequence[Loss]:
         """The losses."""
-
-    @property
-    def tolerated(self) -> frozenset[str]:
-        """The reasons that a Java consumer tolerates."""
 
     def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """Return the verdicts, for any bytes. `keys` are those of a SEPARATED KEY_VALUE."""

@@ -41,10 +41,10 @@ async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: Valida
         request = validation_settings.job_request(run, versions, owner, resource.spec.topic, attempt)
         packed = await asyncio.to_thread(request.question.pack)
         job = await _created(ctx, request, job_manifest.manifest(request, packed))
-        if (job["metadata"].get("annotations") or {}).get(job_manifest.QUESTION_ANNOTATION) != packed.sha256:
+        if (job["metadata"].get("annotations") or {}).get(job_manifest.REQUEST_ANNOTATION) != packed.sha256:
             await delete_jobs(ctx, [job])  # its request was never created, and would differ now
             return
-        parts = await asyncio.to_thread(job_manifest.question_parts, request, job["metadata"]["uid"], packed)
+        parts = await asyncio.to_thread(job_manifest.request_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
         with suppress(ConflictError):
             await ctx.client.create(CONFIG_MAP, owner.namespace, part)
@@ -69,7 +69,7 @@ async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[st
 
 
 async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
-    """Return the payloads of all versions that messages may have. Raise InvalidQuestionError if they are too large."""
+    """Return the payloads of all versions that messages may have. Raise InvalidRequestError if they are too large."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     found: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):

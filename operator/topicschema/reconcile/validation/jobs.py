@@ -54,8 +54,8 @@ def unended_of(before: ValidationStatus | None, jobs: Sequence[Object]) -> list[
 
 def of_request(jobs: Sequence[Object], request: str) -> list[Object]:
     """Return the Jobs of the request with this hash."""
-    label = manifest.question_label(request)
-    return [job for job in jobs if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) == label]
+    label = manifest.request_label(request)
+    return [job for job in jobs if job["metadata"]["labels"].get(manifest.REQUEST_LABEL) == label]
 
 
 async def left_behind(ctx: ReconcileContext, resource: TopicSchema, request: str) -> tuple[Object, ...]:

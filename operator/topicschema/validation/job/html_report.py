@@ -21,76 +21,80 @@ _LONG: Final = ("name", "path", "to")
 _STEPS: Final = {1: "hour", 24: "day"}
 
 
-def page(told: Row) -> str:
+def page(report: Row) -> str:
     """Return the HTML page of a report's JSON."""
-    passes = told["verdict"] == "Pass"
+    passes = report["verdict"] == "Pass"
     return _PAGE.substitute(
-        topic=escape(told["topic"]),
+        topic=escape(report["topic"]),
         kind="pass" if passes else "fail",
         verdict="The messages can be read" if passes else "Messages cannot be read",
-        sentence=escape(_sentence(told)),
-        cards="".join(_cards(told)),
-        sections="".join(_sections(told)),
-        question=escape(told["question"]),
-        started=escape(told["startedAt"]),
-        seconds=escape(f"{told['seconds']:,}"),
+        sentence=escape(_sentence(report)),
+        cards="".join(_cards(report)),
+        sections="".join(_sections(report)),
+        question=escape(report["question"]),
+        started=escape(report["startedAt"]),
+        seconds=escape(f"{report['seconds']:,}"),
     )
 
 
-def _sentence(told: Row) -> str:
-    allowed = told["maxInvalidPerMillion"]
+def _sentence(report: Row) -> str:
+    allowed = report["maxInvalidPerMillion"]
     tolerance = f"; {allowed:,} in a million may be" if allowed else ""
-    return f"{told['invalid']:,} of {told['messages']:,} messages judged are invalid{tolerance}."
+    return f"{report['invalid']:,} of {report['messages']:,} messages judged are invalid{tolerance}."
 
 
-def _cards(told: Row) -> Iterator[str]:
-    rate = 1_000_000 * told["invalid"] / told["messages"] if told["messages"] else 0
-    cards = [("messages judged", told["messages"]), ("invalid", told["invalid"]), ("invalid per million", round(rate))]
+def _cards(report: Row) -> Iterator[str]:
+    rate = 1_000_000 * report["invalid"] / report["messages"] if report["messages"] else 0
+    cards = [
+        ("messages judged", report["messages"]),
+        ("invalid", report["invalid"]),
+        ("invalid per million", round(rate)),
+    ]
     cards += [
-        (name, told[member])
+        (name, report[member])
         for name, member in (
             ("left out by the sample", "leftOut"),
             ("gone", "gone"),
             ("entries without a message", "withheld"),
         )
-        if told[member]
+        if report[member]
     ]
     for name, value in cards:
         yield f"<div><b>{value:,}</b><span>{escape(name)}</span></div>"
 
 
-def _sections(told: Row) -> Iterator[str]:
-    yield _notes(told["notes"])
-    hours = told["byHour"]["rows"]
+def _sections(report: Row) -> Iterator[str]:
+    yield _notes(report["notes"])
+    hours = report["byHour"]["rows"]
     if hours:
-        step = _STEPS.get(told["byHour"]["step"], "30 days")
-        if told["invalid"]:
+        step = _STEPS.get(report["byHour"]["step"], "30 days")
+        if report["invalid"]:
             yield _section(
                 f"Invalid messages by {step}",
-                svg_charts.over_time(_columns(told["byHour"], "invalid"), "invalid messages", "bad"),
+                svg_charts.over_time(_columns(report["byHour"], "invalid"), "invalid messages", "bad"),
             )
         yield _section(
-            f"Messages by {step}", svg_charts.over_time(_columns(told["byHour"], "messages"), "messages", "all")
+            f"Messages by {step}", svg_charts.over_time(_columns(report["byHour"], "messages"), "messages", "all")
         )
-    yield _bars("Invalid by reason", map(_reason, told["byReason"]), told["invalid"])
-    places = (svg_charts.Bar(each["path"], each["messages"], each["reason"]) for each in told["byPlace"])
-    yield _bars("Invalid by path", places, told["invalid"])
-    writers = (svg_charts.Bar(each["name"], each["invalid"]) for each in told["byWriter"] if each["invalid"])
-    yield _bars("Invalid by writer version", writers, told["invalid"])
-    yield _table("Messages by writer version", told["byWriter"], _WRITER_COLUMNS)
-    yield _table("Partitions", told["byPartition"], _PARTITION_COLUMNS)
-    yield _table("Read, but not all of it", told["losses"], _LOSS_COLUMNS)
-    yield _examples(told["examples"])
-    yield _table("Read up to", [{"name": name, "to": to} for name, to in told["readTo"].items()], _END_COLUMNS)
+    yield _bars("Invalid by reason", map(_reason, report["byReason"]), report["invalid"])
+    places = (svg_charts.Bar(each["path"], each["messages"], each["reason"]) for each in report["byPlace"])
+    yield _bars("Invalid by path", places, report["invalid"])
+    writers = (svg_charts.Bar(each["name"], each["invalid"]) for each in report["byWriter"] if each["invalid"])
+    yield _bars("Invalid by writer version", writers, report["invalid"])
+    yield _table("Messages by writer version", report["byWriter"], _WRITER_COLUMNS)
+    yield _table("Partitions", report["byPartition"], _PARTITION_COLUMNS)
+    yield _table("Read, but not all of it", report["losses"], _LOSS_COLUMNS)
+    yield _examples(report["examples"])
+    yield _table("Read up to", [{"name": name, "to": to} for name, to in report["readTo"].items()], _END_COLUMNS)
 
 
 def _columns(table: Row, member: str) -> list[svg_charts.Column]:
     """Return one column for each row of the table, with its number of time steps after the first row."""
     rows, step = table["rows"], timedelta(hours=table["step"])
-    told = len("2026-11-22T05:00" if table["step"] == 1 else "2026-11-22")
+    length = len("2026-11-22T05:00" if table["step"] == 1 else "2026-11-22")
     starts = [datetime.fromisoformat(each["from"]) for each in rows]
     return [
-        svg_charts.Column(round((start - starts[0]) / step), each["from"][:told].replace("T", " "), each[member])
+        svg_charts.Column(round((start - starts[0]) / step), each["from"][:length].replace("T", " "), each[member])
         for start, each in zip(starts, rows, strict=True)
     ]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 
 PROGRESS: Final = "TOPICSCHEMA-PROGRESS "
 REPORT: Final = "TOPICSCHEMA-REPORT "
@@ -36,17 +36,17 @@ def report_lines(report: bytes) -> Iterator[str]:
 
 def progress_in(lines: Iterable[str]) -> Mapping[str, Any] | None:
     """Return the content of the last complete progress line. Return None if there is none."""
-    found: Mapping[str, Any] | None = None
+    progress: Mapping[str, Any] | None = None
     for line in lines:
         if line.startswith(PROGRESS):
-            found = _progress(line.removeprefix(PROGRESS)) or found
-    return found
+            progress = _progress(line.removeprefix(PROGRESS)) or progress
+    return progress
 
 
 def report_in(lines: Iterable[str]) -> bytes | None:
     """Return the report. Return None if the log has none, or only a part of it.
 
-    Raises InvalidQuestionError if the report is damaged.
+    Raises InvalidRequestError if the report is damaged.
     """
     chunks: dict[int, str] = {}
     total = 0
@@ -64,11 +64,11 @@ def report_in(lines: Iterable[str]) -> bytes | None:
 
 def _progress(text: str) -> Mapping[str, Any] | None:
     try:
-        found = json.loads(text)
+        progress = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    is_one = isinstance(found, dict) and isinstance(found.get("percent"), int) and 0 <= found["percent"] <= 100  # noqa: PLR2004
-    return found if is_one else None
+    is_one = isinstance(progress, dict) and isinstance(progress.get("percent"), int) and 0 <= progress["percent"] <= 100  # noqa: PLR2004
+    return progress if is_one else None
 
 
 def _unpacked(packed: str) -> bytes:
@@ -76,7 +76,7 @@ def _unpacked(packed: str) -> bytes:
     try:
         report = unpacking.decompress(base64.b64decode(packed, validate=True), max_length=MAX_REPORT)
     except (ValueError, lzma.LZMAError):
-        raise InvalidQuestionError("the report in the log is damaged") from None
+        raise InvalidRequestError("the report in the log is damaged") from None
     if not unpacking.eof:
-        raise InvalidQuestionError("the report in the log is not whole, or larger than 8 MiB")
+        raise InvalidRequestError("the report in the log is not whole, or larger than 8 MiB")
     return report

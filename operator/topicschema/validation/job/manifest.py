@@ -19,18 +19,18 @@ Object = dict[str, Any]
 
 TOPIC_LABEL: Final = f"{GROUP}/topicschema"
 """Label with the name of the Job's TopicSchema. A name that is too long for a label is shortened."""
-QUESTION_LABEL: Final = f"{GROUP}/question"
+REQUEST_LABEL: Final = f"{GROUP}/validation-request"
 ROLE_LABEL: Final = f"{GROUP}/role"
 """Label with `driver` or `executor`, which NetworkPolicies select."""
 DRIVERS: Final = f"{TOPIC_LABEL},{ROLE_LABEL}=driver"
 """Selector of the pods that report verdicts."""
 ATTEMPT_ANNOTATION: Final = f"{GROUP}/attempt"
-QUESTION_ANNOTATION: Final = f"{GROUP}/question-sha256"
+REQUEST_ANNOTATION: Final = f"{GROUP}/validation-request-sha256"
 """Annotation with the hash of the request's text. A verdict must name the same hash."""
-RUN_HASH_ANNOTATION: Final = f"{GROUP}/means"
+RUN_HASH_ANNOTATION: Final = f"{GROUP}/run-config-hash"
 """Annotation with the hash of how the Job runs, which is not in the request."""
 CONTAINER: Final = "driver"
-QUESTION_FOLDER: Final = "/question"
+REQUEST_FOLDER: Final = "/request"
 EXECUTOR_TEMPLATE: Final = "executor.json"
 PART_BYTES: Final = 900 * 1024
 """Maximum bytes of a packed request in one ConfigMap."""
@@ -70,8 +70,8 @@ class JobRequest:
 def job_name(owner: Owner, request_hash: str, attempt: int) -> str:
     """Return the name of the Job for this attempt at the request."""
     digest = hashlib.sha256(f"{owner.uid}\n{request_hash}\n{attempt}".encode()).hexdigest()[:_HASH]
-    room = _NAME_LENGTH - len(digest) - len("-check-")
-    return f"{owner.name.replace('.', '-')[:room].rstrip('-')}-check-{digest}"
+    length = _NAME_LENGTH - len(digest) - len("-check-")
+    return f"{owner.name.replace('.', '-')[:length].rstrip('-')}-check-{digest}"
 
 
 def topic_label(name: str) -> str:
@@ -82,8 +82,8 @@ def topic_label(name: str) -> str:
     return f"{name[: _LABEL_LENGTH - _HASH - 1].rstrip('-.')}-{digest}"
 
 
-def question_label(request_hash: str) -> str:
-    """Return the value of QUESTION_LABEL."""
+def request_label(request_hash: str) -> str:
+    """Return the value of REQUEST_LABEL."""
     return request_hash.removeprefix("sha256:")[:40]
 
 
@@ -100,7 +100,7 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
             "labels": _labels(request),
             "annotations": {
                 ATTEMPT_ANNOTATION: str(request.attempt),
-                QUESTION_ANNOTATION: packed.sha256,
+                REQUEST_ANNOTATION: packed.sha256,
                 RUN_HASH_ANNOTATION: request.run_hash,
             },
             "ownerReferences": [
@@ -123,7 +123,7 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
     }
 
 
-def question_parts(request: JobRequest, job_uid: str, packed: Packed | None = None) -> tuple[Object, ...]:
+def request_parts(request: JobRequest, job_uid: str, packed: Packed | None = None) -> tuple[Object, ...]:
     """Return the ConfigMaps of the request, which the Job of that uid owns. Create them in this order."""
     parts = _parts((packed or request.question.pack()).content)
     contents = [{"binaryData": {part_name(n): base64.b64encode(part).decode()}} for n, part in enumerate(parts)]
@@ -164,8 +164,8 @@ def last_part(job: Mapping[str, Any]) -> str:
 
 
 def part_name(number: int) -> str:
-    """Return the name of a part's file in QUESTION_FOLDER. Joined in this order, the parts are the packed request."""
-    return f"question.xz.{number:03}"
+    """Return the name of a part's file in REQUEST_FOLDER. Joined in this order, the parts are the packed request."""
+    return f"request.xz.{number:03}"
 
 
 def _parts(packed: bytes) -> list[bytes]:
@@ -177,7 +177,7 @@ def _labels(request: JobRequest) -> dict[str, str]:
         "app.kubernetes.io/managed-by": "topicschema",
         "app.kubernetes.io/component": "validation",
         TOPIC_LABEL: topic_label(request.owner.name),
-        QUESTION_LABEL: question_label(request.request_hash),
+        REQUEST_LABEL: request_label(request.request_hash),
     }
 
 
@@ -203,7 +203,7 @@ def _driver(request: JobRequest, parts: int) -> Object:
     made = pod(CONTAINER, request.image, request.template, request.mounts)
     (container,) = made["containers"]
     container |= {
-        "args": ["driver", QUESTION_FOLDER],
+        "args": ["driver", REQUEST_FOLDER],
         "env": [*container["env"], *_identity()],
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
@@ -215,7 +215,7 @@ def _driver(request: JobRequest, parts: int) -> Object:
             {"name": "blocks", "containerPort": BLOCKS_PORT},
         ]
     made["volumes"].append({"name": "question", "projected": {"sources": question}})
-    container["volumeMounts"].append({"name": "question", "mountPath": QUESTION_FOLDER, "readOnly": True})
+    container["volumeMounts"].append({"name": "question", "mountPath": REQUEST_FOLDER, "readOnly": True})
     return made | {"automountServiceAccountToken": request.question.executors > 0}
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from topicschema.validation.errors import OUT_OF_MEMORY
-from topicschema.validation.job.manifest import CONTAINER, QUESTION_ANNOTATION
+from topicschema.validation.job.manifest import CONTAINER, REQUEST_ANNOTATION
 from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
 
 Object = Mapping[str, Any]
 
-_TOLD: Final = 300
+_MAX_LENGTH: Final = 300
 _KILLED: Final = 137
 _SCHEDULED: Final = "PodScheduled"
 _UNPULLED: Final = ("ErrImagePull", "ImagePullBackOff")
@@ -89,18 +89,18 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
         return Waiting()
     if not ours:
         return _without_pod(events)
-    found = _verdict(job, ours)
-    if found is not None:  # the Job's own status follows a second or two later
-        return found
+    verdict = _verdict(job, ours)
+    if verdict is not None:  # the Job's own status follows a second or two later
+        return verdict
     stuck = _stuck(ours[-1]) or _unmounted(events)
     if stuck is not None:
         return CouldNotRun(stuck, is_over=False)
     return Running(ours[-1]["metadata"]["name"], _before(ours), _lacks(ours[-1]))
 
 
-def refused(what: str, said: str) -> CouldNotRun:
-    """Return the outcome after the API server refused `what` with the message `said`."""
-    return CouldNotRun(_after(what, said), is_over=False)
+def refused(what: str, message: str) -> CouldNotRun:
+    """Return the outcome after the API server refused `what`."""
+    return CouldNotRun(_after(what, message), is_over=False)
 
 
 def ended(job: Object) -> Object | None:
@@ -110,10 +110,10 @@ def ended(job: Object) -> Object | None:
 
 
 def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
-    found = _verdict(job, pods)
+    verdict = _verdict(job, pods)
     is_complete = end["type"] == "Complete"
-    if found is not None and found.document.exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
-        return found if found.at else replace(found, at=end.get("lastTransitionTime") or "")
+    if verdict is not None and verdict.document.exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
+        return verdict if verdict.at else replace(verdict, at=end.get("lastTransitionTime") or "")
     if is_complete or end.get("reason") == "PodFailurePolicy":
         if not _statuses(pods, (PASSED_STATUS, FAILED_STATUS)):
             return CouldNotRun("its pod was removed before its verdict was read")
@@ -127,15 +127,15 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
 
 def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
     """Return the verdict of a pod of this Job if it agrees with the exit status and the Job's request."""
-    asked = (job["metadata"].get("annotations") or {}).get(QUESTION_ANNOTATION)
+    request_hash = (job["metadata"].get("annotations") or {}).get(REQUEST_ANNOTATION)
     for pod in pods:
         end = _terminated(pod)
         document = None if end is None else read(end.get("message") or "")
-        if end is None or document is None or document.question != asked or not asked:
+        if end is None or document is None or document.question != request_hash or not request_hash:
             continue
         if end.get("exitCode") == document.exit_status and _is_of(pod, job):
-            said = Passed if document.verdict is Answer.PASS else Failed
-            return said(document, pod["metadata"]["name"], end.get("finishedAt") or "")
+            outcome = Passed if document.verdict is Answer.PASS else Failed
+            return outcome(document, pod["metadata"]["name"], end.get("finishedAt") or "")
     return None
 
 
@@ -144,9 +144,9 @@ def _is_of(pod: Object, job: Object) -> bool:
     return any(owner.get("controller") and owner["uid"] == job["metadata"]["uid"] for owner in owners)
 
 
-def _statuses(pods: Iterable[Object], wanted: tuple[int, ...]) -> bool:
+def _statuses(pods: Iterable[Object], statuses: tuple[int, ...]) -> bool:
     ends = (_terminated(pod) for pod in pods)
-    return any(end is not None and end.get("exitCode") in wanted for end in ends)
+    return any(end is not None and end.get("exitCode") in statuses for end in ends)
 
 
 def _failure(pods: Sequence[Object]) -> CouldNotRun:
@@ -163,9 +163,9 @@ def _failure(pods: Sequence[Object]) -> CouldNotRun:
         return CouldNotRun("its pod failed without saying why")
     if end.get("exitCode") == _KILLED:
         return CouldNotRun("its pod was killed")
-    said = end.get("message") or ""
-    why = _after(f"it ended with status {end.get('exitCode')}", said)
-    return CouldNotRun(why, is_transient=not said.startswith(f"{OUT_OF_MEMORY}:"))
+    message = end.get("message") or ""
+    why = _after(f"it ended with status {end.get('exitCode')}", message)
+    return CouldNotRun(why, is_transient=not message.startswith(f"{OUT_OF_MEMORY}:"))
 
 
 def _before(pods: Sequence[Object]) -> str:
@@ -227,11 +227,11 @@ def _terminated(pod: Object) -> Object | None:
     return None
 
 
-def _after(why: str, said: str | None) -> str:
-    return f"{why}: {_line(said)}" if said and said.strip() else why
+def _after(why: str, message: str | None) -> str:
+    return f"{why}: {_line(message)}" if message and message.strip() else why
 
 
 def _line(text: str) -> str:
     """Return the text of another program, shortened and on one line."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return line if len(line) <= _TOLD else f"{line[: _TOLD - 1]}…"
+    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 1]}…"

@@ -58,13 +58,13 @@ class VerdictDocument:
     @property
     def text(self) -> bytes:
         """The JSON, shortened to the size of a termination message."""
-        kept = self
+        shorter = self
         for less in _SHORTER:
-            while len(written := _written(kept)) > MAX_BYTES and getattr(kept, less):
-                kept = replace(kept, **{less: _less(getattr(kept, less))})
+            while len(written := _written(shorter)) > MAX_BYTES and getattr(shorter, less):
+                shorter = replace(shorter, **{less: _less(getattr(shorter, less))})
             if len(written) <= MAX_BYTES:
                 break
-        return _written(kept)
+        return _written(shorter)
 
 
 def read(text: bytes | str) -> VerdictDocument | None:

@@ -48,13 +48,13 @@ def by_name(bars: Sequence[Bar], whole: int) -> str:
 def over_time(columns: Sequence[Column], title: str, kind: str) -> str:
     """Return a chart of the columns, with the class `kind`, over a time axis with a few labels."""
     steps = columns[-1].number + 1
-    room = min(_WIDEST, max(_NARROWEST, _STEP * steps))
+    width = min(_WIDEST, max(_NARROWEST, _STEP * steps))
     most = max(each.value for each in columns) or 1
     drawn = "".join(_columns(columns, most, kind))
     return (
-        f'<div class="plot" style="max-width:{room:g}rem"><span class="figure">{most:,}</span>'
+        f'<div class="plot" style="max-width:{width:g}rem"><span class="figure">{most:,}</span>'
         f'<svg viewBox="0 0 {steps} {_FULL}" preserveAspectRatio="none" role="img" aria-label="{escape(title)}">'
-        f'{drawn}</svg><div class="ticks">{"".join(_ticks(columns, room))}</div></div>'
+        f'{drawn}</svg><div class="ticks">{"".join(_ticks(columns, width))}</div></div>'
     )
 
 
@@ -86,15 +86,15 @@ def _columns(columns: Sequence[Column], most: int, kind: str) -> Iterator[str]:
             )
 
 
-def _ticks(columns: Sequence[Column], room: float) -> Iterator[str]:
+def _ticks(columns: Sequence[Column], width: float) -> Iterator[str]:
     """Yield the labels of some columns without overlap, always with the first and the last one."""
     last = len(columns) - 1
     yield f'<span class="first">{escape(columns[0].begins)}</span>'
     free = 1.5 * _LABEL
     for at in [last * tick // _TICKS for tick in range(1, _TICKS)]:
         middle = (columns[at].number + 0.5) / (columns[-1].number + 1)
-        if free <= middle * room <= room - 1.5 * _LABEL:
-            free = middle * room + _LABEL
+        if free <= middle * width <= width - 1.5 * _LABEL:
+            free = middle * width + _LABEL
             yield f'<span class="more" style="left:{_FULL * middle:.2f}%">{escape(columns[at].begins)}</span>'
     if last:
         yield f'<span class="last">{escape(columns[-1].begins)}</span>'

@@ -1,15 +1,16 @@
 """Selection and content of the examples of invalid messages, the same for any split of the messages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from topicschema.payload.columnar.reasons import REASONS
 from topicschema.validation.report.tally import EXAMPLES, Example, Tally
-from topicschema.validation.run.judging import UNJUDGED, Judged
 from topicschema.validation.run.sampling import Identity
+from topicschema.validation.run.validators import UNREAD, WriterVerdicts
 
 Render = Callable[[bytes | None, bytes | None, int], str]
 """Function from payload, key and schema version of a message to the text in an example."""
@@ -24,40 +25,42 @@ def identity_of(batch: pa.RecordBatch) -> Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class ExampleSelection:
     """Selection of examples by rank. `render` returns their values, None if values must not appear."""
 
     seed: int
     render: Render | None = None
 
-    def keep(self, tally: Tally, batch: pa.RecordBatch, judged: Judged, words: Sequence[str]) -> None:
-        """Add to the tally the batch's invalid messages with the lowest ranks of each reason."""
-        rows = np.flatnonzero(judged.reason)
-        ranks = identity_of(batch).take(rows).hashes(self.seed ^ _APART)
-        reasons = judged.reason[rows]
-        for code in np.unique(reasons).tolist():
-            found = np.flatnonzero(reasons == code)
-            bound = tally.rank_bound(words[code])
+    def add(self, tally: Tally, batch: pa.RecordBatch, each: WriterVerdicts) -> None:
+        """Add to the tally the invalid messages with the lowest ranks of each reason."""
+        bad = np.flatnonzero(each.verdicts.reasons)
+        if not len(bad):
+            return
+        reasons = each.verdicts.reasons[bad]
+        ranks = identity_of(batch).take(each.rows[bad]).hashes(self.seed ^ _APART)
+        for number in np.unique(reasons).tolist():
+            places = np.flatnonzero(reasons == number)
+            bound = tally.rank_bound(REASONS[number])
             if bound is not None:
-                found = found[ranks[found] < np.uint64(bound)]
-            first = found[np.argsort(ranks[found], kind="stable")[:EXAMPLES]]
-            tally.keep(self._example(batch, judged, words, (int(rows[at]), int(ranks[at]))) for at in first)
+                places = places[ranks[places] < np.uint64(bound)]
+            first = places[np.argsort(ranks[places], kind="stable")[:EXAMPLES]]
+            tally.add_examples(self._example(batch, each, int(bad[at]), int(ranks[at])) for at in first)
 
-    def _example(self, batch: pa.RecordBatch, judged: Judged, words: Sequence[str], at: tuple[int, int]) -> Example:
-        row, rank = at
-        told = {name: batch.column(name)[row].as_py() for name in (*_PLACE, "writer", "publish_time")}
+    def _example(self, batch: pa.RecordBatch, each: WriterVerdicts, index: int, rank: int) -> Example:
+        row = int(each.rows[index])
+        message = {name: batch.column(name)[row].as_py() for name in (*_PLACE, "writer", "publish_time")}
         return Example(
             rank=rank,
-            place=(told["partition"], told["ledger"], told["entry"], told["batch_index"]),
-            writer=told["writer"],
-            publish_time=told["publish_time"],
-            reason=words[judged.reason[row]],
-            path=words[judged.path[row]],
-            offset=int(judged.offset[row]),
-            value=self._value(batch, row, told["writer"]),
+            place=(message["partition"], message["ledger"], message["entry"], message["batch_index"]),
+            writer=message["writer"],
+            publish_time=message["publish_time"],
+            reason=REASONS[each.verdicts.reasons[index]],
+            path=each.validator.paths[each.verdicts.paths[index]],
+            offset=int(each.verdicts.offsets[index]),
+            value=self._value(batch, row, message["writer"]),
         )
 
     def _value(self, batch: pa.RecordBatch, row: int, writer: int) -> str | None:
-        if self.render is None or writer in UNJUDGED:
+        if self.render is None or writer in UNREAD:
             return None
         return self.render(batch.column("payload")[row].as_py(), batch.column("key")[row].as_py(), writer)

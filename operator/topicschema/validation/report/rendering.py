@@ -48,8 +48,8 @@ def of(
 
 def _value(schema: Schema, content: bytes, key: bytes | None) -> str | None:
     try:
-        value, found = payload.reader(schema).read(content, key)
-        if all(each.is_tolerated for each in found):
+        value, findings = payload.reader(schema).read(content, key)
+        if all(each.is_tolerated for each in findings):
             return json.dumps(display_json.to_json(schema, value), ensure_ascii=False)
     except (InvalidPayloadError, InvalidSchemaError, RecursionError):
         pass

@@ -21,7 +21,7 @@ from topicschema.validation.sources import Plan
 
 FORMAT: Final = 1
 _MOST_PLACES_READ: Final = 200
-_WITHHELD: Final = "marks, aborted transactions, or what the broker passes over"
+_WITHHELD: Final = "markers, aborted transactions, or messages that the broker skips"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ class Report:
     @property
     def verdict(self) -> VerdictDocument:
         """The verdict document, which the pod writes as its termination message."""
-        told = self.document
+        document = self.document
         return VerdictDocument(
-            question=told["question"],
-            verdict=told["verdict"],
-            messages=told["messages"],
-            invalid=told["invalid"],
-            by_reason=tuple(ReasonStatus(**_only(each, "reason", "path", "messages")) for each in told["byPlace"]),
-            examples=tuple(_example(each) for each in told["examples"]),
-            read_to=told["readTo"],
-            notes=tuple(told["notes"]),
-            topic_missing=told.get("topicMissing"),
+            question=document["question"],
+            verdict=document["verdict"],
+            messages=document["messages"],
+            invalid=document["invalid"],
+            by_reason=tuple(ReasonStatus(**_only(each, "reason", "path", "messages")) for each in document["byPlace"]),
+            examples=tuple(_example(each) for each in document["examples"]),
+            read_to=document["readTo"],
+            notes=tuple(document["notes"]),
+            topic_missing=document.get("topicMissing"),
         )
 
 
@@ -67,26 +67,26 @@ class Course:
     seconds: float
 
 
-def report(asked: ValidationRequest, plan: Plan, tally: Tally, course: Course) -> Report:
+def report(request: ValidationRequest, plan: Plan, tally: Tally, course: Course) -> Report:
     """Return the report of a completed run."""
     figures = Figures(tally, plan)
-    passes = asked.tolerance.takes(tally.invalid, tally.messages)
+    passes = request.tolerance.takes(tally.invalid, tally.messages)
     return Report(
         {
             "format": FORMAT,
-            "question": asked.sha256,
-            "topic": asked.topic,
-            "type": asked.candidate.type.value,
+            "question": request.sha256,
+            "topic": request.topic,
+            "type": request.candidate.type.value,
             "verdict": Answer.PASS if passes else Answer.FAIL,
             "startedAt": datetime.fromtimestamp(course.started / 1000, UTC).isoformat(timespec="seconds"),
             "seconds": round(course.seconds, 1),
             "messages": tally.messages,
             "invalid": tally.invalid,
-            "maxInvalidPerMillion": asked.tolerance.max_invalid_per_million,
+            "maxInvalidPerMillion": request.tolerance.max_invalid_per_million,
             "leftOut": tally.skipped,
             "gone": tally.gone,
             "withheld": tally.withheld,
-            "sample": _sample(asked),
+            "sample": _sample(request),
             "byReason": figures.reasons(),
             "byPlace": figures.places(),
             "byWriter": figures.writers(),
@@ -98,66 +98,66 @@ def report(asked: ValidationRequest, plan: Plan, tally: Tally, course: Course) -
             ],
             "examples": shown_examples(tally, plan),
             "readTo": dict(sorted(plan.read_to.items())[:_MOST_PLACES_READ]),
-            "labels": dict(asked.labels),
-            "notes": _notes(asked, plan, tally),
+            "labels": dict(request.labels),
+            "notes": _notes(request, plan, tally),
             **({"topicMissing": True} if plan.is_missing else {}),
         }
     )
 
 
-def _sample(asked: ValidationRequest) -> Mapping[str, Any]:
-    sample = asked.sample
+def _sample(request: ValidationRequest) -> Mapping[str, Any]:
+    sample = request.sample
     limits = {"maxMessages": sample.max_messages, "sinceSeconds": sample.since_seconds}
     return {"percent": sample.percent, "seed": sample.seed} | {
         name: limit for name, limit in limits.items() if limit is not None
     }
 
 
-def _notes(asked: ValidationRequest, plan: Plan, tally: Tally) -> list[str]:
+def _notes(request: ValidationRequest, plan: Plan, tally: Tally) -> list[str]:
     notes = list(plan.notes)
     if not tally.messages:
         notes.append(
             "there are no messages to judge" if not tally.skipped else "all messages are older than the sample"
         )
-    if tally.messages and (wanted := _wanted(asked, tally)) > 2 * tally.messages:
-        notes.append(f"the sample was to take about {wanted:,} messages, but how many there are was only guessed")
+    if tally.messages and (size := _sample_size(request, tally)) > 2 * tally.messages:
+        notes.append(f"the sample was to take about {size:,} messages, but how many there are was only guessed")
     if tally.gone:
         notes.append(f"{tally.gone:,} messages were removed before they could be read")
     if tally.withheld:
         notes.append(f"{tally.withheld:,} entries held no message for a reader: {_WITHHELD}")
-    if -1 in tally.writers and asked.versions:
+    if -1 in tally.writers and request.versions:
         notes.append("messages that name no schema version were read by the proposed schema, as consumers read them")
-    if tally.messages and SchemaType.PROTOBUF in _types(asked):
-        notes.append("of PROTOBUF the outermost message alone was looked at: its schema does not tell those inside")
+    if tally.messages and SchemaType.PROTOBUF in _types(request):
+        notes.append("of PROTOBUF only the outermost message was checked: its schema does not describe the inner ones")
     return notes
 
 
-def _types(asked: ValidationRequest) -> set[SchemaType]:
+def _types(request: ValidationRequest) -> set[SchemaType]:
     """Return the candidate's type, or the types of its key and value."""
-    if asked.candidate.type is not SchemaType.KEY_VALUE:
-        return {asked.candidate.type}
-    pair = formats.parse(asked.candidate, asked.line, validate_defaults=False)
+    if request.candidate.type is not SchemaType.KEY_VALUE:
+        return {request.candidate.type}
+    pair = formats.parse(request.candidate, request.line, validate_defaults=False)
     return {each.info.type for each in (pair.key, pair.value)} if isinstance(pair, KeyValueSchema) else set()
 
 
-def _wanted(asked: ValidationRequest, tally: Tally) -> int:
+def _sample_size(request: ValidationRequest, tally: Tally) -> int:
     """Return about how many messages the sample should have, by the number of messages that were read."""
-    share, most = tally.drawable * asked.sample.percent // 100, asked.sample.max_messages
+    share, most = tally.drawable * request.sample.percent // 100, request.sample.max_messages
     return share if most is None else min(share, most)
 
 
-def _only(told: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    return {name: told[name] for name in names}
+def _only(row: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return {name: row[name] for name in names}
 
 
-def _example(told: Mapping[str, Any]) -> ExampleStatus:
+def _example(row: Mapping[str, Any]) -> ExampleStatus:
     return ExampleStatus(
-        message=told["message"],
-        partition=told["partition"],
-        published_at=told["publishedAt"],
-        schema_version=told["schemaVersion"],
-        reason=told["reason"],
-        path=told["path"],
-        offset=told["offset"],
-        value=told.get("value"),
+        message=row["message"],
+        partition=row["partition"],
+        published_at=row["publishedAt"],
+        schema_version=row["schemaVersion"],
+        reason=row["reason"],
+        path=row["path"],
+        offset=row["offset"],
+        value=row.get("value"),
     )

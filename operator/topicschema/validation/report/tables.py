@@ -39,19 +39,19 @@ class Figures:
 
     def reasons(self) -> list[Row]:
         """Return the number of messages for each reason."""
-        found = self._bad(_REASON)
+        sums = self._bad(_REASON)
         return [
             {"reason": reason, "messages": count, "tolerated": reason in self.tally.tolerated}
-            for reason, count in _most(found)
+            for reason, count in _most(sums)
         ]
 
     def places(self) -> list[Row]:
         """Return the number of messages for each reason and path."""
-        found: Counter[tuple[str, str]] = Counter()
+        sums: Counter[tuple[str, str]] = Counter()
         for key, count in self.tally.findings.counts.items():
-            found[key[_REASON], key[_PATH]] += count
+            sums[key[_REASON], key[_PATH]] += count
         return [
-            {"reason": reason, "path": path, "messages": count} for (reason, path), count in _most(found)[:MOST_ROWS]
+            {"reason": reason, "path": path, "messages": count} for (reason, path), count in _most(sums)[:MOST_ROWS]
         ]
 
     def writers(self) -> list[Row]:
@@ -99,10 +99,10 @@ class Figures:
 
     def losses(self) -> list[Row]:
         """Return the losses of readers with the candidate in messages that they can read."""
-        found: Counter[tuple[str, str]] = Counter()
+        sums: Counter[tuple[str, str]] = Counter()
         for (kind, path, _), count in self.tally.losses.counts.items():
-            found[kind, path] += count
-        return [{"kind": kind, "path": path, "messages": count} for (kind, path), count in _most(found)[:MOST_ROWS]]
+            sums[kind, path] += count
+        return [{"kind": kind, "path": path, "messages": count} for (kind, path), count in _most(sums)[:MOST_ROWS]]
 
     @property
     def _width(self) -> int:
@@ -127,7 +127,7 @@ def shown_examples(tally: Tally, plan: Plan) -> list[Row]:
 
     So the most frequent reason does not displace the others.
     """
-    turns = zip_longest(*(kept for _, kept in sorted(tally.examples.items())))
+    turns = zip_longest(*(ranked for _, ranked in sorted(tally.examples.items())))
     chosen = [each for turn in turns for each in turn if each is not None][:EXAMPLES]
     return [_shown(each, plan) for each in chosen]
 
@@ -164,17 +164,17 @@ def _shown(example: Example, plan: Plan) -> Row:
 
 
 def _summed(counts: Mapping[tuple[Any, ...], int], position: int) -> Counter[Any]:
-    found: Counter[Any] = Counter()
+    sums: Counter[Any] = Counter()
     for key, count in counts.items():
-        found[key[position]] += count
-    return found
+        sums[key[position]] += count
+    return sums
 
 
 def _wider(counts: Mapping[int, int], width: int) -> Counter[int]:
-    found: Counter[int] = Counter()
+    sums: Counter[int] = Counter()
     for hour, count in counts.items():
-        found[hour if hour < 0 else hour // width * width] += count
-    return found
+        sums[hour if hour < 0 else hour // width * width] += count
+    return sums
 
 
 def _most(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:

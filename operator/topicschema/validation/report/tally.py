@@ -114,16 +114,15 @@ class Tally:
 
     def rank_bound(self, reason: str) -> int | None:
         """Return the rank that an example of this reason must be below. Return None if any is accepted."""
-        kept = self.examples.get(reason, [])
-        return kept[-1].rank if len(kept) == EXAMPLES else None
+        ranked = self.examples.get(reason, [])
+        return ranked[-1].rank if len(ranked) == EXAMPLES else None
 
-    def keep(self, examples: Iterable[Example]) -> None:
+    def add_examples(self, examples: Iterable[Example]) -> None:
         """Add the examples, and retain those with the lowest ranks of each reason."""
         for each in examples:
-            kept = self.examples.setdefault(each.reason, [])
-            kept.append(each)
-        for reason, kept in self.examples.items():
-            self.examples[reason] = sorted(kept)[:EXAMPLES]
+            self.examples.setdefault(each.reason, []).append(each)
+        for reason, ranked in self.examples.items():
+            self.examples[reason] = sorted(ranked)[:EXAMPLES]
 
     def merge(self, other: "Tally") -> "Tally":
         """Add the figures of the other tally, and return this one."""
@@ -141,7 +140,7 @@ class Tally:
         for version, messages in other.unknown_versions.items():
             self.count_unknown_version(version, messages)
         for examples in other.examples.values():
-            self.keep(examples)
+            self.add_examples(examples)
         return self
 
     @property
@@ -162,7 +161,7 @@ class Tally:
         for writer, messages, oldest, newest in members["writers"]:
             tally.count_writer(writer, messages, oldest, newest)
         tally.unknown_versions = dict(members["unknown_versions"])
-        tally.keep(Example(rank, tuple(place), *rest) for rank, place, *rest in members["examples"])
+        tally.add_examples(Example(rank, tuple(place), *rest) for rank, place, *rest in members["examples"])
         return tally
 
     @property
@@ -178,7 +177,7 @@ class Tally:
                 (writer, each.messages, each.oldest, each.newest) for writer, each in sorted(self.writers.items())
             ],
             "unknown_versions": sorted(self.unknown_versions.items()),
-            "examples": [_row(each) for _, kept in sorted(self.examples.items()) for each in kept],
+            "examples": [_row(each) for _, ranked in sorted(self.examples.items()) for each in ranked],
         }
 
 

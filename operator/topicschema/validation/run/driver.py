@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from topicschema.core.errors import TopicSchemaError
-from topicschema.validation import request
-from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job.result import MAX_BYTES
 from topicschema.validation.report.report import Report
-from topicschema.validation.request import ValidationRequest
+from topicschema.validation.request import ValidationRequest, read
 from topicschema.validation.run import runner, session
 from topicschema.validation.sources import opening
 
@@ -29,65 +28,65 @@ FAILED: Final = 3
 """Exit status of a run that failed for a known reason, which it reports."""
 BUG: Final = 70
 _TERMINATION_LOG: Final = "/dev/termination-log"
-_PARTS: Final = "question.xz.*"
+_PARTS: Final = "request.xz.*"
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the driver and return its exit status."""
     parser = argparse.ArgumentParser(prog="topicschema.validation.run.driver", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the question's parts are mounted")
+    parser.add_argument("folder", type=Path, help="folder with the parts of the request")
     default = os.environ.get("TOPICSCHEMA_TERMINATION_LOG", _TERMINATION_LOG)
-    parser.add_argument("--termination-log", type=Path, default=Path(default), help="where the verdict is left")
-    options = parser.parse_args(given)
+    parser.add_argument("--termination-log", type=Path, default=Path(default), help="file for the verdict")
+    options = parser.parse_args(arguments)
     try:
-        found = _asked(read_question(options.folder), options.folder)
+        report = _report_of(read_request(options.folder), options.folder)
     except TopicSchemaError as error:
         return _failed(options.termination_log, f"{error.reason}: {error.message}", FAILED)
     except Exception as error:  # noqa: BLE001  # a bug is no verdict: neither Python's status 1 nor silence
         traceback.print_exc()
-        return _failed(options.termination_log, f"a bug: {type(error).__name__}; its log tells more", BUG)
-    for line in log_protocol.report_lines(found.text):
+        return _failed(options.termination_log, f"a bug: {type(error).__name__}; see its log", BUG)
+    for line in log_protocol.report_lines(report.text):
         print(line, flush=True)
-    document = found.verdict
+    document = report.verdict
     options.termination_log.write_bytes(document.text)
     return document.exit_status
 
 
-def read_question(folder: Path) -> ValidationRequest:
-    """Return the request from its parts in the folder. Raises InvalidQuestionError if parts are missing."""
+def read_request(folder: Path) -> ValidationRequest:
+    """Return the request from its parts in the folder. Raises InvalidRequestError if parts are missing."""
     try:
         parts = [part.read_bytes() for part in sorted(folder.glob(_PARTS))]
     except OSError as error:
-        raise InvalidQuestionError(f"{folder}: {error.strerror}") from None
+        raise InvalidRequestError(f"{folder}: {error.strerror}") from None
     if not parts:
-        raise InvalidQuestionError(f"{folder} has no question")
-    return request.read(b"".join(parts))
+        raise InvalidRequestError(f"{folder} has no request")
+    return read(b"".join(parts))
 
 
-def _asked(asked: ValidationRequest, folder: Path) -> Report:
-    source = opening.source_of(asked, time.time_ns() // 1_000_000)
-    told = _told()
-    if not asked.executors:
-        return runner.run(asked, source, progress=told)
-    context: Any = session.start(asked.executors, folder)
+def _report_of(request: ValidationRequest, folder: Path) -> Report:
+    source = opening.source_of(request, time.time_ns() // 1_000_000)
+    progress = _progress_printer()
+    if not request.executors:
+        return runner.run(request, source, progress=progress)
+    context: Any = session.start(request.executors, folder)
     try:
-        return runner.run(asked, source, spark=context, progress=told)
+        return runner.run(request, source, spark=context, progress=progress)
     finally:
         session.stop(context)
 
 
-def _told() -> Callable[[int, int], None]:
+def _progress_printer() -> Callable[[int, int], None]:
     """Return the function that prints a progress line for each new percent."""
     last = -1
 
-    def tell(done: int, whole: int) -> None:
+    def print_percent(done: int, whole: int) -> None:
         nonlocal last
         percent = 100 * done // whole if whole else 100
         if percent > last:
             last = percent
             print(log_protocol.progress_line(min(percent, 100), messages=done, of=whole), flush=True)
 
-    return tell
+    return print_percent
 
 
 def _failed(log: Path, why: str, status: int) -> int:

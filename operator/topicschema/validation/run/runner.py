@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 
 
 def run(
-    asked: ValidationRequest,
+    request: ValidationRequest,
     source: Source,
     *,
     spark: Any = None,
@@ -31,19 +31,19 @@ def run(
     `spark` is a SparkContext. If it is None, this machine validates in `processes` processes, by default as many as are
     useful.
 
-    Raises SourceError if messages cannot be read, and InvalidQuestionError if they cannot be validated. Raises RunError
+    Raises SourceError if messages cannot be read, and InvalidRequestError if they cannot be validated. Raises RunError
     if Spark ended, or if the sample randomly selected none of the messages.
     """
     started, clock = time.time_ns() // 1_000_000, time.monotonic()
     plan = source.plan()
-    sampling = Sampling.of(asked.sample, plan.messages, started)
-    task = Task(uuid.uuid4().hex, asked.pack().content, source, sampling, dict(plan.writers))
+    sampling = Sampling.of(request.sample, plan.messages, started)
+    task = Task(uuid.uuid4().hex, request.pack().content, source, sampling, dict(plan.writers))
     progress(0, plan.messages)
     counted = _here(task, plan, processes, progress) if spark is None else _there(task, plan, spark, progress)
     progress(plan.messages, plan.messages)
     if counted.drawable and not counted.messages:
         raise RunError(f"the sample took none of {counted.drawable} messages: raise maxMessages or percent")
-    return report(asked, plan, counted, Course(started, time.monotonic() - clock))
+    return report(request, plan, counted, Course(started, time.monotonic() - clock))
 
 
 def _here(task: Task, plan: Plan, processes: int | None, progress: Progress) -> Tally:

@@ -28,7 +28,7 @@ _FAILURES_EACH: Final = 6
 If a task kills its executor, its fourth attempt ends the run with a reason. Spark's own limit, two for each executor,
 would end the JVM earlier and without a reason.
 """
-_API_PATIENCE: Final = "60000"
+_API_TIMEOUT: Final = "60000"
 """Timeout of the API server in milliseconds. On a busy node, Spark's ten seconds pass before its JVM is warm."""
 _PODS_ALONE: Final[Mapping[str, str]] = {
     "spark.kubernetes.executor.disableConfigMap": "true",
@@ -42,7 +42,7 @@ _SIGN: Final = 12
 _QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _SERVER: Final = re.compile(r"Message: (.{1,2000}?)\.? Received status", re.DOTALL)
 _GAVE_UP: Final = "Spark context stopped while waiting for backend"  # after the API server rejected ten pods
-_TOLD: Final = 500
+_MAX_LENGTH: Final = 500
 _UNITS: Final[Mapping[str, float]] = {
     "": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40
 }  # fmt: skip
@@ -68,11 +68,11 @@ def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ)
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
-    told = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
+    spark_settings = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
     try:
-        context = SparkContext(conf=SparkConf().setAll(list(told.items())))
+        context = SparkContext(conf=SparkConf().setAll(list(spark_settings.items())))
     except (Py4JError, PySparkException, ConnectionError) as error:
-        raise RunError(f"Spark does not start: {told_by(error)}") from None
+        raise RunError(f"Spark does not start: {cause_of(error)}") from None
     context.pythonExec = sys.executable  # Spark's setting for the Python executable applies to spark-submit only
     context.setLogLevel("WARN")
     return context
@@ -84,7 +84,7 @@ def stop(context: Any) -> None:
         context.stop()
 
 
-def told_by(error: Exception) -> str:
+def cause_of(error: Exception) -> str:
     """Return the root cause of Spark's failure on one line, shortened, in the API server's words if it has any."""
     began = getattr(error, "java_exception", None)
     while began is not None and began.getCause() is not None:
@@ -93,7 +93,7 @@ def told_by(error: Exception) -> str:
     if _GAVE_UP in text:
         return "no executor can be made; the driver's log says why (a quota, perhaps)"
     from_server = _SERVER.search(text)
-    return " ".join((text if from_server is None else from_server[1]).split())[:_TOLD]
+    return " ".join((text if from_server is None else from_server[1]).split())[:_MAX_LENGTH]
 
 
 def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
@@ -115,8 +115,8 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.executor.extraJavaOptions": SHORT_LIFE,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",  # it ends no line: after 16 KiB of it, no marked line begins a line
-        "spark.kubernetes.driver.connectionTimeout": _API_PATIENCE,
-        "spark.kubernetes.driver.requestTimeout": _API_PATIENCE,
+        "spark.kubernetes.driver.connectionTimeout": _API_TIMEOUT,
+        "spark.kubernetes.driver.requestTimeout": _API_TIMEOUT,
         "spark.kubernetes.namespace": environ["POD_NAMESPACE"],
         "spark.kubernetes.driver.pod.name": environ["POD_NAME"],
         "spark.kubernetes.executor.podNamePrefix": _prefix(environ["POD_NAME"]),
@@ -139,21 +139,21 @@ def _sizes(template: Path) -> Mapping[str, str]:
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     memory = quantity(limits.get("memory") or requests.get("memory") or "2Gi")
     cores = quantity(requests.get("cpu") or limits.get("cpu") or "1")
-    told = {
+    sizes = {
         "spark.executor.memory": f"{_HEAP >> 20}m",
         "spark.executor.memoryOverhead": f"{max(_LEAST_OVERHEAD, int(memory) - _HEAP) >> 20}m",
         "spark.executor.cores": str(max(1, math.ceil(cores))),
         "spark.kubernetes.executor.request.cores": f"{cores:g}",
     }
-    return told | ({"spark.kubernetes.executor.limit.cores": str(limits["cpu"])} if "cpu" in limits else {})
+    return sizes | ({"spark.kubernetes.executor.limit.cores": str(limits["cpu"])} if "cpu" in limits else {})
 
 
 def quantity(text: str) -> float:
     """Return a Kubernetes quantity as a number. Raises RunError if it is not a quantity of resources."""
-    found = _QUANTITY.fullmatch(str(text))
-    if found is None:
+    match = _QUANTITY.fullmatch(str(text))
+    if match is None:
         raise RunError(f"{text!r} is no quantity")
-    return float(found[1]) * _UNITS[found[2] or ""]
+    return float(match[1]) * _UNITS[match[2] or ""]
 
 
 def _bracketed(host: str) -> str:

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import (
-    InvalidQuestionError,
+    InvalidRequestError,
     OutOfMemoryError,
     RunError,
     SourceError,
@@ -26,7 +26,7 @@ from topicschema.validation.report.tally import Tally
 from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Split
 
-_Told = SourceError | InvalidQuestionError
+_ReportedError = SourceError | InvalidRequestError
 MOST_TASKS: Final = 2_000
 """Maximum number of tasks. More splits share tasks."""
 AT_ONCE: Final = 100
@@ -57,9 +57,9 @@ def tally(context: Any, task: Task, splits: Sequence[Split], done: Callable[[flo
         return Tally()
     tasks = min(len(splits), MOST_TASKS)
     try:
-        judged = context.parallelize(splits, tasks).mapPartitions(Judging(task))
+        tallies = context.parallelize(splits, tasks).mapPartitions(SplitTallies(task))
         with _watched(context, task.run, tasks, done):
-            packed = judged.treeReduce(merged, 1 if tasks <= AT_ONCE else 2)
+            packed = tallies.treeReduce(merged, 1 if tasks <= AT_ONCE else 2)
     except (Py4JNetworkError, ConnectionError):
         raise RunError(_GONE) from None
     except Py4JError as error:
@@ -68,7 +68,7 @@ def tally(context: Any, task: Task, splits: Sequence[Split], done: Callable[[flo
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class SplitTallies:
     """Function that Spark sends to its workers."""
 
     task: Task
@@ -100,7 +100,7 @@ def merged(one: bytes, other: bytes) -> bytes:
 def why(text: str) -> TopicSchemaError:
     """Return the error of a failed job from Spark's message."""
     for name, message in _OURS.findall(text):
-        for kind in _with_those_under(SourceError, InvalidQuestionError):
+        for kind in _with_those_under(SourceError, InvalidRequestError):
             if name == f"{kind.__module__}.{kind.__qualname__}":
                 return kind(message)
     if _KILLED_POD in text:
@@ -114,7 +114,7 @@ def why(text: str) -> TopicSchemaError:
     )
 
 
-def _with_those_under(*kinds: type[_Told]) -> Iterator[type[_Told]]:
+def _with_those_under(*kinds: type[_ReportedError]) -> Iterator[type[_ReportedError]]:
     """Yield the kinds of errors and all their subclasses. The plan has imported those of its source."""
     for kind in kinds:
         yield kind

@@ -7,13 +7,12 @@ from typing import Final
 import pyarrow as pa
 
 from topicschema.core.schemas import SchemaInfo
-from topicschema.payload.columnar import validator_for
-from topicschema.validation import request
 from topicschema.validation.report import counting, rendering
-from topicschema.validation.report.examples import Drawing, identity_of
+from topicschema.validation.report.examples import ExampleSelection, identity_of
 from topicschema.validation.report.tally import Tally
-from topicschema.validation.run.judging import Judging
+from topicschema.validation.request import read
 from topicschema.validation.run.sampling import Sampling
+from topicschema.validation.run.validators import Validators
 from topicschema.validation.sources import Expired, NotDelivered, Source, Split
 
 
@@ -21,11 +20,11 @@ from topicschema.validation.sources import Expired, NotDelivered, Source, Split
 class Task:
     """Data that the workers of a run receive. `run` is unique to this run.
 
-    `asked` is the packed request. `writers` are the source's own schemas.
+    `packed_request` is the request as a Job mounts it. `writers` are the source's own schemas.
     """
 
     run: str
-    asked: bytes
+    packed_request: bytes
     source: Source
     sampling: Sampling
     writers: Mapping[int, SchemaInfo] = field(default_factory=dict)
@@ -33,51 +32,44 @@ class Task:
     def tally(self, split: Split) -> Tally:
         """Return the tally of the split.
 
-        Raises SourceError if the split cannot be read, and InvalidQuestionError if its messages cannot be validated.
+        Raises SourceError if the split cannot be read, and InvalidRequestError if its messages cannot be validated.
         """
-        tally, state = Tally(), _WorkerState.of(self)
+        tally, (validators, examples) = Tally(), self._state()
         for batch in self.source.read(split):
-            if isinstance(batch, Expired):
-                tally.gone += batch.messages
-            elif isinstance(batch, NotDelivered):
-                tally.withheld += batch.entries
-            else:
-                self._count(tally, state, batch)
-        tally.tolerated = state.judging.tolerated & {reason for reason, *_ in tally.findings.counts}
+            match batch:
+                case Expired(messages):
+                    tally.gone += messages
+                case NotDelivered(entries):
+                    tally.withheld += entries
+                case _:
+                    sample = self._sample(tally, batch)
+                    verdicts = list(validators.validate(sample))
+                    counting.count(tally, sample, verdicts)
+                    for each in verdicts:
+                        examples.add(tally, sample, each)
         return tally
 
-    def _count(self, tally: Tally, state: "_WorkerState", batch: pa.RecordBatch) -> None:
+    def _sample(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the messages of the batch that are selected, and count the others."""
         published = batch.column("publish_time").to_numpy()
         young = self.sampling.young(published)
         tally.old += 0 if young is None else len(batch) - int(young.sum())
         chosen = self.sampling.chosen(identity_of(batch), published)
-        if chosen is not None:
-            tally.skipped += len(batch) - int(chosen.sum())
-            batch = batch.filter(pa.array(chosen))
-        if not len(batch):
-            return
-        judged = state.judging.judge(batch)
-        counting.count(tally, batch, judged, state.judging.words)
-        state.drawing.keep(tally, batch, judged, state.judging.words)
+        if chosen is None:
+            return batch
+        tally.skipped += len(batch) - int(chosen.sum())
+        return batch.filter(pa.array(chosen))
 
-
-@dataclass(frozen=True, slots=True)
-class _WorkerState:
-    """Objects that a process creates once for a run, for any number of splits."""
-
-    judging: Judging
-    drawing: Drawing
-
-    @classmethod
-    def of(cls, task: Task) -> "_WorkerState":
-        if task.run not in _STATES:
+    def _state(self) -> tuple[Validators, ExampleSelection]:
+        """Return what a process creates once for a run, for any number of splits."""
+        if self.run not in _STATES:
             _STATES.clear()
-            asked = request.read(task.asked)
-            versions = dict(asked.versions) | dict(task.writers)
-            render = rendering.of(asked.candidate, versions, asked.line) if asked.include_values else None
-            judging = Judging(asked.candidate, versions, asked.line, validator_for)
-            _STATES[task.run] = cls(judging, Drawing(task.sampling.seed, render))
-        return _STATES[task.run]
+            request = read(self.packed_request)
+            versions = {**request.versions, **self.writers}
+            render = rendering.of(request.candidate, versions, request.line) if request.include_values else None
+            validators = Validators(request.candidate, versions, request.line)
+            _STATES[self.run] = validators, ExampleSelection(self.sampling.seed, render)
+        return _STATES[self.run]
 
 
-_STATES: Final[dict[str, _WorkerState]] = {}
+_STATES: Final[dict[str, tuple[Validators, ExampleSelection]]] = {}

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
@@ -52,6 +51,8 @@ REFUSED: list[tuple[Any, str, str, str]] = [
     ({"type": "fixed", "name": "F", "size": -1}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
     ({"type": "fixed", "name": "F", "size": 4.0}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
     ({"type": "fixed", "name": "F", "size": True}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
+    *[({"type": "fixed", "name": "F", "size": size}, "INVALID_ATTRIBUTE", "$.size", "integer from 0")
+      for size in ("1", [1], 2**31)],
     ({"type": "fixed", "name": "F", "size": 2**31 - 8}, "INVALID_ATTRIBUTE", "$.size", "integer from 0"),
     (record(field("int", order="weird")), "INVALID_ATTRIBUTE", "$.fields[0].order", "ascending"),
     (record(field("int", order=None)), "INVALID_ATTRIBUTE", "$.fields[0].order", "ascending"),
@@ -252,11 +253,12 @@ def test_defaults_orders_docs_and_sizes_are_kept() -> None:
             field("double", "d", default="1e999"),
             field("string", "e", default="1"),
             field({"type": "fixed", "name": "F", "size": 0}, "f", default=""),
+            field({"type": "fixed", "name": "G", "size": 2**31 - 9}, "g"),  # Java's largest array
             doc="words",
         )
     )
     assert root.doc == "words"
-    assert [each.default for each in root.fields] == [ABSENT, None, 8.0, float("inf"), "1", ""]
+    assert [each.default for each in root.fields] == [ABSENT, None, 8.0, float("inf"), "1", "", ABSENT]
     assert [each.order for each in root.fields[:2]] == ["ascending", "ignore"]
     assert root.fields[0].doc == "how many"
     assert isinstance(root.fields[5].type, Fixed)
@@ -271,7 +273,6 @@ def test_a_chain_of_twenty_thousand_types_is_parsed() -> None:
     ]
     root: Node = parse(types, SchemaType.JSON)
     assert isinstance(root, Union)
-    fingerprint.assign_digests(root)
     assert len({branch.digest for branch in root.branches}) == 20_000
 
 
@@ -288,10 +289,6 @@ def test_many_nodes_at_a_great_depth_do_not_fill_the_memory() -> None:
     with pytest.raises(InvalidSchemaError) as refusal:
         parse(text)
     assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"
-
-
-def wide(name: str, size: int) -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": [field("int", f"f{n}") for n in range(size)]}
 
 
 def in_long_namespace(*kinds: Any, length: int = 10_000) -> str:
@@ -318,12 +315,4 @@ def test_names_that_are_looked_for_ahead_do_not_fill_the_memory() -> None:
     text = in_long_namespace("Later", *LONG_NAMES["definitions"])
     with pytest.raises(InvalidSchemaError) as refusal:
         parser.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarLine.V4_2)
-    assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"
-
-
-def test_long_names_are_refused_alike_beside_a_schema_that_shares_a_record() -> None:
-    earlier = parse(in_long_namespace("int", wide("B", 300)))
-    with pytest.raises(InvalidSchemaError) as refusal:
-        parse(in_long_namespace(wide("A", 600), wide("B", 300)))
-    assert earlier
     assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"

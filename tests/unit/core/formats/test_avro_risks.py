@@ -34,6 +34,8 @@ def order(kind: Any, **rest: Any) -> dict[str, Any]:
 MILLIS, MICROS = logical("long", "timestamp-millis"), logical("long", "timestamp-micros")
 AB, A = enum("E", "A", "B"), enum("E", "A")
 OF = "$.fields[1].type"
+MUTUAL = {"CLASS_RENAMED", "LOGICAL_TYPE_CHANGED", "LOGICAL_TYPE_ONE_SIDED", "DECIMAL_SCALE_CHANGED"}
+"""Risks that are the same for both sides, and so have no direction."""
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,9 @@ OF = "$.fields[1].type"
     ],
 )
 def test_two_types_in_one_place(reader: Any, writer: Any, expected: list[str]) -> None:
-    assert risks(order(reader), order(writer)) == [(rule, OF) for rule in expected]
+    found = told(order(reader), order(writer))
+    assert [(each.rule, each.reader_path) for each in found] == [(rule, OF) for rule in expected]
+    assert {each.rule for each in found if each.is_mutual} == MUTUAL.intersection(expected)
     assert risks(array(reader), array(writer)) == [(rule, "$.items") for rule in expected]
     assert risks(mapping(reader), mapping(writer)) == [(rule, "$.values") for rule in expected]
 
@@ -104,7 +108,9 @@ def decimal(precision: Any, scale: Any, **rest: Any) -> dict[str, Any]:
     ],
 )
 def test_a_logical_type_counts_where_it_fits_its_type(reader: Any, writer: Any, expected: list[str]) -> None:
-    assert [rule for rule, _ in risks(order(reader), order(writer))] == expected
+    found = told(order(reader), order(writer))
+    assert [each.rule for each in found] == expected
+    assert {each.rule for each in found if each.is_mutual} == MUTUAL.intersection(expected)
 
 
 ONE, TWO = record("One", field("a", "int")), record("Two", field("a", "int"))
@@ -196,7 +202,65 @@ def test_depth_costs_no_recursion() -> None:
     assert risks(reader, writer) == [("ENUM_SYMBOL_UNKNOWN", "$" + ".items" * 900)]
 
 
-def test_many_unknown_symbols_are_told_in_few_words() -> None:
-    (found,) = told(A, enum("E", "A", *(f"S{number}" for number in range(100))))
-    assert "and 92 more" in found.message
-    assert len(found.message) < 300
+MANY = [f"S{number}" for number in range(12)]
+KEEP_TYPE = "; keep the type, or add a field under another name"
+KEEP_LOGICAL = "; keep the logical type, or add a field under another name"
+ALIAS = ", or give {reader} the old one as an alias"
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "effect", "advice"),
+    [
+        (A, AB, "enum 'E' of {reader} lacks 'B' of {writer}, and fails on", "; keep them, or give it a default"),
+        (
+            enum("E", *MANY[:3]),
+            enum("E", *MANY),
+            " lacks 'S3', 'S4', 'S5', 'S6', 'S7', 'S8', 'S9', 'S10' and 1 more",
+            "",
+        ),
+        (enum("E", *MANY[:4], default="S2"), enum("E", *MANY), "'S11' of {writer}, and reads them as 'S2', its", ""),
+        (record("n.S"), record("m.R"), "record 'm.R' of {writer} is 'n.S' in {reader}", f"; keep the name{ALIAS}"),
+        (["null", TWO], ONE, "record 'One' of {writer} is read as 'Two' of {reader}", f"; keep the name{ALIAS}"),
+        (fixed("n.F", 2), fixed("F", 2), "'F' of {writer} is 'n.F' in {reader}", f"; keep the full name{ALIAS}"),
+        (MICROS, MILLIS, "{writer} has 'timestamp-millis' where {reader} has 'timestamp-micros'", KEEP_LOGICAL),
+        (MILLIS, "long", "{writer} has no logical type where {reader} has 'timestamp-millis'", KEEP_LOGICAL),
+        (decimal(9, 3), decimal(9, 2), "have 2 digits after the point in {writer} and 3 in {reader}", "keep the scale"),
+        (decimal(6, 2), decimal(9, 2), "up to 9 digits in {writer} and 6 in {reader}", "; keep the precision"),
+        ("float", "int", "{writer} has int where {reader} has float, which rounds integers above 2^24", KEEP_TYPE),
+        ("double", "long", "{writer} has long where {reader} has double, which rounds integers above 2^53", KEEP_TYPE),
+        ("string", "bytes", "{writer} has bytes where {reader} has string: what is not UTF-8 is lost", KEEP_TYPE),
+    ],
+)
+def test_a_message_has_both_sides_and_advice(reader: Any, writer: Any, effect: str, advice: str) -> None:
+    (found,) = told(order(reader), order(writer))
+    assert found.message.startswith("field 'of': ")
+    assert effect in found.message
+    assert advice in found.message
+
+
+def test_in_json_other_advice_helps() -> None:
+    (found,) = told(A, AB, SchemaType.JSON)
+    assert found.message.endswith("; keep the symbols; a default does not help in JSON")
+    (found,) = told("bytes", "string", SchemaType.JSON)
+    assert "JSON has bytes in base64, and texts as they are" in found.message
+    reader, writer = record("R", field("new", "int", aliases=["old"])), record("R", field("old", "int"))
+    (found,) = told(reader, writer, SchemaType.JSON)
+    assert found.message.startswith("field 'new' of {reader} is 'old' in {writer}, by an alias; ")
+
+
+LOGICAL = {
+    "date": "int",
+    "time-millis": "int",
+    "time-micros": "long",
+    "timestamp-millis": "long",
+    "timestamp-micros": "long",
+    "local-timestamp-millis": "long",
+    "local-timestamp-micros": "long",
+    "uuid": "string",
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), LOGICAL.items())
+def test_a_logical_type_counts_on_the_type_that_it_is_made_for(name: str, kind: str) -> None:
+    for each in ("int", "long", "string", "bytes"):
+        assert [rule for rule, _ in risks(logical(each, name), each)] == ["LOGICAL_TYPE_ONE_SIDED"] * (each == kind)

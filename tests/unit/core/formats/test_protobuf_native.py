@@ -524,12 +524,6 @@ def refused_files(*made: FileDescriptorProto) -> str:
     return ""
 
 
-def small_file(name: str = "m.proto", package: str = "p") -> FileDescriptorProto:
-    made = FileDescriptorProto(name=name, package=package)
-    made.message_type.add(name="M")
-    return made
-
-
 @pytest.mark.parametrize(
     ("package", "is_read"),
     [
@@ -541,16 +535,16 @@ def small_file(name: str = "m.proto", package: str = "p") -> FileDescriptorProto
     ],
 )
 def test_a_packages_name_has_a_bound(package: str, *, is_read: bool) -> None:
-    assert (refused_files(small_file(package=package)) == "") == is_read
+    assert (refused_files(file("m.proto", package, "M")) == "") == is_read
 
 
 def test_a_package_that_is_too_long_is_told_before_its_messages_are() -> None:
-    made = small_file(package="a" * (symbols.MAX_NAME + 1))
+    made = file("m.proto", "a" * (symbols.MAX_NAME + 1), "M")
     assert "the package's name is longer than is read" in refused_files(made)
 
 
 def test_a_full_name_has_a_bound() -> None:
-    made = small_file()
+    made = file("m.proto", "p", "M")
     made.message_type.add(name="N" * (symbols.MAX_NAME - len("p.")))
     assert refused_files(made) == ""
     made.message_type.add(name="O" * (symbols.MAX_NAME - len("p.") + 1))
@@ -563,7 +557,7 @@ def test_a_name_in_a_message_is_cut_where_it_is_longer_than_a_line() -> None:
 
 
 def test_a_set_of_files_has_a_bound_of_definitions() -> None:
-    imported, root = small_file("a.proto", "q"), small_file()
+    imported, root = file("a.proto", "q", "M"), file("m.proto", "p", "M")
     root.dependency.append("a.proto")
     for number in range(files.MAX_DEFINITIONS - 4):  # two files with a message each
         imported.message_type[0].reserved_range.add(start=number, end=number + 1)
@@ -576,12 +570,12 @@ def test_a_set_of_files_has_a_bound_of_definitions() -> None:
 
 def test_files_may_see_each_other_so_often_and_no_more() -> None:
     count = round((2 * linking.MAX_VISIBLE) ** 0.5)
-    made = [small_file(f"{number}.proto", f"p{number}") for number in range(count)]
+    made = [file(f"{number}.proto", f"p{number}", "M") for number in range(count)]
     for number, each in enumerate(made):
         each.dependency.extend(f"{earlier}.proto" for earlier in range(number))
     assert sum(range(count)) < linking.MAX_VISIBLE < sum(range(count + 1))
     left = linking.MAX_VISIBLE - sum(range(count))
-    last = small_file("last.proto", "o")
+    last = file("last.proto", "o", "M")
     last.dependency.extend(f"{earlier}.proto" for earlier in range(count - left, count))
     assert refused_files(*made, last) == ""
     last.dependency.append("0.proto")
@@ -616,6 +610,6 @@ def test_a_text_of_bytes_has_escapes_that_c_has(text: str, *, fits: bool) -> Non
 
 @pytest.mark.parametrize("package", ["p.M", "p.M.q", "p.M.q.r"])
 def test_a_message_may_have_the_name_of_no_package_that_is_imported_nor_of_a_part_of_it(package: str) -> None:
-    imported, root = small_file("n.proto", package), small_file()
+    imported, root = file("n.proto", package, "M"), file("m.proto", "p", "M")
     root.dependency.append("n.proto")
     assert "the name is that of a package already" in refused_files(imported, root)

@@ -4,10 +4,8 @@ import json
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
-from google.protobuf.message import DecodeError
 
-from protobuf_evolution import readings
-from protobuf_evolution.worlds import OPTIONAL, PROTO2, PROTO3, REPEATED, F, copied, parsed, root, told
+from protobuf_evolution.worlds import OPTIONAL, PROTO2, PROTO3, REPEATED, F, parsed, told
 from support.schemas import protobuf_schemas
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
@@ -98,19 +96,6 @@ def test_a_map_says_whether_its_key_or_its_value_changed() -> None:
     assert [each.message[:14] for each in found] == ["the key of siz", "the value of s"]
 
 
-def test_what_an_enum_of_proto3_is_to_a_proto2_message_it_is_to_javas_readers_closed() -> None:
-    def file(syntax: str) -> FileDescriptorProto:
-        made = order(syntax=syntax)
-        enum = made.enum_type.add(name="E")
-        enum.value.add(name="A", number=0)
-        field = made.message_type[0].field.add(name="e", number=1, label=OPTIONAL, type_name=".p.E")
-        field.type = F.TYPE_ENUM
-        return made
-
-    assert told(file(PROTO3), file(PROTO2), Direction.BACKWARD) >= {"ENUM_CLOSED"}
-    assert "ENUM_CLOSED" not in told(file(PROTO2), file(PROTO3), Direction.BACKWARD)
-
-
 def test_a_json_name_that_a_later_field_has_taken_is_told_where_the_earlier_field_is_gone() -> None:
     earlier, candidate = order(ID, NOTE), order(ID, ("text", 3, F.TYPE_STRING))
     candidate.message_type[0].reserved_range.add(start=2, end=3)
@@ -161,60 +146,6 @@ def test_another_root_message_is_the_brokers_matter() -> None:
         )
     )
     assert formats.risks(schema, parsed(order(ID))) == ()
-
-
-def test_texts_that_are_no_utf8_are_refused_by_a_reader_that_checks_them_and_by_no_other() -> None:
-    older = FileDescriptorProto(name="m.proto", package="p", syntax="proto2")
-    older.message_type.add(name="M").field.add(name="note", number=1, type=F.TYPE_STRING, label=OPTIONAL)
-    newer = copied(older)
-    newer.syntax = "proto3"
-    assert told(older, newer, Direction.BACKWARD) >= {"UTF8_CHECKED"}
-    before, after = root(older), root(newer)
-    assert before is not None
-    assert after is not None
-    before().ParseFromString(b"\x0a\x01\xff")
-    with pytest.raises(DecodeError):
-        after().ParseFromString(b"\x0a\x01\xff")
-
-
-def test_what_extends_a_message_set_is_not_found_without_the_option() -> None:
-    older = extended()
-    older.message_type[0].options.message_set_wire_format = True
-    newer = copied(older)
-    newer.message_type[0].options.message_set_wire_format = False
-    assert told(older, newer, Direction.BACKWARD) == {"MESSAGE_SET_CHANGED"}
-    assert told(older, newer, Direction.FORWARD) == set()
-    assert not is_extension_found(older, newer)
-    assert is_extension_found(newer, older)
-
-
-def test_an_extension_is_not_found_where_its_number_is_not_left_to_extensions() -> None:
-    older = extended()
-    newer = copied(older)
-    del newer.message_type[0].extension_range[:], newer.extension[:]
-    assert told(older, newer, Direction.BACKWARD) == {"EXTENSION_RANGE_REMOVED"}
-    assert not is_extension_found(older, newer)
-
-
-def extended() -> FileDescriptorProto:
-    """A file with an extension of p.M."""
-    file = FileDescriptorProto(name="m.proto", package="p", syntax="proto2")
-    file.message_type.add(name="M").extension_range.add(start=100, end=200)
-    inner = file.message_type.add(name="N")
-    inner.field.add(name="size", number=1, type=F.TYPE_INT64, label=OPTIONAL)
-    more = file.extension.add(name="more", number=100, extendee=".p.M", type_name=".p.N", label=OPTIONAL)
-    more.type = F.TYPE_MESSAGE
-    return file
-
-
-def is_extension_found(writer: FileDescriptorProto, reader: FileDescriptorProto) -> bool:
-    kinds = root(writer), root(reader)
-    assert kinds[0] is not None
-    assert kinds[1] is not None
-    message = kinds[0]()
-    message.Extensions[message.DESCRIPTOR.file.extensions_by_name["more"]].size = 5
-    read = readings.on_the_wire(message, kinds[1])
-    return read is not None and [field.name for field, _ in read.ListFields()] == ["more"]
 
 
 def typed(kind: int, name: str = "", syntax: str = PROTO3) -> FileDescriptorProto:
@@ -273,13 +204,6 @@ def test_a_closed_enum_holds_its_own_numbers_only() -> None:
     assert told(closed(*ENUM), closed(F.TYPE_UINT64), Direction.BACKWARD) == {IN_JSON}
     assert told(truth, closed(*ENUM), Direction.BACKWARD) == {IN_JSON}
     assert told(closed(*ENUM), truth, Direction.BACKWARD) == {IN_JSON}
-
-
-def test_a_group_is_looked_for_otherwise_than_a_message() -> None:
-    group = typed(F.TYPE_GROUP, ".p.M.G", PROTO2)
-    message = typed(F.TYPE_MESSAGE, ".p.M.G", PROTO2)
-    assert told(group, message, Direction.BACKWARD) == {"FIELD_ENCODING_CHANGED"}
-    assert told(group, typed(F.TYPE_BYTES, syntax=PROTO2), Direction.BACKWARD) == {CHANGED}
 
 
 def test_a_well_known_type_has_a_json_of_its_own() -> None:

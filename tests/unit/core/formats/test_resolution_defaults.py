@@ -36,7 +36,7 @@ NOT_PUT_IN = [
     (["null", "int"], 1, "is a number, which does not fit null"),
     (["double", "null"], "NaN", "is a text, which does not fit double"),
     ([], 1, "cannot fit an empty union"),
-    (INTS, ["one"], "is a text, which does not fit int"),
+    *((INTS, default, "is a text, which does not fit int") for default in (["x"], [1, "x"], [1, "x", 3], ["x", 1])),
     (INTS, {"a": "one"}, "is a text, which does not fit int"),
     (MAP, {"a": None}, "is null, which does not fit int"),
     (MAP, [1], "is an array, where an object is needed"),

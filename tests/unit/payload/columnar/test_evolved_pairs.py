@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from support.payloads.verdicts import losses, verdicts
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, Side, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
-from topicschema.payload.columnar.column import Column
-from topicschema.payload.columnar.verdicts import Loss, Validator, Verdicts
 
 LINE = PulsarLine.V4_0
 TEXT = SchemaInfo(SchemaType.STRING)
@@ -33,7 +32,7 @@ FOUND = [
     ("TRAILING_BYTES", "$", 6),
     ("TRUNCATED", "$.id", 0),
 ]
-LOST = {Loss("FIELD_DROPPED", "$.old"): 2}
+LOST = {("FIELD_DROPPED", "$.old"): 2}
 OTHERS = [b"k" * each for each in (0, 3, 1, 7, 2, 5, 4)]
 
 
@@ -57,18 +56,6 @@ def pair(avro: SchemaInfo, side: Side, encoding: Encoding) -> SchemaInfo:
     return encode(KeyValue(Part(key), Part(value), encoding))
 
 
-def told(validator: Validator, verdicts: Verdicts) -> list[tuple[str, str, int]]:
-    columns = (verdicts.reasons.tolist(), verdicts.paths.tolist(), verdicts.offsets.tolist())
-    return [
-        (validator.reasons[reason], validator.paths[path], offset)
-        for reason, path, offset in zip(*columns, strict=True)
-    ]
-
-
-def lost(validator: Validator, verdicts: Verdicts) -> dict[Loss, int]:
-    return {loss: each for loss, each in zip(validator.losses, verdicts.losses.tolist(), strict=True) if each}
-
-
 def under(side: Side, path: str) -> str:
     return f"$.{side}{path[1:]}"
 
@@ -85,29 +72,21 @@ def sized(content: bytes) -> bytes:
     return len(content).to_bytes(4) + content
 
 
-def test_by_itself_the_part_is_judged_by_the_version_that_it_was_written_with() -> None:
+def test_part_alone_is_validated_with_its_writer() -> None:
     validator = validator_for(order(is_old=False), order(is_old=True), LINE)
-    verdicts = validator.validate(Column.of(PARTS))
-    assert (told(validator, verdicts), lost(validator, verdicts)) == (FOUND, LOST)
+    assert (verdicts(validator, *PARTS), losses(validator, *PARTS)) == (FOUND, LOST)
 
 
+@pytest.mark.parametrize("encoding", Encoding)
 @pytest.mark.parametrize("side", Side)
-def test_in_one_payload_it_is_found_behind_the_lengths_and_the_part_before(side: Side) -> None:
-    reader, writer = (pair(order(is_old=each), side, Encoding.INLINE) for each in (False, True))
-    validator = validator_for(reader, writer, LINE)
-    is_key = side is Side.KEY
-    parts = zip(PARTS, OTHERS, strict=True) if is_key else zip(OTHERS, PARTS, strict=True)
-    verdicts = validator.validate(Column.of([sized(key) + sized(value) for key, value in parts]))
-    begins = [4 if is_key else 8 + len(each) for each in OTHERS]
-    assert told(validator, verdicts) == in_pairs(side, begins)
-    assert lost(validator, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}
-
-
-@pytest.mark.parametrize("side", Side)
-def test_apart_from_the_other_it_is_found_where_it_is_by_itself(side: Side) -> None:
-    reader, writer = (pair(order(is_old=each), side, Encoding.SEPARATED) for each in (False, True))
+def test_part_of_a_pair_has_the_verdict_of_the_part_alone(side: Side, encoding: Encoding) -> None:
+    reader, writer = (pair(order(is_old=each), side, encoding) for each in (False, True))
     validator = validator_for(reader, writer, LINE)
     keys, values = (PARTS, OTHERS) if side is Side.KEY else (OTHERS, PARTS)
-    verdicts = validator.validate(Column.of(values), Column.of(keys))
-    assert told(validator, verdicts) == in_pairs(side, [0] * len(PARTS))
-    assert lost(validator, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}
+    if encoding is Encoding.INLINE:
+        begins = [4 if side is Side.KEY else 8 + len(each) for each in OTHERS]
+        pairs = [sized(key) + sized(value) for key, value in zip(keys, values, strict=True)]
+        assert verdicts(validator, *pairs) == in_pairs(side, begins)
+        assert losses(validator, *pairs) == {(kind, under(side, path)): each for (kind, path), each in LOST.items()}
+    else:
+        assert verdicts(validator, *values, keys=keys) == in_pairs(side, [0] * len(PARTS))

@@ -37,14 +37,6 @@ def test_what_a_producer_left_unfinished_makes_room_for_what_comes_later() -> No
     assert chunks.add(b"a-49", (1, 2), Position(3, 50), b"end") == Ended(Position(3, 49), PIECE + b"end")
 
 
-def test_messages_are_told_apart_by_their_names_alone_as_consumers_do() -> None:
-    chunks = Chunks(Position(0, 0))
-    assert chunks.add(b"one", (0, 2), Position(3, 0), b"1") is None
-    assert chunks.add(b"two", (0, 2), Position(3, 1), b"2") is None
-    assert chunks.add(b"one", (1, 2), Position(3, 2), b"-") == Ended(Position(3, 0), b"1-")
-    assert chunks.add(b"two", (1, 2), Position(3, 3), b"-") == Ended(Position(3, 1), b"2-")
-
-
 def test_far_too_many_messages_without_an_end_give_no_verdict() -> None:
     chunks = Chunks(Position(0, 0))
     for entry in range(100_000):

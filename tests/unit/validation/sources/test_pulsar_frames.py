@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.pulsar.fake_reader import chunk, crc32c, message, single
-from support.pulsar.wire import written
+from support.pulsar.wire import Members, written
 from topicschema.validation.run.batches import (
     DAMAGED,
     ENCRYPTED,
@@ -61,40 +61,19 @@ def test_a_schema_version_that_no_broker_gives_is_said_to_be_strange(version: by
     assert [row["writer"] for row in rows(message(0, b"x", {16: version}))] == [number]
 
 
-@pytest.mark.parametrize(("key", "told"), [(b"AAAAAQ", b"\0\0\0\1"), (b"AAAAAQ==", b"\0\0\0\1"), (b"", None)])
-def test_base64_is_taken_without_padding_as_java_does(key: bytes, told: bytes | None) -> None:
-    found = rows(message(0, b"0", {6: key, 17: 1}) if key else message(0, b"0", {17: 1}), has_keys=True)
-    assert [(row["key"], row["writer"]) for row in found] == [(told, NO_VERSION)]
-
-
-@pytest.mark.parametrize("key", [b"!!!!", b"AAAAAQ=", b"A", b"AAAA AAA"])
-def test_a_key_that_is_no_base64_though_the_message_says_so_is_a_finding(key: bytes) -> None:
-    found = rows(message(0, b"0", {6: key, 17: 1}) + message(1, b"1", {6: b"AAAA", 17: 1}), has_keys=True)
-    assert [(row["payload"], row["key"], row["writer"]) for row in found] == [
-        (b"0", None, INVALID_KEY),
-        (b"1", b"\0\0\0", NO_VERSION),
-    ]
-    assert [row["writer"] for row in rows(message(0, b"0", {6: key, 17: 1}))] == [NO_VERSION]
-
-
-def test_keys_that_are_no_text_are_what_java_makes_of_them() -> None:
-    sent = [b"\0\0\0\xc8", "schön".encode(), b"plain"]
-    found = rows(b"".join(message(number, b"", {6: key}) for number, key in enumerate(sent)), has_keys=True)
-    assert [row["key"] for row in found] == [b"\0\0\0\xef\xbf\xbd", *sent[1:]]
-
-
-def test_keys_are_taken_out_of_base64_where_the_message_says_so() -> None:
-    coded = base64.b64encode(b"\x00\xff")
-    batch = single(b"1", {2: coded, 6: 1}) + single(b"2", {2: coded}) + single(b"3")
-    found = rows(message(0, b"0", {6: coded, 17: 1}) + message(1, batch, {11: 3}), has_keys=True)
-    assert [row["key"] for row in found] == [b"\x00\xff", b"\x00\xff", coded, None]
-
-
 @pytest.mark.parametrize("codec", [(1, "lz4_raw"), (3, "zstd"), (4, "snappy"), (2, "")])
 def test_what_is_packed_is_unpacked_also_when_it_is_nothing(codec: tuple[int, str]) -> None:
     for text in (b"", b"some text " * 9):
         packed = pa.Codec(codec[1]).compress(text, asbytes=True) if codec[1] else zlib.compress(text)
         assert [row["payload"] for row in rows(message(0, packed, {8: codec[0], 9: len(text)}))] == [text]
+
+
+def test_batch_without_its_messages_and_mark_of_the_broker() -> None:
+    assert rows(message(0, b"mark", {20: 22})) == []
+    first, *others = rows(message(0, single(b"one"), {11: 1 << 40}))
+    assert first["payload"] == b"one"
+    assert {row["writer"] for row in others} <= {UNKNOWN_SCHEMA_VERSION}
+    assert len(others) < 9
 
 
 def test_what_cannot_be_unpacked_is_a_finding_and_costs_no_memory() -> None:
@@ -105,13 +84,6 @@ def test_what_cannot_be_unpacked_is_a_finding_and_costs_no_memory() -> None:
         assert len(found) < 20
 
 
-def test_a_batch_that_promises_more_than_it_has_loses_what_it_has_not() -> None:
-    found = rows(message(0, single(b"one"), {11: 1 << 40}))
-    assert found[0]["payload"] == b"one"
-    assert {row["writer"] for row in found[1:]} <= {UNKNOWN_SCHEMA_VERSION}
-    assert len(found) < 10
-
-
 def test_encrypted_messages_are_counted_as_such() -> None:
     sealed = {13: written({1: b"key", 2: b"x"})}
     found = rows(message(0, b"closed", sealed) + message(1, b"closed", {11: 3, 8: 1, 9: 100, **sealed}))
@@ -120,19 +92,40 @@ def test_encrypted_messages_are_counted_as_such() -> None:
     ]
 
 
-def test_marks_of_the_broker_are_no_messages() -> None:
-    assert rows(message(0, b"mark", {20: 22})) == []
+CODED = base64.b64encode(b"\x00\xff")
+PAIRED = single(b"1", {2: CODED, 6: 1}) + single(b"2", {2: CODED}) + single(b"3")
 
 
-@pytest.mark.parametrize(("text", "known"), [(b"123456789", 0xE3069283), (b"\0" * 32, 0x8A9136AA), (b"", 0)])
-def test_checksums_are_those_of_crc_32c(text: bytes, known: int) -> None:
-    assert checksum(np.frombuffer(text, np.uint8), 0, len(text)) == crc32c(text) == known
+@pytest.mark.parametrize(
+    ("metadata", "body", "keys"),
+    [
+        ({6: b"AAAAAQ", 17: 1}, b"0", [b"\0\0\0\1"]),  # Java reads base64 without padding
+        ({6: b"AAAAAQ==", 17: 1}, b"0", [b"\0\0\0\1"]),
+        ({17: 1}, b"0", [None]),
+        ({6: CODED, 17: 1}, b"0", [b"\x00\xff"]),
+        ({11: 3}, PAIRED, [b"\x00\xff", CODED, None]),
+        ({6: b"\0\0\0\xc8"}, b"0", [b"\0\0\0\xef\xbf\xbd"]),  # Java reads text
+        ({6: "schön".encode()}, b"0", ["schön".encode()]),
+    ],
+)
+def test_keys_are_decoded_as_java_decodes_them(metadata: Members, body: bytes, keys: list[bytes | None]) -> None:
+    decoded = rows(message(0, body, metadata), has_keys=True)
+    assert [(row["key"], row["writer"]) for row in decoded] == [(key, NO_VERSION) for key in keys]
+
+
+@pytest.mark.parametrize("key", [b"!!!!", b"AAAAAQ=", b"A", b"AAAA AAA"])
+def test_invalid_base64_is_a_finding_only_of_separate_keys(key: bytes) -> None:
+    sent = message(0, b"0", {6: key, 17: 1})
+    for has_keys, writer in ((True, INVALID_KEY), (False, NO_VERSION)):
+        assert [(row["key"], row["writer"]) for row in rows(sent, has_keys=has_keys)] == [(None, writer)]
 
 
 @given(st.binary(max_size=70), st.integers(0, 9))
+@example(b"123456789", 0)
 def test_checksums_of_any_bytes_are_those_of_the_definition(text: bytes, at: int) -> None:
     begin = min(at, len(text))
     assert checksum(np.frombuffer(text, np.uint8), begin, len(text)) == crc32c(text[begin:])
+    assert crc32c(b"123456789") == 0xE3069283
 
 
 @pytest.mark.parametrize("more", [{}, {11: 2}, {20: 22}, {13: b"", 8: 1}, {26: b"a-1", 27: 2, 29: 0}, {6: b"key"}])
@@ -211,12 +204,3 @@ def test_commands_have_the_numbers_of_the_protocol() -> None:
     sent = protocol.frame(BaseCommand(type=BaseCommand.SUBSCRIBE, subscribe=wanted))
     assert sent[8:] == written({1: 4, 4: written(inner)})
     assert protocol.parse(sent[8:]).subscribe.start_message_id.entryId == -1
-
-
-def test_a_command_that_is_not_known_is_read_as_one_that_nobody_obeys() -> None:
-    assert protocol.parse(written({1: 99, 99: written({1: 1})})).type == BaseCommand.CONNECT
-
-
-def test_a_broker_s_words_may_be_no_text() -> None:
-    told = protocol.parse(written({1: 14, 14: written({1: 1, 2: 99, 3: b"\xff"})})).error
-    assert (told.error, told.message) == (99, b"\xff")

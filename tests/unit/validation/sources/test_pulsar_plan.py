@@ -22,12 +22,7 @@ def test_a_topic_that_is_deleted_between_two_questions_of_the_plan_does_not_exis
     assert plan.notes == ("persistent://shop/live/orders does not exist: it has no messages",)
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
-def test_a_topic_none_of_whose_partitions_was_used_exists(partitions: int) -> None:
-    plan = planned(partitions, lambda _number, path: "/partitions" not in path)
-    assert (plan.splits, plan.is_missing, len(plan.names)) == ((), False, partitions)
-
-
-def test_a_topic_that_is_empty_exists() -> None:
-    plan = planned(0, lambda _number, _path: False)
-    assert (plan.splits, plan.is_missing) == ((), False)
+@pytest.mark.parametrize("partitions", [0, 1, 3])
+def test_topic_without_messages_exists(partitions: int) -> None:
+    plan = planned(partitions, lambda _number, path: partitions > 0 and "/partitions" not in path)
+    assert (plan.splits, plan.is_missing, len(plan.names)) == ((), False, max(1, partitions))

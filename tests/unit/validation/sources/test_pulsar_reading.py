@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -22,24 +23,24 @@ Send = Callable[[bytes], object]
 
 
 @contextmanager
-def soon_quiet(patience: float) -> Iterator[None]:
+def soon_quiet(timeout: float) -> Iterator[None]:
     """Where readers are patient, they ask sooner what they would ask after the product's longer times."""
     with pytest.MonkeyPatch.context() as patch:
-        if patience == PATIENT:
+        if timeout == PATIENT:
             patch.setattr(span_reader, "QUIET_SECONDS", QUIET)
             patch.setattr(span_reader, "_PAUSE_SECONDS", 0.05)
         yield
 
 
 def payloads(
-    broker: ReaderAtTheWire, patience: float = PATIENT, first: int = 0, entries: int | None = None
+    broker: ReaderAtTheWire, timeout: float = PATIENT, first: int = 0, entries: int | None = None
 ) -> list[bytes]:
     """What a reader of so many entries from that one on gets, or of all."""
     count = broker.entries - first if entries is None else entries
     span = Span("persistent://shop/live/orders", 0, (EntryRange(3, first, count),))
     found: list[bytes] = []
-    with serving(broker) as asked, soon_quiet(patience):
-        options = ReaderOptions(asked, has_keys=False, patience=patience)
+    with serving(broker) as asked, soon_quiet(timeout):
+        options = ReaderOptions(asked, has_keys=False, timeout=timeout)
         for batch in reader.read(options, span, Topic.parse(span.topic)):
             assert not isinstance(batch, Expired)
             found.extend([] if isinstance(batch, NotDelivered) else (row["payload"] for row in batch.to_pylist()))
@@ -58,18 +59,6 @@ def hanging_up(send: Send) -> None:
     raise ConnectionResetError
 
 
-def test_a_message_that_was_sent_and_is_late_is_waited_for() -> None:
-    late = sending(1, after=LONGER_THAN_QUIET)
-    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[sending(0)], asked_last=[late])
-    assert payloads(broker) == [b"0", b"1"]
-
-
-def test_what_was_sent_over_a_connection_that_broke_is_waited_for_over_the_next_one() -> None:
-    again = [sending(0), sending(1, after=LONGER_THAN_QUIET)]
-    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=again, asked_last=[hanging_up])
-    assert payloads(broker) == [b"0", b"1"]
-
-
 def test_what_is_read_and_held_until_the_next_ledger_is_open_is_waited_for() -> None:
     broker = ReaderAtTheWire(entries=3, reads_next=3, reading=1, subscribed=[sending(0)])
 
@@ -81,52 +70,12 @@ def test_what_is_read_and_held_until_the_next_ledger_is_open_is_waited_for() -> 
     assert payloads(broker) == [b"0", b"1", b"2"]
 
 
-def test_a_read_that_never_ends_gives_no_verdict() -> None:
-    broker = ReaderAtTheWire(entries=3, reads_next=3, reading=1, subscribed=[sending(0)])
-    with pytest.raises(SourceSilentError, match="messages are left"):
-        payloads(broker, patience=2.5)
-
-
-@pytest.mark.parametrize("mark", [-1, 1])
-def test_entries_of_the_last_ledger_are_gone_where_that_was_removed_though_it_still_tells_where_it_ended(
-    mark: int,
-) -> None:
-    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[sending(0)], marks=[mark], is_trimmed=True)
-    span = Span("persistent://shop/live/orders", 0, (EntryRange(3, 0, 2),))
-    with serving(broker) as asked, soon_quiet(PATIENT):
-        options = ReaderOptions(asked, has_keys=False, patience=PATIENT)
-        *_, last = reader.read(options, span, Topic.parse(span.topic))
-    assert last == Expired(1)
-
-
 def _unread(broker: ReaderAtTheWire, *entry_ranges: EntryRange) -> list[Expired | NotDelivered]:
     """What a reader of these is told besides messages."""
     span = Span("persistent://shop/live/orders", 0, entry_ranges, messages_per_entry=10.0)
     with serving(broker) as asked, soon_quiet(PATIENT):
-        found = reader.read(ReaderOptions(asked, has_keys=False, patience=PATIENT), span, Topic.parse(span.topic))
+        found = reader.read(ReaderOptions(asked, has_keys=False, timeout=PATIENT), span, Topic.parse(span.topic))
         return [each for each in found if isinstance(each, Expired | NotDelivered)]
-
-
-def test_entries_that_are_there_and_hold_nothing_for_readers_are_counted() -> None:
-    broker = ReaderAtTheWire(entries=7, reads_next=7, subscribed=[_entries(2, 3)])
-    assert _unread(broker, EntryRange(3, 1, 5)) == [NotDelivered(3)]
-
-
-def test_entries_that_are_gone_are_not_counted_as_withheld_and_neither_is_what_is_behind_the_span() -> None:
-    sent = [message(0, b"0"), message(1, b"1", ledger=4), message(9, b"9", ledger=4)]
-    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[_told(*sent)], is_trimmed=True)
-    assert _unread(broker, EntryRange(3, 0, 2), EntryRange(4, 0, 4)) == [Expired(10), NotDelivered(3)]
-
-
-def test_a_span_that_is_read_over_two_connections_counts_what_is_withheld_once() -> None:
-    sent = [_entries(0, 2), _entries(0, 2, 5)]
-    broker = ReaderAtTheWire(entries=6, reads_next=6, subscribed=sent, asked_last=[hanging_up])
-    assert _unread(broker, EntryRange(3, 0, 6)) == [NotDelivered(3)]
-
-
-def test_a_span_whose_last_entries_hold_no_messages_for_readers_comes_to_its_end() -> None:
-    broker = ReaderAtTheWire(entries=3, reads_next=3, subscribed=[sending(0)])
-    assert payloads(broker) == [b"0"]
 
 
 def test_what_a_transaction_held_back_is_read_though_the_last_message_was_told_before_it_ended() -> None:
@@ -142,18 +91,6 @@ def test_what_a_transaction_held_back_is_read_though_the_last_message_was_told_b
 
     broker.asked_last = [ends, shows_all]
     assert payloads(broker) == [b"0", b"1", b"2"]
-
-
-def test_what_a_transaction_holds_back_for_too_long_is_no_end() -> None:
-    broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)], transactions=1, shown=0)
-    with pytest.raises(SourceSilentError, match="a transaction is open"):
-        payloads(broker, patience=2.5)
-
-
-def test_a_broker_that_has_not_read_to_the_end_and_sends_nothing_gives_no_verdict() -> None:
-    broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)])
-    with pytest.raises(SourceSilentError, match="messages are left"):
-        payloads(broker, patience=1.5)
 
 
 @pytest.mark.parametrize(("claims", "given"), [((1 << 31) - 1, (1 << 31) - 1), ((1 << 40) + 5, 5), (1 << 63, 1)])
@@ -175,32 +112,6 @@ def test_the_broker_may_send_again_what_it_took_off_for_a_batch_however_many_tha
 
 def _told(*sent: bytes) -> Happening:
     return lambda send: send(b"".join(sent))
-
-
-def test_a_first_chunk_is_looked_for_back_to_the_beginning_of_a_topic_where_that_is_not_far() -> None:
-    end = [chunk(99, 1, 2, b"end"), message(100, b"last")]
-    broker = ReaderAtTheWire(101, 101, [_told(*end), _told(*end), _told(chunk(3, 0, 2, b"the "), *end)])
-    assert payloads(broker, first=90) == [b"last", b"the end"]
-    assert len(broker.names) == 3
-
-
-def test_a_message_without_a_first_chunk_is_none_where_the_whole_topic_was_looked_through() -> None:
-    end = [chunk(99, 1, 2, b"end"), message(100, b"last")]
-    assert payloads(ReaderAtTheWire(101, 101, [_told(*end)] * 3), first=90) == [b"last"]
-
-
-def test_a_first_chunk_that_is_too_far_back_is_looked_for_in_vain_and_told() -> None:
-    end = [chunk(1_999_998, 1, 2, b"end"), message(1_999_999, b"last")]
-    broker = ReaderAtTheWire(2_000_000, 2_000_000, [_told(*end)] * 9)
-    assert payloads(broker, first=1_999_990) == [b"last", b""]
-    assert len(broker.names) == 6
-
-
-def test_chunks_that_end_no_message_of_the_span_send_nobody_back() -> None:
-    again = [chunk(95, 0, 2, b"the "), chunk(96, 1, 2, b"end"), chunk(97, 1, 2, b"end"), chunk(98, 1, 3, b"?")]
-    broker = ReaderAtTheWire(101, 101, [_told(*again, message(100, b"last"))])
-    assert payloads(broker, first=90) == [b"the end", b"last"]
-    assert len(broker.names) == 1
 
 
 def _entries(*entries: int) -> Happening:
@@ -240,17 +151,6 @@ def test_entries_that_a_reader_begins_with_hold_no_messages_where_a_second_one_i
     assert len(broker.names) == 2
 
 
-def test_what_is_skipped_before_the_first_message_came_is_read_by_a_second_reader() -> None:
-    broker = ReaderAtTheWire(7, 7, [_entries(5, 6), _entries(*range(7))], marks=[4, -1])
-    assert payloads(broker) == [b"%d" % each for each in range(7)]
-
-
-def test_a_broker_that_is_made_to_skip_again_and_again_gives_no_verdict() -> None:
-    broker = ReaderAtTheWire(7, 7, [_entries(0, 5, 6)] * 50, marks=[4] * 50)
-    with pytest.raises(SourceSilentError, match="made to skip"):
-        payloads(broker, patience=1.5)
-
-
 @pytest.mark.parametrize("is_mute", [False, True])
 def test_a_gap_that_the_broker_cannot_tell_of_is_read_by_another_reader(*, is_mute: bool) -> None:
     broker = ReaderAtTheWire(7, 7)
@@ -268,7 +168,110 @@ def test_a_gap_that_the_broker_cannot_tell_of_is_read_by_another_reader(*, is_mu
     assert payloads(broker) == [b"%d" % each for each in range(7)]
 
 
-def test_a_span_without_gaps_costs_no_question() -> None:
+@pytest.mark.parametrize(
+    ("broker", "messages"),
+    [
+        pytest.param({"entries": 3, "subscribed": [sending(0)]}, [b"0"], id="no messages in the last entries"),
+        pytest.param(
+            {"entries": 2, "subscribed": [sending(0)], "asked_last": [sending(1, after=LONGER_THAN_QUIET)]},
+            [b"0", b"1"],
+            id="a late message",
+        ),
+        pytest.param(
+            {"entries": 2, "subscribed": [sending(0), sending(1, after=LONGER_THAN_QUIET)], "asked_last": [hanging_up]},
+            [b"0", b"1"],
+            id="a message of a broken connection",
+        ),
+        pytest.param(
+            {"entries": 7, "subscribed": [_entries(5, 6), _entries(*range(7))], "marks": [4, -1]},
+            [b"%d" % each for each in range(7)],
+            id="skipped before the first message",
+        ),
+    ],
+)
+def test_reader_waits_for_all_messages(broker: dict[str, Any], messages: list[bytes]) -> None:
+    assert payloads(ReaderAtTheWire(reads_next=broker["entries"], **broker)) == messages
+
+
+def test_span_without_gaps_needs_no_request() -> None:
     broker = ReaderAtTheWire(7, 7, [_entries(*range(7))])
     assert payloads(broker) == [b"%d" % each for each in range(7)]
     assert broker.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("broker", "timeout", "words"),
+    [
+        ({"entries": 3, "reads_next": 3, "reading": 1}, 2.5, "messages are left"),
+        ({"entries": 2, "reads_next": 1}, 1.5, "messages are left"),
+        ({"entries": 2, "reads_next": 1, "transactions": 1, "shown": 0}, 2.5, "a transaction is open"),
+        (
+            {"entries": 7, "reads_next": 7, "subscribed": [_entries(0, 5, 6)] * 50, "marks": [4] * 50},
+            1.5,
+            "made to skip",
+        ),
+    ],
+)
+def test_broker_that_sends_no_more_gives_no_verdict(broker: dict[str, Any], timeout: float, words: str) -> None:
+    with pytest.raises(SourceSilentError, match=words):
+        payloads(ReaderAtTheWire(**{"subscribed": [sending(0)], **broker}), timeout=timeout)
+
+
+BEHIND = [message(0, b"0"), message(1, b"1", ledger=4), message(9, b"9", ledger=4)]
+
+
+@pytest.mark.parametrize(
+    ("broker", "ranges", "missing"),
+    [
+        pytest.param(
+            {"entries": 7, "subscribed": [_entries(2, 3)]}, [EntryRange(3, 1, 5)], [NotDelivered(3)], id="not delivered"
+        ),
+        pytest.param(
+            {"entries": 2, "subscribed": [_told(*BEHIND)], "is_trimmed": True},
+            [EntryRange(3, 0, 2), EntryRange(4, 0, 4)],
+            [Expired(10), NotDelivered(3)],
+            id="expired, and messages after the span",
+        ),
+        pytest.param(
+            {"entries": 6, "subscribed": [_entries(0, 2), _entries(0, 2, 5)], "asked_last": [hanging_up]},
+            [EntryRange(3, 0, 6)],
+            [NotDelivered(3)],
+            id="two connections",
+        ),
+        *(
+            pytest.param(
+                {"entries": 2, "subscribed": [sending(0)], "marks": [mark], "is_trimmed": True},
+                [EntryRange(3, 0, 2)],
+                [Expired(10)],
+                id=f"last ledger removed, mark {mark}",
+            )
+            for mark in (-1, 1)
+        ),
+    ],
+)
+def test_missing_entries_are_counted_once(
+    broker: dict[str, Any], ranges: list[EntryRange], missing: list[Expired | NotDelivered]
+) -> None:
+    assert _unread(ReaderAtTheWire(reads_next=broker["entries"], **broker), *ranges) == missing
+
+
+END = [chunk(99, 1, 2, b"end"), message(100, b"last")]
+FAR = [chunk(1_999_998, 1, 2, b"end"), message(1_999_999, b"last")]
+UNENDED = [chunk(95, 0, 2, b"the "), chunk(96, 1, 2, b"end"), chunk(97, 1, 2, b"end"), chunk(98, 1, 3, b"?"), END[1]]
+
+
+@pytest.mark.parametrize(
+    ("entries", "answers", "messages", "readers"),
+    [
+        pytest.param(101, [END, END, [chunk(3, 0, 2, b"the "), *END]], [b"last", b"the end"], 3, id="further back"),
+        pytest.param(101, [END] * 3, [b"last"], 3, id="nowhere in the topic"),
+        pytest.param(2_000_000, [FAR] * 9, [b"last", b""], 6, id="too far back"),
+        pytest.param(101, [UNENDED], [b"the end", b"last"], 1, id="no message of the span"),
+    ],
+)
+def test_first_chunk_before_the_span_is_read(
+    entries: int, answers: list[list[bytes]], messages: list[bytes], readers: int
+) -> None:
+    broker = ReaderAtTheWire(entries, entries, [_told(*each) for each in answers])
+    assert payloads(broker, first=entries - 11 if entries == 101 else entries - 10) == messages
+    assert len(broker.names) == readers

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from topicschema.core import schemas
 from topicschema.core.formats.avro import names
-from topicschema.core.formats.avro.graph.components import components
+from topicschema.core.formats.avro.graph.cycles import components
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -43,93 +43,48 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
     The result is equal for two schemas exactly when the broker treats the second as the first.
     """
     first, waiting = _written([root])
-    found: dict[str, str] = {}
+    definitions: dict[str, str] = {}
     while waiting:
         named = waiting.pop()
         name = _name(named)
-        if name not in found:
-            found[name], more = definition(named)
+        if name not in definitions:
+            definitions[name], more = _written(_definition(named))
             waiting.extend(more)
-    lines = [f"{kind} structure", first, *(found[name] for name in sorted(found))]
+    lines = [f"{kind} structure", first, *(definitions[name] for name in sorted(definitions))]
     return schemas.digest("\n".join(lines).encode("ascii"))
 
 
 def assign_digests(root: Node) -> None:
     """Set `digest` on all named types of a schema that have none yet."""
-    refs: dict[Named, Sequence[Named]] = {}
+    forms: dict[Named, tuple[bytes, list[Named]]] = {}
     waiting = _written([root])[1]
     while waiting:
         named = waiting.pop()
-        if not named.digest and named not in refs:
-            refs[named] = [ref for ref in definition(named)[1] if not ref.digest]
-            waiting.extend(refs[named])
-    for named in reversed([*refs]):  # the last types mostly refer to no others
-        if all(ref.digest for ref in refs[named]):
-            _seal_together([named])
-    left = {named: [ref for ref in refs[named] if not ref.digest] for named in refs if not named.digest}
-    for component in components(left):
-        _seal_together(component)
+        if not named.digest and named not in forms:
+            text, refs = _written(_definition(named))
+            forms[named] = _sha256(text), refs
+            waiting.extend(refs)
+    for component in components({named: [ref for ref in refs if ref in forms] for named, (_, refs) in forms.items()}):
+        _assign_together(component, forms)
 
 
-def _seal_together(component: Sequence[Named]) -> None:
+def _assign_together(component: Sequence[Named], forms: Mapping[Named, tuple[bytes, list[Named]]]) -> None:
     """Set the digests of one type or of types that refer to each other.
 
     All other types that they refer to have theirs.
     """
-    lines = sorted(definition(node)[0] for node in component)
-    held = {ref for node in component for ref in definition(node)[1]}.difference(component)
-    closure = _sha256("\n".join(lines + sorted(ref.digest.hex() for ref in held)))
+    others = {ref.digest for node in component for ref in forms[node][1]} - {b""}
+    closure = _sha256(repr((sorted(forms[node][0] for node in component), sorted(others)))).hex()
     for node in component:
-        node.digest = _sha256(f"{closure.hex()} {encode_basestring_ascii(_name(node))}")
+        node.digest = _sha256(f"{closure} {encode_basestring_ascii(_name(node))}")
 
 
 def equal(one: Node, other: Node) -> bool:
-    """Return True if the two schemas are equal to Avro."""
-    if one.__class__ is not other.__class__ or _differ_at_sight(one, other):
+    """Return True if the two schemas, whose named types have digests, are equal to Avro."""
+    (text, refs), (other_text, other_refs) = _written([one]), _written([other])
+    if text != other_text:
         return False
-    if _written([one])[0] != _written([other])[0]:
-        return False
-    pairs = list(zip(_written([one])[1], _written([other])[1], strict=True))
-    seen: set[tuple[Named, Named]] = set()
-    while pairs:
-        left, right = pair = pairs.pop()
-        if left is right or pair in seen or (left.digest and left.digest == right.digest):
-            continue
-        seen.add(pair)
-        (text, refs), (other_text, other_refs) = definition(left), definition(right)
-        if text != other_text:
-            return False
-        pairs += zip(refs, other_refs, strict=True)
-    return True
-
-
-def _differ_at_sight(one: Node, other: Node) -> bool:
-    """Return True if a cheap comparison shows a difference.
-
-    It separates most schemas before their forms are written.
-    """
-    if isinstance(one, Union) and isinstance(other, Union):
-        return list(map(type, one.branches)) != list(map(type, other.branches))
-    if not isinstance(one, Record) or not isinstance(other, Record):
-        return False
-    if one.full_name != other.full_name or len(one.fields) != len(other.fields):
-        return True
-    return any(map(_fields_differ_at_sight, one.fields, other.fields))
-
-
-def _fields_differ_at_sight(one: Field, other: Field) -> bool:
-    if one.name != other.name or one.type.__class__ is not other.type.__class__:
-        return True
-    if isinstance(one.type, Primitive) and isinstance(other.type, Primitive) and one.type.kind != other.type.kind:
-        return True
-    return (one.default is ABSENT) is not (other.default is ABSENT)
-
-
-def definition(node: Named) -> tuple[str, Sequence[Named]]:
-    """Return the form of a named type's definition, and the named types that it refers to. Both are cached."""
-    if node.written is None:
-        node.written = _written(_definition(node))
-    return node.written
+    return all(left.digest and left.digest == right.digest for left, right in zip(refs, other_refs, strict=True))
 
 
 def _sha256(text: str) -> bytes:

@@ -1,12 +1,8 @@
 """The immutable model of an Avro schema: the parser builds it, the resolver reads it.
 
 Every node has the JSON path of its text, to which findings refer. The path of a named type is that of its definition.
-Nodes are compared by identity.
-
-Large schemas that are in memory at the same time may share a record that they define alike at the same path
-(`sharing`). So a walk over a reader and a writer may skip every pair `reader is writer`: both have the same content,
-docs and aliases included. Named types with equal, non-empty digests are equal to Avro, which ignores docs, aliases and
-an enum's default. The attributes `written`, `outline`, `traits` and `source` are caches: they can be computed again.
+Nodes are compared by identity. Named types with equal, non-empty digests are equal to Avro, which ignores docs, aliases
+and an enum's default.
 
 Recursive schemas are cyclic graphs: walk over them with an explicit stack and a set of visited nodes.
 """
@@ -54,6 +50,11 @@ class Node:
     props: Mapping[str, JsonValue] = NO_PROPS
     digest: bytes = b""
 
+    @property
+    def children(self) -> "tuple[Node, ...]":
+        """The types directly within: of items, values, branches or fields, in order."""
+        return ()
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Primitive(Node):
@@ -68,12 +69,22 @@ class Array(Node):
 
     items: Node
 
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The type of the items."""
+        return (self.items,)
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Map(Node):
     """A map with string keys; `values` is its value type."""
 
     values: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The type of the values."""
+        return (self.values,)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -82,6 +93,11 @@ class Union(Node):
 
     branches: tuple[Node, ...]
 
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The branches."""
+        return self.branches
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Named(Node):
@@ -89,14 +105,13 @@ class Named(Node):
 
     `twin` numbers from 1 the types that define a name again, which Avro 1.12 accepts; it is 0 for all others. `digest`
     is equal for two types exactly when Avro's own `equals` holds. It is empty unless `fingerprint.assign_digests` has
-    set it, and a copy must clear it. `written` is the cache of `fingerprint`.
+    set it, and a copy must clear it.
     """
 
     full_name: str
     aliases: tuple[str, ...] = ()
     doc: str | None = None
     twin: int = 0
-    written: "tuple[str, list[Named]] | None" = field(default=None, init=False, repr=False)
 
     @property
     def simple_name(self) -> str:
@@ -109,22 +124,17 @@ class Named(Node):
         return self.full_name.rpartition(".")[0]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class SchemaTraits:
     """The traits of a record and of all types that it leads to; `graph.traits` defines the terms.
 
-    `is_straight` and `is_plain` are None until `graph.traits.is_straight` is called.
+    `has_independent_parts` is None until `graph.traits.has_independent_parts` is called.
     """
 
     is_aliased: bool
     is_cyclic: bool
-    is_tangled: bool
-    is_straight: bool | None = None
-
-    @property
-    def is_plain(self) -> bool | None:
-        """True if the schema is straight and has no alias; None if this is unknown."""
-        return self.is_straight and not self.is_aliased
+    is_recursive_through_fields: bool
+    has_independent_parts: bool | None = None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -144,47 +154,20 @@ class Field:
     props: Mapping[str, JsonValue] = NO_PROPS
 
 
-Reference = tuple[tuple[str, ...], Named | None]
-"""Names in order of precedence, and the type of the first one that is defined; None if none is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The text that defines a record, by length and digest, and the namespace of its place."""
-
-    length: int
-    digest: bytes
-    space: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outline:
-    """The data that a schema needs to share a record; see `sharing`.
-
-    `types` are the types defined within the record, by full name, without the record. `fields` are all fields of these
-    types and of the record, each after those in its type. `references` are the names that refer to types outside, each
-    with the required type; None if the names must be undefined there.
-    """
-
-    types: "Mapping[str, Named]"
-    fields: "tuple[Field, ...]"
-    references: "tuple[Reference, ...]"
-    length: int
-    origin: Origin
-
-
-@dataclass(slots=True, eq=False, kw_only=True, weakref_slot=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Record(Named):
     """A record or an error, which Avro treats as a record. `fields` is set once, after parsing.
 
-    `outline` is set if other schemas may share the record. `source` is the text if the record is a whole schema that
-    others may share. `traits` is the cache of `graph.traits`; a copy has none.
+    `traits` is the cache of `graph.traits`; a copy has none.
     """
 
     fields: tuple[Field, ...] = ()
-    outline: Outline | None = field(default=None, init=False, repr=False)
-    source: bytes | None = field(default=None, init=False, repr=False)
     traits: SchemaTraits | None = field(default=None, init=False, repr=False)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The types of the fields."""
+        return tuple([each.type for each in self.fields])
 
     def field(self, name: str) -> Field | None:
         """Return the field of that name, or None."""

@@ -15,6 +15,27 @@ from topicschema.core.formats.avro.avro_version import Library
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 
 _SHOWN = 60
+_MOST_LENGTH: Final = 2**25  # hundreds of times the need of a schema of 400 kB
+
+
+class LengthLimit:
+    """A limit of the characters in all paths and full names of one text, which bounds memory."""
+
+    __slots__ = ("_length",)
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def add(self, path: str, namespace: str, names: int = 1) -> None:
+        """Add a path, and names of that namespace. Raise InvalidSchemaError COMPARISON_TOO_COMPLEX beyond the limit.
+
+        A namespace counts several times: for the lookups of a name and for its forms (`fingerprint`).
+        """
+        self._length += len(path) + names * len(namespace) * (4 if namespace.isascii() else 16)
+        if self._length > _MOST_LENGTH:
+            why = f"the paths and full names of its types have more than {_MOST_LENGTH:,} characters in all"
+            todo = "shorten namespaces, or name inner types and refer to them"
+            raise InvalidSchemaError("COMPARISON_TOO_COMPLEX", f"{why}; {todo}", Place())
 
 
 def shown(name: object) -> str:

@@ -9,9 +9,7 @@ from typing import Any
 from topicschema.core.formats.json_text.jackson_syntax import (
     DECODER,
     MAX_DEPTH,
-    MAX_NAME,
     is_within_bounds,
-    scan,
     without_comments,
 )
 from topicschema.core.formats.json_text.paths import member, place_of, steps_of
@@ -19,14 +17,12 @@ from topicschema.core.formats.json_text.reader import Reader
 
 __all__ = [
     "MAX_DEPTH",
-    "MAX_NAME",
     "is_within_bounds",
     "locate",
     "locate_all",
     "member",
     "place_of",
     "read",
-    "scan",
     "without_comments",
 ]
 

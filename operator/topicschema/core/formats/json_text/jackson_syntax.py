@@ -6,7 +6,6 @@ a name.
 """
 
 import re
-from collections.abc import Callable
 from itertools import chain
 from json import JSONDecoder
 from typing import Any, Final, NoReturn
@@ -65,12 +64,6 @@ def _no_number(word: str) -> NoReturn:
 
 DECODER: Final = JSONDecoder(parse_constant=_no_number, parse_int=integer, parse_float=double)
 """Fast reader of texts without comments. It checks only the limit of the digits."""
-
-scan: Final[Callable[[str, int], tuple[Any, int]]] = DECODER.scan_once  # type: ignore[attr-defined]  # its own reader
-"""Return the value that begins at an offset, and its end. Like DECODER, it checks only the limit of the digits.
-
-It raises ValueError, StopIteration or RecursionError if there is no value that it can read.
-"""
 
 
 def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:

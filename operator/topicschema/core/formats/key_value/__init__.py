@@ -150,8 +150,8 @@ class _Opaque:
         del steps
         if reader.info.schema == writer.info.schema:
             return ()
-        where = f"{{writer}} and {{reader}} have different texts in a part of type {reader.info.type}"
-        message = f"{where}, and nothing compares them; give the part the type of its schema"
+        where = f"{{writer}} and {{reader}} have different texts in a key or value of type {reader.info.type}"
+        message = f"{where}, and nothing compares them; give it the type of its schema"
         return (Mismatch("UNCHECKED_CHANGE", message, "$", "$", is_mutual=True),)
 
 

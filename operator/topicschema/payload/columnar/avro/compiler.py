@@ -13,12 +13,9 @@ from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload.avro.defaults import Defaults, UnfitError
 from topicschema.payload.avro.resolving import Resolver
+from topicschema.payload.columnar import reasons
 from topicschema.payload.columnar.avro import opcodes as to
-from topicschema.payload.columnar.avro import reasons
-from topicschema.payload.columnar.avro.branches import LOST
-from topicschema.payload.columnar.avro.builder import NOWHERE, ProgramBuilder, TooLargeError
-from topicschema.payload.columnar.avro.program import Program
-from topicschema.payload.columnar.avro.references import counted
+from topicschema.payload.columnar.avro.program import LOST, NOWHERE, Program, ProgramBuilder, TooLargeError
 
 _SAME: Final = Primitive(path="", kind="the same")
 """Placeholder for a reader's type: the writer's own."""
@@ -85,7 +82,7 @@ class _Compiler:
         self._draft = ProgramBuilder()
         self._ahead: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._calls: dict[tuple[Node, Node], list[int]] = {}
-        self._counts = counted(resolver.reader) | counted(resolver.writer)
+        self._counts = _uses(resolver.reader) | _uses(resolver.writer)
         self._is_called = False
 
     def program(self) -> Program:
@@ -273,3 +270,23 @@ def _item(node: Node) -> Node:
         return node.items
     assert isinstance(node, Map)  # noqa: S101  # no other type has items
     return node.values
+
+
+def _uses(root: Node) -> dict[Record, int]:
+    """Return the records, each with its number of uses. One with one use is read inline, others are called."""
+    counts: dict[Record, int] = {}
+    ahead = [root]
+    while ahead:
+        match ahead.pop():
+            case Record() as record if record in counts:
+                counts[record] += 1
+            case Record() as record:
+                counts[record] = 1
+                ahead += [field.type for field in record.fields]
+            case Union(branches=branches):
+                ahead += branches
+            case Array() | Map() as node:
+                ahead.append(_item(node))
+            case _:
+                pass
+    return counts

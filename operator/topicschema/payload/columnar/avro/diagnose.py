@@ -7,18 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from topicschema.payload.columnar import reasons as why
 from topicschema.payload.columnar.avro import opcodes as to
-from topicschema.payload.columnar.avro import reasons as why
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.values import (
-    INT_BYTES,
-    LONG_BYTES,
-    MORE,
-    malformed,
-    signed,
-    varint,
-)
-from topicschema.payload.columnar.compiled import fast, inlined
+from topicschema.payload.columnar.avro.values import number
+from topicschema.payload.columnar.compiled import INT_BYTES, LONG_BYTES, MORE, fast, inlined, malformed, signed
 
 
 @inlined
@@ -48,7 +41,7 @@ def error_at(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     is_text = op == to.BYTES or op == to.STRING  # noqa: PLR1714  # cheaper to compile
     is_long = is_text or op == to.LONG or op == to.ROUNDED_LONG or op == to.LOOP or op == to.NEXT  # noqa: PLR1714
     longest = LONG_BYTES if is_long else INT_BYTES
-    bits, after = varint(values, at, end, longest)
+    bits, after = number(values, at, end, longest)
     reason = why.UNION_INDEX if op == to.UNION else why.ENUM_INDEX
     if op == to.SIZED or at >= end:
         reason = why.TRUNCATED

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.values import NO
-from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar.compiled import NO, fast
 
 
 @fast

@@ -7,15 +7,24 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.avro import diagnose, error_paths, opcodes, reasons, values, vm_loop, vm_variants
+from topicschema.payload.columnar import reasons
+from topicschema.payload.columnar.avro import diagnose, error_paths, opcodes, values, vm_loop, vm_variants
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.branches import LOST, written
-from topicschema.payload.columnar.avro.numba_cache import cached, mark
-from topicschema.payload.columnar.avro.program import Program
+from topicschema.payload.columnar.avro.program import LOST, Program, written
 from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.compiled import Result, cached, mark
+from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import ELSEWHERE, Loss, Verdicts
 
 _RUN: Final = cached(vm_loop.marked(mark((vm_loop, vm_variants, m, opcodes, error_paths, reasons, diagnose, values))))
+_TOLERATED: Final = ("TRAILING_BYTES", "INVALID_UTF8", "INVALID_BOOLEAN", "BLOCK_SIZE", "SKIPPED_SYMBOL")
+REASONS: Final[Reasons] = {
+    reason: reason in _TOLERATED for reason in reasons.REASONS[reasons.TRUNCATED : reasons.SCHEMA_TOO_COMPLEX + 1]
+}
+"""Reasons of programs. SKIPPED_SYMBOL is an unknown index of an enum, in a field that the reader drops.
+
+OUT_OF_RANGE is not tolerated: Java tolerates it for values, but not for lengths.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,14 +43,9 @@ class ProgramValidator:
         object.__setattr__(self, "_known", m.nothing_known(self.program))
 
     @property
-    def reasons(self) -> Sequence[str]:
+    def reasons(self) -> Reasons:
         """All reasons of programs."""
-        return reasons.REASONS
-
-    @property
-    def tolerated(self) -> frozenset[str]:
-        """The reasons that Java always tolerates."""
-        return reasons.TOLERATED
+        return REASONS
 
     @property
     def paths(self) -> Sequence[str]:
@@ -97,7 +101,7 @@ def run(program: Program, column: Column, known: NDArray[np.int64] | None = None
     """
     inputs = _inputs(column)
     count = len(column)
-    result = m.Result(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
+    result = Result(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
     running = m.machine(program, m.nothing_known(program) if known is None else known)
     _RUN(running, inputs, result)
     losses = program.routes.own + m.KINDS + int(running.known[m.LOSSES - 3, m.NUMBER])

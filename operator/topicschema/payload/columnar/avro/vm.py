@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.avro.branches import LOST
 from topicschema.payload.columnar.avro.opcodes import MAX_DEPTH
-from topicschema.payload.columnar.avro.program import Program
+from topicschema.payload.columnar.avro.program import LOST, Program
 
 PLACES: Final = 1_000
 """Maximum number of distinguished paths of calls, and of losses."""
@@ -60,14 +59,6 @@ class Inputs(NamedTuple):
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     nulls: NDArray[np.bool_]
-
-
-class Result(NamedTuple):
-    """Verdict on each message, as in Verdicts."""
-
-    reasons: NDArray[np.int16]
-    paths: NDArray[np.int32]
-    offsets: NDArray[np.int64]
 
 
 def nothing_known(program: Program) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Loop that runs a program over a column: one instruction after the other, without objects.
 
-numba compiles it in its first run, with all that it calls; see `numba_cache`.
+numba compiles it in its first run, with all that it calls; see `compiled`.
 """
 
 from collections.abc import Callable
@@ -8,21 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from topicschema.payload.columnar import reasons as why
 from topicschema.payload.columnar.avro import opcodes as to
-from topicschema.payload.columnar.avro import reasons as why
 from topicschema.payload.columnar.avro import vm as m
 from topicschema.payload.columnar.avro.diagnose import error_at, in_dropped
 from topicschema.payload.columnar.avro.error_paths import placed
-from topicschema.payload.columnar.avro.values import (
-    INT_BYTES,
-    LONG_BYTES,
-    NO,
-    signed,
-    value,
-    varint,
-)
+from topicschema.payload.columnar.avro.values import number, value
 from topicschema.payload.columnar.avro.vm_variants import first_item, next_item, stop
-from topicschema.payload.columnar.compiled import fast, inlined
+from topicschema.payload.columnar.compiled import INT_BYTES, LONG_BYTES, NO, fast, inlined, signed
 
 
 @inlined
@@ -34,13 +27,13 @@ def _path(k: Any, pc: Any) -> Any:
 @inlined
 def _lose(k: Any, pc: Any) -> Any:
     """Record a loss, once for a message."""
-    number = np.int64(k.code[pc, to.FIRST])
+    loss = np.int64(k.code[pc, to.FIRST])
     if k.state[m.CALLS]:
-        place = placed(k, m.LOSSES, number)
-        number = k.state[m.OWN_LOSSES] + (m.KINDS + place if place >= 0 else np.int64(k.code[pc, to.SECOND]))
-    if k.tally[number, m.STAMP] != k.state[m.MESSAGE]:
-        k.tally[number, m.STAMP] = k.state[m.MESSAGE]
-        k.tally[k.state[m.TOUCHED], m.LIST] = number
+        place = placed(k, m.LOSSES, loss)
+        loss = k.state[m.OWN_LOSSES] + (m.KINDS + place if place >= 0 else np.int64(k.code[pc, to.SECOND]))
+    if k.tally[loss, m.STAMP] != k.state[m.MESSAGE]:
+        k.tally[loss, m.STAMP] = k.state[m.MESSAGE]
+        k.tally[k.state[m.TOUCHED], m.LIST] = loss
         k.state[m.TOUCHED] += 1
 
 
@@ -74,7 +67,7 @@ def _return(k: Any, at: Any) -> Any:
 
 @inlined
 def _symbol(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
-    bits, after = varint(values, at, end, INT_BYTES)
+    bits, after = number(values, at, end, INT_BYTES)
     index = signed(bits)
     if after < 0 or index < 0 or index >= k.code[pc, to.SECOND]:
         return np.int64(NO), at
@@ -87,7 +80,7 @@ def _symbol(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
 @inlined
 def _rounded(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     is_int = k.code[pc, to.OP] == to.ROUNDED_INT
-    bits, after = varint(values, at, end, INT_BYTES if is_int else LONG_BYTES)
+    bits, after = number(values, at, end, INT_BYTES if is_int else LONG_BYTES)
     if after < 0:
         return np.int64(NO), at
     size, precision = np.uint64(abs(signed(bits))), np.uint64(k.code[pc, to.FIRST])  # of the smallest number, too
@@ -143,7 +136,7 @@ def _goes(k: Any, pc: Any, at: Any) -> Any:
 @inlined
 def _branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """Return the start of a union's branch, and its instructions."""
-    bits, after = varint(values, at, end, INT_BYTES)
+    bits, after = number(values, at, end, INT_BYTES)
     index = signed(bits)
     if after < 0 or index < 0 or index >= k.code[pc, to.SECOND]:
         return np.int64(NO), at
@@ -185,47 +178,47 @@ def _message(k: Any, values: Any, at: Any, end: Any) -> Any:
 
 
 @inlined
-def _begin(k: Any, number: Any, size: Any) -> Any:
-    k.state[m.MESSAGE] = number + 1
+def _begin(k: Any, row: Any, size: Any) -> Any:
+    k.state[m.MESSAGE] = row + 1
     k.state[m.LOOPS] = k.state[m.CALLS] = k.state[m.DEPTH] = k.state[m.TOUCHED] = k.state[m.REASON] = 0
     k.state[m.EMPTIES] = to.MAX_EMPTY + size
     k.state[m.STEPS] = to.MAX_STEPS + to.STEPS_A_BYTE * size
 
 
 @fast
-def _record(k: Any, inputs: Any, result: Any, number: Any, failure: Any) -> Any:
+def _record(k: Any, inputs: Any, result: Any, row: Any, failure: Any) -> Any:
     """Record the failure of an instruction at a byte."""
     pc, at = failure
     reason = k.state[m.REASON]
     if reason == why.FITS:
-        reason, at = error_at(k, inputs.values, pc, at, inputs.ends[number])
-    result.reasons[number] = in_dropped(k, reason) if k.code[pc, to.PATH] < 0 else reason
+        reason, at = error_at(k, inputs.values, pc, at, inputs.ends[row])
+    result.reasons[row] = in_dropped(k, reason) if k.code[pc, to.PATH] < 0 else reason
     path = _path(k, pc)
     if k.state[m.CALLS]:
         path = k.state[m.OWN_PATHS] + 1 + placed(k, m.PATHS, path)
-    result.paths[number] = path
-    result.offsets[number] = at - inputs.starts[number]
+    result.paths[row] = path
+    result.offsets[row] = at - inputs.starts[row]
 
 
 @fast
 def judged(k: Any, inputs: Any, result: Any) -> None:
     """Fill `result`. `inputs` are the values, the positions within them, and the nulls."""
-    for number in range(len(inputs.starts)):
-        at, end = inputs.starts[number], inputs.ends[number]
-        result.offsets[number] = NO
-        if inputs.nulls[number % len(inputs.nulls)]:
+    for row in range(len(inputs.starts)):
+        at, end = inputs.starts[row], inputs.ends[row]
+        result.offsets[row] = NO
+        if inputs.nulls[row % len(inputs.nulls)]:
             continue  # null to every reader
-        _begin(k, number, end - at)
+        _begin(k, row, end - at)
         failure = _message(k, inputs.values, at, end)
         if failure[0] >= 0:
-            _record(k, inputs, result, number, failure)
+            _record(k, inputs, result, row, failure)
         else:
             for each in range(k.state[m.TOUCHED]):
                 k.tally[k.tally[each, m.LIST], m.COUNT] += 1
 
 
 def marked(mark: int) -> Callable[[Any, Any, Any], int]:
-    """Return the function to compile and cache: `judged`, with a number that changes with its parts."""
+    """Return the function to compile and cache: `judged`, with a row that changes with its parts."""
 
     def run(k: Any, inputs: Any, result: Any) -> int:
         judged(k, inputs, result)

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from topicschema.payload.columnar import reasons as why
 from topicschema.payload.columnar.avro import opcodes as to
-from topicschema.payload.columnar.avro import reasons as why
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.values import LARGEST, LONG_BYTES, NO, signed, varint
-from topicschema.payload.columnar.compiled import inlined
+from topicschema.payload.columnar.avro.values import number
+from topicschema.payload.columnar.compiled import LARGEST, LONG_BYTES, NO, inlined, signed
 
 
 @inlined
@@ -21,12 +21,12 @@ def stop(k: Any, reason: Any, at: Any) -> Any:
 @inlined
 def _block(k: Any, values: Any, loop: Any, at: Any, end: Any) -> Any:
     """Read the head of a block into a loop: the number of its items, NO for an invalid one, and the position."""
-    bits, after = varint(values, at, end, LONG_BYTES)
+    bits, after = number(values, at, end, LONG_BYTES)
     if after < 0:
         return np.int64(NO), at
     count, close = signed(bits), np.int64(NO)
     if count < 0:
-        bits, last = varint(values, after, end, LONG_BYTES)
+        bits, last = number(values, after, end, LONG_BYTES)
         if last < 0:
             return np.int64(NO), after
         count = -max(count, -LARGEST)

@@ -2,20 +2,19 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
-
-import numpy as np
 
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Node
-from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
+from topicschema.payload.columnar.base import BaseValidator, FirstFinding, VerdictBuilder, in_schema
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.json import names, writer_types
 from topicschema.payload.columnar.json.codegen import FIELD_DROPPED, checker
 from topicschema.payload.columnar.json.writer_types import Nodes
-from topicschema.payload.columnar.lists import in_schema
+from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Loss, Verdicts
 from topicschema.payload.finding import Unreadable
 from topicschema.payload.json import document, leaves
@@ -49,21 +48,18 @@ class JsonValidator(BaseValidator):
         self._lost: list[Loss] = []
         self._check = checker(reader, writer, self._lost.append)
 
-    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
-        """Return the verdicts."""
-        del keys
+    def _verdicts(self, payloads: Column) -> Verdicts:
         builder = VerdictBuilder(len(payloads))
-        counts: dict[Loss, int] = {}
+        counts = Counter[int]()
         content = payloads.values.data
         lost = self._lost
         places = zip(payloads.starts.tolist(), payloads.ends.tolist(), names.most(payloads).tolist(), strict=True)
         for row, (start, end, most_names) in enumerate(places):
             piece = content[start:end]
             if not self._fits(piece, most_names):
-                self.note(builder, row, self._examine(piece.tobytes()))
+                self._note(builder, row, self._examine(piece.tobytes()))
             if lost:
-                for loss in set(lost):
-                    counts[loss] = counts.get(loss, 0) + 1
+                counts.update({self._losses.number(loss) for loss in lost})
                 lost.clear()
         return builder.verdicts(self._counted(counts))
 
@@ -99,15 +95,6 @@ class JsonValidator(BaseValidator):
             return FirstFinding(first.reason, in_schema(shown(first.path)), offset)
         self._lost += first.lost
         return None
-
-    def _counted(self, counts: dict[Loss, int]) -> Any:
-        numbered = {self._losses.number(loss): 0 for loss in counts}
-        for loss, messages in counts.items():
-            numbered[self._losses.number(loss)] += messages
-        counted = np.zeros(len(self._losses.listed), np.int64)
-        for index, messages in numbered.items():
-            counted[index] = messages
-        return counted
 
 
 class _FirstFindingError(Exception):

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topicschema.payload.columnar.compiled import Result
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
 FIRST, COUNT, REQUIRED, IS_ODD, RANGES_FIRST, RANGES_COUNT, RANGES_LOSS = range(7)
@@ -41,39 +42,6 @@ FRAMES: Final = MAX_DEPTH + 1
 STAMP, LIST, LOSSES_COUNT = range(3)
 """Columns of losses: the last message with each, those of the current message, the number of messages with each."""
 
-REASONS: Final = (
-    "",
-    "TRUNCATED",
-    "VARINT_TOO_LONG",
-    "INVALID_FIELD_NUMBER",
-    "INVALID_WIRE_TYPE",
-    "NEGATIVE_LENGTH",
-    "UNMATCHED_GROUP",
-    "TOO_DEEP",
-    "TOO_MANY_VALUES",
-    "INVALID_UTF8",
-    "UNKNOWN_FIELD",
-    "WRONG_WIRE_TYPE",
-    "UNKNOWN_SYMBOL",
-    "MISSING_FIELD",
-)
-(
-    FITS,
-    TRUNCATED,
-    VARINT_TOO_LONG,
-    INVALID_FIELD_NUMBER,
-    INVALID_WIRE_TYPE,
-    NEGATIVE_LENGTH,
-    UNMATCHED_GROUP,
-    TOO_DEEP,
-    TOO_MANY_VALUES,
-    INVALID_UTF8,
-    UNKNOWN_FIELD,
-    WRONG_WIRE_TYPE,
-    UNKNOWN_SYMBOL,
-    MISSING_FIELD,
-) = range(len(REASONS))
-
 
 class Tables(NamedTuple):
     """Constant tables: messages, fields by number, numbers of enums and ranges, and fields with direct access."""
@@ -98,17 +66,9 @@ class Machine(NamedTuple):
     tally: NDArray[np.int64]
 
 
-class Result(NamedTuple):
-    """Verdict on each message. A place is a number for the path to a field, the same for the same path."""
-
-    reasons: NDArray[np.int16]
-    offsets: NDArray[np.int64]
-    places: NDArray[np.int64]
-
-
 def empty_result(messages: int) -> Result:
     """Return a result without faults for the messages."""
-    return Result(np.zeros(messages, np.int16), np.zeros(messages, np.int64), np.zeros(messages, np.int64))
+    return Result(np.zeros(messages, np.int16), np.zeros(messages, np.int64), np.full(messages, -1, np.int64))
 
 
 def machine(values: NDArray[np.uint8], tables: Tables, losses: int) -> Machine:

@@ -1,13 +1,11 @@
 """Compiled searches in the tables: the field with a number, and the numbers of an enum or of extensions."""
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar.compiled import NO, fast
 from topicschema.payload.columnar.protobuf import layout as to
-
-_NO: Final = -1
 
 
 @fast
@@ -25,7 +23,7 @@ def row_of(m: Any, number: Any) -> Any:
         else:
             high = middle
     is_it = low < m.messages[node, to.FIRST] + m.messages[node, to.COUNT] and m.fields[low, to.NUMBER] == number
-    return low if is_it else np.int64(_NO)
+    return low if is_it else np.int64(NO)
 
 
 @fast

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.payload.columnar.avro.values import malformed
-from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar import reasons as why
+from topicschema.payload.columnar.compiled import NO, fast, malformed
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.columnar.protobuf.lookups import extends, has_symbol, row_of
 from topicschema.payload.columnar.protobuf.wire import count, length, skip, stop, tag, take, varint
@@ -18,7 +18,6 @@ from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.reading import MALFORMED, MAX_VALUES, MESSAGE
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
-_NO: Final = -1
 _LENGTH, _GROUP, _END_GROUP, _FIXED_32, _FIXED_64 = (
     kinds.LENGTH, kinds.GROUP, kinds.END_GROUP, kinds.FIXED_32, kinds.FIXED_64
 )  # fmt: skip
@@ -38,7 +37,7 @@ def _read_text(m: Any, row: Any) -> Any:
         return True
     if kind == to.TEXT and not count(m, MALFORMED):
         return False
-    return stop(m, to.INVALID_UTF8, wrong)
+    return stop(m, why.INVALID_UTF8, wrong)
 
 
 @fast
@@ -53,7 +52,7 @@ def _read_single(m: Any, row: Any) -> Any:
     if not is_there:
         return False
     if kind == to.ENUM and not has_symbol(m, row, bits):
-        return stop(m, to.UNKNOWN_SYMBOL, start)
+        return stop(m, why.UNKNOWN_SYMBOL, start)
     return True
 
 
@@ -69,7 +68,7 @@ def _read_varints(m: Any, row: Any, end: Any) -> Any:
             return False
         if is_enum and is_known:
             is_known = has_symbol(m, row, bits)
-    return is_known or stop(m, to.UNKNOWN_SYMBOL, start)
+    return is_known or stop(m, why.UNKNOWN_SYMBOL, start)
 
 
 @fast
@@ -82,7 +81,7 @@ def _read_packed(m: Any, row: Any) -> Any:
         return _read_varints(m, row, end)
     rest = size % (4 if m.fields[row, to.WIRE] == _FIXED_32 else 8)
     if rest:
-        return stop(m, to.TRUNCATED, end - rest)
+        return stop(m, why.TRUNCATED, end - rest)
     m.state[to.AT] = end
     return True
 
@@ -100,7 +99,7 @@ def _enter(m: Any, row: Any) -> Any:
         return False
     depth = state[to.DEPTH]
     if depth >= MAX_DEPTH:
-        return stop(m, to.TOO_DEEP, start)
+        return stop(m, why.TOO_DEEP, start)
     m.stack[depth, to.BEFORE_END] = state[to.END]
     m.stack[depth, to.BEFORE_NODE] = state[to.NODE]
     m.stack[depth, to.BEFORE_GROUP] = state[to.GROUP]
@@ -110,7 +109,7 @@ def _enter(m: Any, row: Any) -> Any:
         state[to.END] = state[to.AT] + size
     state[to.GROUP] = m.fields[row, to.NUMBER] if is_group else 0
     state[to.NODE] = m.fields[row, to.MESSAGE]
-    state[to.PRESENT], state[to.FIELD], state[to.DEPTH] = 0, _NO, depth + 1
+    state[to.PRESENT], state[to.FIELD], state[to.DEPTH] = 0, NO, depth + 1
     return True
 
 
@@ -128,7 +127,7 @@ def _leave(m: Any) -> Any:
     state = m.state
     _complete(m)
     depth = state[to.DEPTH] - 1
-    state[to.DEPTH], state[to.FIELD] = depth, _NO
+    state[to.DEPTH], state[to.FIELD] = depth, NO
     state[to.END] = m.stack[depth, to.BEFORE_END]
     state[to.NODE] = m.stack[depth, to.BEFORE_NODE]
     state[to.GROUP] = m.stack[depth, to.BEFORE_GROUP]
@@ -161,14 +160,14 @@ def _pass_over(m: Any, row: Any, number: Any, wire: Any, start: Any) -> Any:
         return (
             _lose(m, m.messages[m.state[to.NODE], to.RANGES_LOSS])
             if extends(m, number)
-            else stop(m, to.UNKNOWN_FIELD, start)
+            else stop(m, why.UNKNOWN_FIELD, start)
         )
     if m.fields[row, to.KIND] == to.PASSED_BY and wire == _GROUP:
         return True
     if m.fields[row, to.KIND] != to.DROPPED:
         m.state[to.FIELD], m.state[to.IS_BARE] = row, 1
-        return stop(m, to.WRONG_WIRE_TYPE, start)
-    return _lose(m, m.fields[row, to.LOSS]) if _takes(m, row, wire) else stop(m, to.UNKNOWN_FIELD, start)
+        return stop(m, why.WRONG_WIRE_TYPE, start)
+    return _lose(m, m.fields[row, to.LOSS]) if _takes(m, row, wire) else stop(m, why.UNKNOWN_FIELD, start)
 
 
 @fast
@@ -183,13 +182,13 @@ def _read_value(m: Any, row: Any, wire: Any) -> Any:
 @fast
 def _read_field(m: Any) -> Any:
     state = m.state
-    state[to.FIELD] = _NO
+    state[to.FIELD] = NO
     start = state[to.AT]
     number, wire = tag(m)
     if number == 0:
         return False
     if wire == _END_GROUP:
-        return _leave(m) if state[to.GROUP] == number else stop(m, to.UNMATCHED_GROUP, start)
+        return _leave(m) if state[to.GROUP] == number else stop(m, why.UNMATCHED_GROUP, start)
     if not count(m, 1):
         return False
     row = row_of(m, number)
@@ -207,8 +206,8 @@ def _read(m: Any) -> Any:
             if not _read_field(m):
                 return False
         elif state[to.GROUP]:
-            state[to.FIELD] = _NO
-            return stop(m, to.TRUNCATED, state[to.AT])
+            state[to.FIELD] = NO
+            return stop(m, why.TRUNCATED, state[to.AT])
         else:
             _leave(m)
     _complete(m)
@@ -229,7 +228,7 @@ def _place(m: Any) -> Any:
 def _begin(m: Any, start: Any, end: Any, message: Any) -> Any:
     state = m.state
     state[:] = 0
-    state[to.AT], state[to.END], state[to.FIELD] = start, end, _NO
+    state[to.AT], state[to.END], state[to.FIELD] = start, end, NO
     state[to.LEFT], state[to.MESSAGE_NUMBER] = MAX_VALUES, message + 1
 
 
@@ -243,10 +242,10 @@ def judged(m: Any, places: Any, result: Any) -> Any:
         if not _read(m):
             result.reasons[message] = m.state[to.REASON]
             result.offsets[message] = m.state[to.OFFSET] - start
-            result.places[message] = _place(m)
+            result.paths[message] = _place(m)
             continue
         if m.state[to.LACKS]:
-            result.reasons[message] = to.MISSING_FIELD
+            result.reasons[message] = why.MISSING_FIELD
             continue
         for each in range(m.state[to.LOST]):
             m.tally[m.tally[each, to.LIST], to.LOSSES_COUNT] += 1

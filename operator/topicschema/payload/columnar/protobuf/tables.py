@@ -13,7 +13,7 @@ import numpy as np
 
 from topicschema.core.formats.protobuf_native import Kind
 from topicschema.core.formats.protobuf_native.fields import NOT_EXTENDABLE
-from topicschema.payload.columnar.lists import InternTable
+from topicschema.payload.columnar.base import InternTable
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.columnar.verdicts import ELSEWHERE, MAX_PATHS, Loss
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, kinds

@@ -5,21 +5,25 @@ from typing import Final
 import numpy as np
 
 from topicschema.payload import Reader
-from topicschema.payload.columnar.avro import values
-from topicschema.payload.columnar.avro.numba_cache import cached, mark
-from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
+from topicschema.payload.columnar import reasons as why
+from topicschema.payload.columnar.base import BaseValidator, FirstFinding, VerdictBuilder, in_schema
 from topicschema.payload.columnar.column import Column
-from topicschema.payload.columnar.lists import in_schema
+from topicschema.payload.columnar.compiled import cached, mark
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.columnar.protobuf import lookups, loop, wire
 from topicschema.payload.columnar.protobuf.tables import TableBuilder
+from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Verdicts
 from topicschema.payload.path import Entry, Path, shown
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, ProtobufCodec
 
-_TOLERATED: Final = frozenset({"UNKNOWN_FIELD", "WRONG_WIRE_TYPE", "UNKNOWN_SYMBOL"})
-REASONS: Final[Reasons] = {reason: reason in _TOLERATED for reason in to.REASONS if reason}
-_RUN: Final = cached(loop.marked(mark((to, lookups, loop, wire, values))))
+REASONS: Final[Reasons] = {
+    **dict.fromkeys(("TRUNCATED", "VARINT_TOO_LONG", "INVALID_FIELD_NUMBER", "INVALID_WIRE_TYPE"), False),
+    **dict.fromkeys(("NEGATIVE_LENGTH", "UNMATCHED_GROUP", "TOO_DEEP", "TOO_MANY_VALUES"), False),
+    **dict.fromkeys(("INVALID_UTF8", "MISSING_FIELD"), False),
+    **dict.fromkeys(("UNKNOWN_FIELD", "WRONG_WIRE_TYPE", "UNKNOWN_SYMBOL"), True),
+}
+_RUN: Final = cached(loop.marked(mark((why, to, lookups, loop, wire))))
 
 
 class ProtobufValidator(BaseValidator):
@@ -32,9 +36,8 @@ class ProtobufValidator(BaseValidator):
         self._places: dict[tuple[int, int], int] = {}
         self._losses = self._drawing.losses
 
-    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def _verdicts(self, payloads: Column) -> Verdicts:
         """Return the verdicts. Raises ValueError if the offsets do not match the values."""
-        del keys
         payloads = payloads.checked
         count = len(payloads)
         result = to.empty_result(count)
@@ -43,10 +46,10 @@ class ProtobufValidator(BaseValidator):
         builder = VerdictBuilder(count)
         for row in np.flatnonzero(result.reasons).tolist():
             reason = int(result.reasons[row])
-            if reason == to.MISSING_FIELD:
-                self.note(builder, row, self._examine(payloads[row] or b""))
+            if reason == why.MISSING_FIELD:
+                self._note(builder, row, self._examine(payloads[row] or b""))
                 continue
-            key = reason, int(result.places[row])
+            key = reason, int(result.paths[row])
             if key not in self._places:
                 self._places[key] = self._paths.number(self._path(payloads, row))
             builder.put(row, reason, self._places[key], int(result.offsets[row]))

@@ -10,17 +10,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar import reasons as why
+from topicschema.payload.columnar.compiled import LONG_BYTES, NO, fast
 from topicschema.payload.columnar.compiled import varint as _varint
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
-_LONGEST: Final = 10
 _U32: Final = 0xFFFF_FFFF
 _MAX_LENGTH: Final = 0x7FFF_FFFF
 _FIRST_TAG: Final = 1 << 3
-_NO: Final = -1
 _VARINT, _FIXED_64, _LENGTH, _GROUP, _END_GROUP, _FIXED_32 = (
     kinds.VARINT, kinds.FIXED_64, kinds.LENGTH, kinds.GROUP, kinds.END_GROUP, kinds.FIXED_32
 )  # fmt: skip
@@ -37,12 +36,12 @@ def stop(m: Any, reason: Any, offset: Any) -> Any:
 @fast
 def varint(m: Any, end: Any) -> Any:
     """Return the 64 bits, and whether there are any."""
-    bits, at = _varint(m.values, m.state[to.AT], end)
+    bits, at = _varint(m.values, m.state[to.AT], end, LONG_BYTES)
     if at >= 0:
         m.state[to.AT] = at
         return bits, True
-    is_cut = end - m.state[to.AT] < _LONGEST
-    return bits, stop(m, to.TRUNCATED if is_cut else to.VARINT_TOO_LONG, m.state[to.AT])
+    is_cut = end - m.state[to.AT] < LONG_BYTES
+    return bits, stop(m, why.TRUNCATED if is_cut else why.VARINT_TOO_LONG, m.state[to.AT])
 
 
 @fast
@@ -54,7 +53,7 @@ def tag(m: Any) -> Any:
         return np.int64(0), np.int64(0)
     bits &= _U32
     if bits < _FIRST_TAG:
-        stop(m, to.INVALID_FIELD_NUMBER, start)
+        stop(m, why.INVALID_FIELD_NUMBER, start)
         return np.int64(0), np.int64(0)
     return bits >> 3, bits & 7
 
@@ -65,14 +64,14 @@ def length(m: Any) -> Any:
     start = m.state[to.AT]
     bits, is_there = varint(m, m.state[to.END])
     if not is_there:
-        return np.int64(_NO)
+        return np.int64(NO)
     bits &= _U32
     if bits > _MAX_LENGTH:
-        stop(m, to.NEGATIVE_LENGTH, start)
-        return np.int64(_NO)
+        stop(m, why.NEGATIVE_LENGTH, start)
+        return np.int64(NO)
     if bits > m.state[to.END] - m.state[to.AT]:
-        stop(m, to.TRUNCATED, start)
-        return np.int64(_NO)
+        stop(m, why.TRUNCATED, start)
+        return np.int64(NO)
     return bits
 
 
@@ -80,7 +79,7 @@ def length(m: Any) -> Any:
 def take(m: Any, size: Any) -> Any:
     """Skip a number of bytes."""
     if size > m.state[to.END] - m.state[to.AT]:
-        return stop(m, to.TRUNCATED, m.state[to.AT])
+        return stop(m, why.TRUNCATED, m.state[to.AT])
     m.state[to.AT] += size
     return True
 
@@ -89,7 +88,7 @@ def take(m: Any, size: Any) -> Any:
 def count(m: Any, values: Any) -> Any:
     """Count values, up to the maximum of a message."""
     m.state[to.LEFT] -= values
-    return m.state[to.LEFT] >= 0 or stop(m, to.TOO_MANY_VALUES, m.state[to.AT])
+    return m.state[to.LEFT] >= 0 or stop(m, why.TOO_MANY_VALUES, m.state[to.AT])
 
 
 @fast
@@ -101,7 +100,7 @@ def _skip_single(m: Any, wire: Any, start: Any) -> Any:
         return size >= 0 and take(m, size)
     if wire in (_FIXED_32, _FIXED_64):
         return take(m, np.int64(4 if wire == _FIXED_32 else 8))
-    return stop(m, to.INVALID_WIRE_TYPE, start)
+    return stop(m, why.INVALID_WIRE_TYPE, start)
 
 
 @fast
@@ -109,16 +108,16 @@ def _skip_one(m: Any, number: Any, wire: Any, start: Any, groups: Any) -> Any:
     """Return the number of open groups after a field, negative if the reading ends."""
     if wire == _GROUP:
         if m.state[to.DEPTH] + groups >= MAX_DEPTH:
-            stop(m, to.TOO_DEEP, start)
-            return np.int64(_NO)
+            stop(m, why.TOO_DEEP, start)
+            return np.int64(NO)
         m.groups[groups] = number
         return groups + 1
     if wire == _END_GROUP:
         if groups == 0 or m.groups[groups - 1] != number:
-            stop(m, to.UNMATCHED_GROUP, start)
-            return np.int64(_NO)
+            stop(m, why.UNMATCHED_GROUP, start)
+            return np.int64(NO)
         return groups - 1
-    return groups if _skip_single(m, wire, start) else np.int64(_NO)
+    return groups if _skip_single(m, wire, start) else np.int64(NO)
 
 
 @fast
@@ -131,7 +130,7 @@ def skip(m: Any, number: Any, wire: Any, start: Any) -> Any:
             return groups == 0
         start = m.state[to.AT]
         if start == m.state[to.END]:
-            return stop(m, to.TRUNCATED, start)
+            return stop(m, why.TRUNCATED, start)
         number, wire = tag(m)
         if number == 0:
             return False

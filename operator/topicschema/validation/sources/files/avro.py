@@ -92,7 +92,7 @@ class _Container:
                 raise Damaged("it is no Avro container")
             header = self._part(_HEADER)
             if "avro.schema" not in header["meta"]:
-                raise Damaged("it tells no schema")
+                raise Damaged("it has no schema")
             self.schema: bytes = header["meta"]["avro.schema"]
             self.codec: str = header["meta"].get("avro.codec", b"null").decode(errors="replace")
             avro_blocks.demand_codec(self.codec)
@@ -122,9 +122,9 @@ class _Container:
         while self.at - len(held) < piece.last and (chunk := self._buffer.read(_CHUNK)):
             held += chunk
             self.at += len(chunk)
-            found = held.find(self._sync)
-            if found >= 0:
-                self.at += found + _SYNC - len(held)
+            position = held.find(self._sync)
+            if position >= 0:
+                self.at += position + _SYNC - len(held)
                 self._buffer.seek(self.at)
                 return
             held = held[-_SYNC + 1 :]

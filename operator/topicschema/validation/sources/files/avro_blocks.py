@@ -5,7 +5,7 @@ import io
 import json
 import lzma
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.graph.trampoline import run
-from topicschema.core.formats.avro.model import Array, Fixed, Map, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.model import Array, Fixed, Node, Primitive, Record
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.avro.reading import Reading
 from topicschema.payload.finding import Unreadable
@@ -127,7 +127,7 @@ def _fastavro_schema(root: Node, schema: bytes) -> Any:
     for _ in range(_MAX_LEVELS):
         if any(map(_may_multiply, level)):
             return None
-        level = {part for node in level for part in _parts(node)}
+        level = {part for node in level for part in node.children}
         if not level:
             break
     else:
@@ -147,19 +147,11 @@ def _may_multiply(node: Node) -> bool:
     """Return True if an unlimited number of values may take no bytes."""
     if isinstance(node, Array):
         return _may_be_empty(node.items)
-    return isinstance(node, Record) and all(isinstance(each, Record) or _may_be_empty(each) for each in _parts(node))
+    return isinstance(node, Record) and all(isinstance(each, Record) or _may_be_empty(each) for each in node.children)
 
 
 def _may_be_empty(node: Node) -> bool:
     return isinstance(node, Fixed) or (isinstance(node, Primitive) and node.kind == "null")
-
-
-def _parts(node: Node) -> Sequence[Node]:
-    if isinstance(node, Record):
-        return [field.type for field in node.fields]
-    if isinstance(node, Array | Map):
-        return [node.items if isinstance(node, Array) else node.values]
-    return node.branches if isinstance(node, Union) else ()
 
 
 def _whole(unpacking: Any, packed: bytes) -> bytes:

@@ -91,14 +91,14 @@ def _add(rows: Rows, line: bytes, start: int, columns: Columns) -> None:
         rows.add(line.removesuffix(b"\r"), start)
         return
     members = _Members(line, rows.file.place(f"the line at byte {start}"))
-    told: dict[str, Any] = {
+    columns_of_row: dict[str, Any] = {
         "key": members.content(columns.key, is_needed=False),
         "writer": members.writer(columns.schema_version),
         "publish_time": members.number(columns.publish_time, NO_TIME),
     }
     if columns.partition:
-        told["partition"] = members.number(columns.partition, -1)
-    rows.add(members.content(columns.payload, is_needed=True), start, **told)
+        columns_of_row["partition"] = members.number(columns.partition, -1)
+    rows.add(members.content(columns.payload, is_needed=True), start, **columns_of_row)
 
 
 class _Members:
@@ -107,12 +107,12 @@ class _Members:
     def __init__(self, line: bytes, place: str) -> None:
         self._place = place
         try:
-            found = json.loads(line)
+            members = json.loads(line)
         except (ValueError, RecursionError):
             raise SourceError("it is not JSON", place) from None
-        if not isinstance(found, dict):
+        if not isinstance(members, dict):
             raise SourceError("it is no JSON object", place)
-        self._members: Mapping[str, Any] = found
+        self._members: Mapping[str, Any] = members
 
     def content(self, name: str, *, is_needed: bool) -> bytes | None:
         if name + _BASE64 in self._members:

@@ -27,29 +27,29 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
     with file.opened() as stream:
         metadata = parquet.read_metadata(stream)
         _demand(metadata.schema.to_arrow_schema(), demanded, file)
-        found: list[Piece] = []
+        ranges: list[Piece] = []
         first = before = rows = held = 0
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             rows += group.num_rows
             held += group.total_byte_size
             if held >= size or number + 1 == metadata.num_row_groups:
-                found.append(Piece(first, number + 1, rows, before))
+                ranges.append(Piece(first, number + 1, rows, before))
                 first, before, rows, held = number + 1, before + rows, 0, 0
-        return [each for each in found if each.messages]
+        return [each for each in ranges if each.messages]
 
 
 def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
     """Yield the rows as messages."""
     with file.opened() as stream:
         metadata = parquet.read_metadata(stream)
-        wanted = _wanted(metadata.schema.to_arrow_schema(), columns, file)
-        step = steps(stream, metadata, piece, wanted)
-        found = _opened(stream, metadata, step).iter_batches(
-            step.rows, row_groups=range(piece.first, piece.last), columns=wanted, use_threads=False
+        names = _present(metadata.schema.to_arrow_schema(), columns, file)
+        step = steps(stream, metadata, piece, names)
+        batches = _opened(stream, metadata, step).iter_batches(
+            step.rows, row_groups=range(piece.first, piece.last), columns=names, use_threads=False
         )
         row = piece.before
-        for batch in gathered(found):
+        for batch in gathered(batches):
             for portion in portions(batch, file, row):
                 with file.failing(f"rows from {row}"):
                     yield _messages(portion, columns, file, row)
@@ -58,8 +58,8 @@ def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]
 
 def _opened(stream: Any, metadata: Any, step: Steps) -> Any:
     is_ahead = step.stored <= _AHEAD
-    told = {"pre_buffer": is_ahead, "buffer_size": 0 if is_ahead else _PART}
-    return parquet.ParquetFile(stream, metadata=metadata, **told)
+    options = {"pre_buffer": is_ahead, "buffer_size": 0 if is_ahead else _PART}
+    return parquet.ParquetFile(stream, metadata=metadata, **options)
 
 
 def _demand(schema: Any, names: Sequence[str], file: File) -> None:
@@ -69,33 +69,33 @@ def _demand(schema: Any, names: Sequence[str], file: File) -> None:
             raise SourceError(f"it has no column {name!r}; its columns are: {there}", file.uri)
 
 
-def _wanted(schema: Any, columns: Columns, file: File) -> list[str]:
+def _present(schema: Any, columns: Columns, file: File) -> list[str]:
     if not columns.payload:
         raise SourceError("a column must hold the payload; only a line of JSON can be one itself", file.uri)
     _demand(schema, [columns.payload], file)
     names = (columns.payload, columns.key, columns.schema_version, columns.publish_time, columns.partition)
-    found = [name for name in dict.fromkeys(names) if name in schema.names]
-    for name in found:
+    present = [name for name in dict.fromkeys(names) if name in schema.names]
+    for name in present:
         if pa.types.is_nested(schema.field(name).type):
             raise SourceError(f"its column {name!r} holds lists, maps or structures", file.uri)
-    return found
+    return present
 
 
 def _messages(batch: pa.RecordBatch, columns: Columns, file: File, row: int) -> pa.RecordBatch:
     rows = len(batch)
 
-    def told(name: str) -> Any:
+    def column(name: str) -> Any:
         return batch.column(name) if name and name in batch.schema.names else None
 
     arrays = {
-        "payload": _content(told(columns.payload), rows),
-        "key": _content(told(columns.key), rows),
-        "writer": _writers(told(columns.schema_version), rows),
-        "partition": _numbers(told(columns.partition), file.number, rows, pa.int32()),
+        "payload": _content(column(columns.payload), rows),
+        "key": _content(column(columns.key), rows),
+        "writer": _writers(column(columns.schema_version), rows),
+        "partition": _numbers(column(columns.partition), file.number, rows, pa.int32()),
         "ledger": _numbers(None, file.number, rows),
         "entry": pa.array(np.arange(row, row + rows, dtype=np.int64)),
         "batch_index": _numbers(None, -1, rows, pa.int32()),
-        "publish_time": _times(told(columns.publish_time), rows),
+        "publish_time": _times(column(columns.publish_time), rows),
     }
     return pa.record_batch([arrays[name] for name in BATCH.names], schema=BATCH)
 

@@ -17,13 +17,13 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.run.batches import MAX_BYTES, MAX_MESSAGES
 from topicschema.validation.sources.files.opened import MAX_MESSAGE, File, Piece
 
-_ROOM: Final = 256 * 1024 * 1024
+_MAX_PLAIN: Final = 256 * 1024 * 1024
 """Maximum bytes of a step's values that are stored one by one, for any distribution of their sizes."""
-_ROOM_OF_REPEATED: Final = 16 * 1024 * 1024
+_MAX_REPEATED: Final = 16 * 1024 * 1024
 """Maximum bytes of a step's values that are stored once for any number of values."""
 _FEW: Final = 32
 """Rows of a step if a chunk is larger than `_ROOM`. These fit messages of 8 MiB."""
-_LOOK: Final = 1024 * 1024
+_READ_BYTES: Final = 1024 * 1024
 _SHARED: Final = "DELTA_BYTE_ARRAY"
 _DICTIONARIES: Final = frozenset({"RLE_DICTIONARY", "PLAIN_DICTIONARY"})
 
@@ -36,18 +36,18 @@ class Steps:
     stored: int
 
 
-def steps(stream: Any, metadata: Any, piece: Piece, wanted: Sequence[str]) -> Steps:
+def steps(stream: Any, metadata: Any, piece: Piece, columns: Sequence[str]) -> Steps:
     """Return the steps for these columns of a piece, whose row groups are in an open file."""
     rows, stored = MAX_MESSAGES, 0
     for number in range(metadata.num_columns):
         column = metadata.schema.column(number)
-        if column.path in wanted:
+        if column.path in columns:
             for group in range(piece.first, piece.last):
                 chunk = metadata.row_group(group).column(number)
                 stored += chunk.total_compressed_size
                 rows = min(rows, _rows(chunk, column.length or 0))
                 if _has_dictionary(chunk):
-                    rows = min(rows, _ROOM_OF_REPEATED // _longest(stream, metadata, group, column.path))
+                    rows = min(rows, _MAX_REPEATED // _longest(stream, metadata, group, column.path))
     return Steps(max(1, rows), stored)
 
 
@@ -59,8 +59,8 @@ def _rows(chunk: Any, length: int) -> int:
         return MAX_MESSAGES
     size = max(1, int(chunk.total_uncompressed_size))
     if _SHARED in chunk.encodings:
-        return _ROOM_OF_REPEATED // size
-    return min(MAX_BYTES * max(1, int(chunk.num_values)) // size, MAX_MESSAGES if size <= _ROOM else _FEW)
+        return _MAX_REPEATED // size
+    return min(MAX_BYTES * max(1, int(chunk.num_values)) // size, MAX_MESSAGES if size <= _MAX_PLAIN else _FEW)
 
 
 def _has_dictionary(chunk: Any) -> bool:
@@ -73,8 +73,8 @@ def _has_dictionary(chunk: Any) -> bool:
 
 def _longest(stream: Any, metadata: Any, group: int, name: str) -> int:
     """Return the size of the longest value in a chunk's dictionary, which is decoded whole with the first row."""
-    told = {"read_dictionary": [name], "buffer_size": _LOOK, "pre_buffer": False}
-    opened = parquet.ParquetFile(stream, metadata=metadata, **told)
+    options = {"read_dictionary": [name], "buffer_size": _READ_BYTES, "pre_buffer": False}
+    opened = parquet.ParquetFile(stream, metadata=metadata, **options)
     first = next(opened.iter_batches(1, row_groups=[group], columns=[name], use_threads=False), None)
     lengths = None if first is None else compute.max(_lengths_of(first.column(0).dictionary)).as_py()
     return max(1, lengths or 0)
@@ -133,8 +133,8 @@ def _lengths_of(values: Any) -> Any:
     return compute.binary_length(values).cast(pa.int64())
 
 
-def _lengths(found: Any) -> Any:
-    return compute.fill_null(found, 0).to_numpy(zero_copy_only=False)
+def _lengths(lengths: Any) -> Any:
+    return compute.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
 
 
 def _has_bytes(kind: Any) -> bool:

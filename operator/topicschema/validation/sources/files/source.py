@@ -57,7 +57,7 @@ class _Part:
 class FileMessages:
     """Source of messages in files. With `has_keys`, keys are separate from payloads."""
 
-    asked: FileSource
+    files: FileSource
     split_bytes: int = SPLIT_BYTES
     has_keys: bool = False
 
@@ -66,30 +66,30 @@ class FileMessages:
 
         Raises SourceError if a file is missing or unreadable.
         """
-        files = [replace(each, number=number) for number, each in enumerate(chain(*map(_found, self.asked.uris)))]
+        files = [replace(each, number=number) for number, each in enumerate(chain(*map(_files, self.files.uris)))]
         writers: dict[bytes, int] = {}
         splits = [each for file in files for each in self._splits(file, writers)]
         uris = tuple(each.uri for each in files)
         return Plan(
             splits=tuple(splits),
             read_to={each.uri: f"{each.size} bytes" for each in files},
-            names=() if self.asked.columns.partition else uris,
+            names=() if self.files.columns.partition else uris,
             files=uris,
             writers={number: SchemaInfo(SchemaType.AVRO, schema) for schema, number in writers.items()},
         )
 
     def _splits(self, file: File, writers: dict[bytes, int]) -> Iterator[Split]:
-        form = self.asked.format or _form_of(file)
+        form = self.files.format or _form_of(file)
         number = writers.setdefault(avro.writer(file), OWN_WRITERS - len(writers)) if form is FileFormat.AVRO else None
-        demanded = self.asked.columns.demanded(has_keys=self.has_keys)
+        demanded = self.files.columns.demanded(has_keys=self.has_keys)
         for piece in _FORMS[form].pieces(file, self.split_bytes, demanded):
             yield Split(_Part(file, form, piece, number), piece.messages)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         """Yield the split's messages."""
         part: _Part = split.what
-        instead = self.asked.version if part.writer is None else part.writer
-        for batch in _FORMS[part.form].read(part.file, part.piece, self.asked.columns):
+        instead = self.files.version if part.writer is None else part.writer
+        for batch in _FORMS[part.form].read(part.file, part.piece, self.files.columns):
             yield batch if instead is None else _written_with(batch, instead)
 
 
@@ -97,11 +97,11 @@ def _written_with(batch: pa.RecordBatch, version: int) -> pa.RecordBatch:
     """Return the batch with this version as the writer of messages without one."""
     at = batch.schema.get_field_index("writer")
     writers = batch.column(at)
-    told = compute.if_else(compute.equal(writers, NO_VERSION), pa.scalar(version, pa.int64()), writers)
-    return batch.set_column(at, batch.schema.field(at), told)
+    writers = compute.if_else(compute.equal(writers, NO_VERSION), pa.scalar(version, pa.int64()), writers)
+    return batch.set_column(at, batch.schema.field(at), writers)
 
 
-def _found(uri: str) -> Iterator[File]:
+def _files(uri: str) -> Iterator[File]:
     """Yield the files of a URI. Of a folder, these are all files except names that begin with a dot or underscore."""
     shown = request.shown(uri)
     try:
@@ -134,5 +134,5 @@ def _form_of(file: File) -> FileFormat:
     if ending not in _ENDINGS:
         known = ", ".join(_ENDINGS)
         wish = "say which it is (--format, source.files.format)"
-        raise SourceError(f"its name does not tell its format ({known}); {wish}", file.uri)
+        raise SourceError(f"its name does not show its format ({known}); {wish}", file.uri)
     return _ENDINGS[ending]

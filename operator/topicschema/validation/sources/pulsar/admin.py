@@ -80,20 +80,20 @@ class TopicStats:
 class Admin:
     """Client of a broker's admin API. It is a context manager, and its errors are SourceErrors."""
 
-    def __init__(self, asked: PulsarSource) -> None:
-        self._asked = asked
+    def __init__(self, pulsar: PulsarSource) -> None:
+        self._pulsar = pulsar
         self._runner = asyncio.Runner()
         self._transport: Transport | None = None
 
     def __enter__(self) -> Self:
         """Prepare the client without a request. Raises SourceError if mounted files are missing or broken."""
-        asked = self._asked
-        ca = None if asked.ca_file is None else content_of(asked.ca_file)
-        access = ClientConfig(asked.admin_url, _allowed(asked.admin_url), credential_of(asked), ca)
+        pulsar = self._pulsar
+        ca = None if pulsar.ca_file is None else content_of(pulsar.ca_file)
+        access = ClientConfig(pulsar.admin_url, _allowed(pulsar.admin_url), credential_of(pulsar), ca)
         try:
             self._transport = Transport(access, Clock())
         except TopicSchemaError as error:
-            raise SourceError(error.message, asked.admin_url) from None
+            raise SourceError(error.message, pulsar.admin_url) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -107,17 +107,17 @@ class Admin:
 
         Raises SourceError if no token is available.
         """
-        asked = self._asked
-        credential, ca = credential_of(asked), None if asked.ca_file is None else content_of(asked.ca_file)
-        is_encrypted = asked.service_url.startswith("pulsar+ssl:")
+        pulsar = self._pulsar
+        credential, ca = credential_of(pulsar), None if pulsar.ca_file is None else content_of(pulsar.ca_file)
+        is_encrypted = pulsar.service_url.startswith("pulsar+ssl:")
         try:
             tls = context_of(credential, ca, trusts_system=ca is None) if is_encrypted else None
             authorization = self._run(self._open().identity()).get("Authorization", "")
         except TopicSchemaError as error:
-            raise SourceError(error.message, asked.service_url) from None
+            raise SourceError(error.message, pulsar.service_url) from None
         if authorization:
-            return BrokerEndpoint(asked.service_url, "token", authorization.removeprefix("Bearer ").encode(), tls)
-        return BrokerEndpoint(asked.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
+            return BrokerEndpoint(pulsar.service_url, "token", authorization.removeprefix("Bearer ").encode(), tls)
+        return BrokerEndpoint(pulsar.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
 
     def partitions(self, topic: Topic) -> int | None:
         """Return the number of partitions, 0 for a topic without partitions.
@@ -125,10 +125,10 @@ class Admin:
         Return None if the topic does not exist.
         """
         # The request disables the broker's automatic creation of topics.
-        told = self._read(topic, "partitions", {"checkAllowAutoCreation": "false"})
-        count = told.get("partitions") if isinstance(told, dict) else None
-        if told is not None and not isinstance(count, int):
-            raise SourceError("the broker's answer tells no partitions", str(topic))
+        answer = self._read(topic, "partitions", {"checkAllowAutoCreation": "false"})
+        count = answer.get("partitions") if isinstance(answer, dict) else None
+        if answer is not None and not isinstance(count, int):
+            raise SourceError("the broker's response has no partitions", str(topic))
         return count
 
     def stats(self, partition: Topic) -> TopicStats | None:
@@ -136,19 +136,19 @@ class Admin:
 
         Return None if it does not exist: partitions are created at first use.
         """
-        told = self._read(partition, "internalStats", {"metadata": "false"})
-        return None if told is None else _stats(told, partition)
+        answer = self._read(partition, "internalStats", {"metadata": "false"})
+        return None if answer is None else _stats(answer, partition)
 
     def created(self, partition: Topic) -> str:
         """Return the creation time of the partition, or "" if the broker reports none."""
-        told = self._read(partition, "internal-info", {})
-        found = told.get("creationDate") if isinstance(told, dict) else None
-        return found if isinstance(found, str) else ""
+        answer = self._read(partition, "internal-info", {})
+        value = answer.get("creationDate") if isinstance(answer, dict) else None
+        return value if isinstance(value, str) else ""
 
     def has_transactions(self, partition: Topic) -> bool:
         """Return True if an open transaction has messages in the partition."""
-        told = self._read(partition, "stats", {})
-        return isinstance(told, dict) and bool(told.get("ongoingTxnCount"))
+        answer = self._read(partition, "stats", {})
+        return isinstance(answer, dict) and bool(answer.get("ongoingTxnCount"))
 
     def all_stats(self, topic: Topic) -> Mapping[str, TopicStats]:
         """Return the content of the partitions from one request, by name.
@@ -156,26 +156,30 @@ class Admin:
         It lacks partitions that do not exist and those that did not answer. Only a request for a single partition
         distinguishes these.
         """
-        told = self._partitions_of(topic, "partitioned-internalStats", {"metadata": "false"})
-        return {name: _stats(each, topic) for name, each in told.items()}
+        answer = self._partitions_of(topic, "partitioned-internalStats", {"metadata": "false"})
+        return {name: _stats(each, topic) for name, each in answer.items()}
 
     def creations(self, topic: Topic) -> Mapping[str, str]:
         """Return the creation times of the partitions, by name. Raises SourceError if one of them does not exist."""
-        told = self._partitions_of(topic, "internal-info", {}).items()
-        return {name: each["creationDate"] for name, each in told if isinstance(each, dict) and "creationDate" in each}
+        answer = self._partitions_of(topic, "internal-info", {}).items()
+        return {
+            name: each["creationDate"] for name, each in answer if isinstance(each, dict) and "creationDate" in each
+        }
 
     def at(self, partition: Topic, milliseconds: int) -> Position | None:
         """Return the position of the first message of that publish time, by Pulsar's own search.
 
         Return None for none.
         """
-        told = self._read(partition, f"messageid/{milliseconds}", {})
-        return None if not isinstance(told, dict) else Position(_number(told, "ledgerId"), _number(told, "entryId"))
+        answer = self._read(partition, f"messageid/{milliseconds}", {})
+        return (
+            None if not isinstance(answer, dict) else Position(_number(answer, "ledgerId"), _number(answer, "entryId"))
+        )
 
     def _partitions_of(self, topic: Topic, call: str, query: Mapping[str, str]) -> Mapping[str, Any]:
-        told = self._read(topic, call, query)
-        found = told.get("partitions") if isinstance(told, dict) else None
-        return found if isinstance(found, dict) else {}
+        answer = self._read(topic, call, query)
+        value = answer.get("partitions") if isinstance(answer, dict) else None
+        return value if isinstance(value, dict) else {}
 
     def _read(self, topic: Topic, call: str, query: Mapping[str, str]) -> Any:
         path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
@@ -185,34 +189,34 @@ class Admin:
         except _MISSING:
             return None
         except (BrokerForbiddenError, BrokerUnauthorizedError) as error:
-            is_known = credential_of(self._asked) is not None
+            is_known = credential_of(self._pulsar) is not None
             raise refused(error.message, f"persistent://{topic}", shows_credentials=is_known) from None
         except TopicSchemaError as error:
             raise SourceError(error.message, f"persistent://{topic}") from None
 
     def _open(self) -> Transport:
         if self._transport is None:
-            raise SourceError("the admin API is not opened", self._asked.admin_url)
+            raise SourceError("the admin API is not opened", self._pulsar.admin_url)
         return self._transport
 
-    def _run(self, asking: Coroutine[Any, Any, _T]) -> _T:
-        return self._runner.run(asking)
+    def _run(self, call: Coroutine[Any, Any, _T]) -> _T:
+        return self._runner.run(call)
 
 
-def _stats(told: Any, partition: Topic) -> TopicStats:
+def _stats(answer: Any, partition: Topic) -> TopicStats:
     try:
-        last = _position(told["lastConfirmedEntry"])
-        ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in told["ledgers"]]
-        cursors = {name: _cursor(each) for name, each in told.get("cursors", {}).items() if name.startswith(READERS)}
-        there = frozenset(number for number, _ in ledgers)
-        return TopicStats(entry_ranges(ledgers, last), there, last, cursors, int(told.get("totalSize", 0)))
+        last = _position(answer["lastConfirmedEntry"])
+        ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in answer["ledgers"]]
+        cursors = {name: _cursor(each) for name, each in answer.get("cursors", {}).items() if name.startswith(READERS)}
+        ledger_ids = frozenset(number for number, _ in ledgers)
+        return TopicStats(entry_ranges(ledgers, last), ledger_ids, last, cursors, int(answer.get("totalSize", 0)))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise SourceError("the broker's answer tells no ledgers", f"persistent://{partition}") from None
+        raise SourceError("the broker's response has no ledgers", f"persistent://{partition}") from None
 
 
-def _cursor(told: Mapping[str, Any]) -> Cursor:
-    is_reading = int(told["pendingReadOps"]) > 0
-    return Cursor(_position(told["readPosition"]), _position(told["markDeletePosition"]), is_reading)
+def _cursor(answer: Mapping[str, Any]) -> Cursor:
+    is_reading = int(answer["pendingReadOps"]) > 0
+    return Cursor(_position(answer["readPosition"]), _position(answer["markDeletePosition"]), is_reading)
 
 
 def _position(text: str) -> Position:
@@ -220,11 +224,11 @@ def _position(text: str) -> Position:
     return Position(int(ledger), int(entry))
 
 
-def _number(told: Mapping[str, Any], name: str) -> int:
-    found = told.get(name)
-    if not isinstance(found, int):
-        raise SourceError(f"the broker's answer has no {name}")
-    return found
+def _number(answer: Mapping[str, Any], name: str) -> int:
+    value = answer.get(name)
+    if not isinstance(value, int):
+        raise SourceError(f"the broker's response has no {name}")
+    return value
 
 
 def _allowed(admin_url: str) -> AllowedHosts:

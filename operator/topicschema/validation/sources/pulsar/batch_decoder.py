@@ -35,15 +35,15 @@ _MOST_COUNT: Final = 1_000_000
 _MOST_SEALED: Final = 10_000
 """Maximum messages that are counted for an encrypted entry, whose own count cannot be verified."""
 _ASCII: Final = 0x7F
-_ROOM_BYTES: Final = 64 << 20
-_ROOM_COUNT: Final = 250_000
+_MAX_BYTES: Final = 64 << 20
+_MAX_COUNT: Final = 250_000
 """Maximum messages, and above maximum bytes, that are unpacked and split at once. A larger entry is alone."""
 
 
 def _codec(name: str) -> Callable[[bytes, int], bytes]:
     def unpacked(packed: bytes, size: int) -> bytes:
-        found: bytes = pa.Codec(name).decompress(packed, decompressed_size=size, asbytes=True)
-        return found
+        content: bytes = pa.Codec(name).decompress(packed, decompressed_size=size, asbytes=True)
+        return content
 
     return unpacked
 
@@ -97,18 +97,18 @@ class BatchDecoder:
         if not special.any() and self.straddled is None:
             return content, table
         more = [content.tobytes()]
-        end, kept = len(content), np.ones(len(table), bool)
+        end, is_used = len(content), np.ones(len(table), bool)
         for number, row in enumerate(table):
             if not special[number]:
-                kept[number] = self.straddled is None
+                is_used[number] = self.straddled is None
                 continue
             body = self._body(more[0], row)
-            kept[number] = body is not None
+            is_used[number] = body is not None
             if body:
                 row[Of.BODY_AT], row[Of.BODY_SIZE] = end, len(body)
                 more.append(body)
                 end += len(body)
-        return np.frombuffer(b"".join(more), np.uint8), table[kept]
+        return np.frombuffer(b"".join(more), np.uint8), table[is_used]
 
     def _body(self, content: bytes, row: Any) -> bytes | None:
         """Return a new body, or b"" if the body stays in `content`. Return None if there is no message (yet)."""
@@ -117,10 +117,10 @@ class BatchDecoder:
         if row[Of.CHUNKS] > 1:
             uuid = content[row[Of.UUID_AT] : row[Of.UUID_AT] + row[Of.UUID_SIZE]]
             body = content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
-            found = self.chunks.add(uuid, (int(row[Of.CHUNK]), int(row[Of.CHUNKS])), position, body)
-            if found is None:
+            message = self.chunks.add(uuid, (int(row[Of.CHUNK]), int(row[Of.CHUNKS])), position, body)
+            if message is None:
                 return None
-            begins, moved = found.begins, found.body
+            begins, moved = message.begins, message.body
         if self.straddled is not None and not begins < self.straddled <= position:
             return None
         if moved is None:
@@ -165,12 +165,12 @@ class BatchDecoder:
         flags = rows[:, In.KEY_IS_BASE64] != 0
         if not flags.any() and not _has_high_bytes(keys):
             return keys, is_invalid_key
-        told = keys.to_pylist()
-        for number, (key, is_base64) in enumerate(zip(told, flags, strict=True)):
+        contents = keys.to_pylist()
+        for number, (key, is_base64) in enumerate(zip(contents, flags, strict=True)):
             if key is not None:
-                told[number] = _decoded(key) if is_base64 else text.encode(text.decode(key)[0])
-                is_invalid_key[number] = told[number] is None
-        return pa.array(told, pa.large_binary()), is_invalid_key
+                contents[number] = _decoded(key) if is_base64 else text.encode(text.decode(key)[0])
+                is_invalid_key[number] = contents[number] is None
+        return pa.array(contents, pa.large_binary()), is_invalid_key
 
 
 def _undamaged(table: Table) -> Table:
@@ -201,7 +201,7 @@ def _weights(table: Table) -> Any:
     """Return the share of each frame in the memory limits, after unpacking and splitting. 1 is all of it."""
     is_packed = (table[:, Of.CODEC] != 0) & (table[:, Of.IS_SEALED] == 0)
     size = np.where(is_packed, np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES), 0)
-    return np.maximum(size / _ROOM_BYTES, table[:, Of.COUNT] / _ROOM_COUNT)
+    return np.maximum(size / _MAX_BYTES, table[:, Of.COUNT] / _MAX_COUNT)
 
 
 def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
@@ -216,15 +216,15 @@ def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
 def _unpack(row: Any, packed: bytes) -> bytes:
     """Return the unpacked bytes. An entry that cannot be unpacked is not a message and is marked as broken."""
     codec, size = _CODECS.get(int(row[Of.CODEC])), int(row[Of.RAW_SIZE])
-    found = b""
+    content = b""
     is_possible = codec is not None and 0 <= size <= _MOST_BYTES
     if codec is not None and is_possible and size:
         with suppress(ValueError, OSError, zlib.error):
-            found = codec(packed, size)
-    row[Of.IS_BROKEN] |= int(not is_possible or len(found) != size)
-    row[Of.BODY_SIZE] = len(found)
-    row[Of.COUNT] = min(row[Of.COUNT], len(found) // 4 + 1)
-    return found
+            content = codec(packed, size)
+    row[Of.IS_BROKEN] |= int(not is_possible or len(content) != size)
+    row[Of.BODY_SIZE] = len(content)
+    row[Of.COUNT] = min(row[Of.COUNT], len(content) // 4 + 1)
+    return content
 
 
 def _column(content: Content, places: Any, sizes: Any, nulls: Any) -> pa.Array:
@@ -249,13 +249,13 @@ def _decoded(key: bytes) -> bytes | None:
         return None
 
 
-def _pieces(weights: Any, room: float, most: int) -> Iterator[tuple[int, int]]:
-    """Yield slices with at most `room` of weight and `most` rows. A row above `room` is a slice of its own."""
+def _pieces(weights: Any, weight: float, most: int) -> Iterator[tuple[int, int]]:
+    """Yield slices with at most this `weight` and `most` rows. A row above `weight` is a slice of its own."""
     ends = np.cumsum(weights)
     start = 0
     while start < len(ends):
         before = 0 if start == 0 else ends[start - 1]
-        stop = int(np.searchsorted(ends, before + room, "right"))
+        stop = int(np.searchsorted(ends, before + weight, "right"))
         stop = min(max(stop, start + 1), start + most, len(ends))
         yield start, stop
         start = stop

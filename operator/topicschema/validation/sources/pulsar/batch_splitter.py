@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.payload.columnar.avro.numba_cache import cached, mark
 from topicschema.payload.columnar.column import unwritable
-from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar.compiled import cached, fast, mark
 from topicschema.validation.sources.pulsar import compiled
 from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
 from topicschema.validation.sources.pulsar.frames import Of
@@ -69,14 +68,14 @@ def _single(content: Any, at: Any, end: Any, one: Any) -> Any:
 
 
 @fast
-def _split(content: Any, table: Any, found: Any) -> Any:
+def _split(content: Any, table: Any, rows: Any) -> Any:
     count = np.int64(0)
     for row in range(len(table)):
         entry = table[row]
         at, end = entry[_BODY_AT], entry[_BODY_AT] + entry[_BODY_SIZE]
         is_split = entry[_COUNT] > 0 and entry[_SEALED] == 0 and entry[_BROKEN] == 0
         for index in range(max(1, entry[_COUNT])):
-            one = found[count]
+            one = rows[count]
             count += 1
             one[0], one[1] = row, index if entry[_COUNT] > 0 else -1
             if is_split:
@@ -88,8 +87,8 @@ def _split(content: Any, table: Any, found: Any) -> Any:
 def _marked(mark: int) -> Callable[[Any, Any, Any], int]:
     """Return the function to compile and cache: `_split`, with a number that changes with its source code."""
 
-    def run(content: Any, table: Any, found: Any) -> int:
-        _split(content, table, found)
+    def run(content: Any, table: Any, rows: Any) -> int:
+        _split(content, table, rows)
         return mark
 
     return run
@@ -104,9 +103,9 @@ def split(content: Content, table: Table) -> Table:
     A message that its batch counts but does not contain has no bytes and the position -1.
     """
     total = int(np.maximum(1, table[:, Of.COUNT]).sum())
-    found = np.zeros((total, len(In)), np.int64)
-    _RUN(unwritable(content), unwritable(table), found)
-    return found
+    rows = np.zeros((total, len(In)), np.int64)
+    _RUN(unwritable(content), unwritable(table), rows)
+    return rows
 
 
 @fast

@@ -16,15 +16,15 @@ _BITS: Final = 8
 
 def _tables() -> Any:
     """Return a table for each of eight positions: the remainder of a byte there after the bytes that follow it."""
-    found = np.zeros((_BITS, 256), np.uint32)
+    tables = np.zeros((_BITS, 256), np.uint32)
     for byte in range(256):
         left = byte
         for _ in range(_BITS):
             left = left >> 1 ^ (_REFLECTED if left & 1 else 0)
-        found[0, byte] = left
+        tables[0, byte] = left
     for place in range(1, _BITS):
-        found[place] = found[place - 1] >> 8 ^ found[0][found[place - 1] & 255]
-    return found
+        tables[place] = tables[place - 1] >> 8 ^ tables[0][tables[place - 1] & 255]
+    return tables
 
 
 _TABLES: Final = _tables()

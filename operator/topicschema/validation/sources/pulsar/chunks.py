@@ -44,7 +44,7 @@ class Chunks:
         self._is_farthest = is_farthest
         self._ended: dict[bytes, None] = {}
         self._pending: dict[bytes, _Pending] = {}
-        self._kept: dict[bytes, None] = {}
+        self._by_age: dict[bytes, None] = {}
         self._size = 0
         self.has_incomplete = False
         """True if a message that ended at or after `first` had no first chunk."""
@@ -75,7 +75,7 @@ class Chunks:
         self._forget(name)
         if len(self._pending) >= _MOST_PENDING:
             raise SourceError(f"more than {_MOST_PENDING:,} messages in chunks have no end", str(position))
-        self._pending[name], self._kept[name] = _Pending(position), None
+        self._pending[name], self._by_age[name] = _Pending(position), None
 
     def _end(self, name: bytes) -> None:
         """Remember the message for some time: its producer may send it, or a part of it, again."""
@@ -85,9 +85,9 @@ class Chunks:
             del self._ended[next(iter(self._ended))]
 
     def _forget(self, name: bytes) -> None:
-        found = self._pending.pop(name, None)
-        self._kept.pop(name, None)
-        self._size -= 0 if found is None else found.size
+        message = self._pending.pop(name, None)
+        self._by_age.pop(name, None)
+        self._size -= 0 if message is None else message.size
 
     def _keep(self, pending: _Pending, body: bytes) -> None:
         pending.chunks += 1
@@ -97,8 +97,8 @@ class Chunks:
         pending.size += len(body)
         self._size += len(body)
         while self._size > _PENDING_BYTES:
-            oldest = next(iter(self._kept))
-            del self._kept[oldest]
+            oldest = next(iter(self._by_age))
+            del self._by_age[oldest]
             lost = self._pending[oldest]
             self._size -= lost.size
             lost.parts, lost.size, lost.is_lost = [], 0, True

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.compiled import fast, varint
+from topicschema.payload.columnar.compiled import LONG_BYTES, fast, varint
 
 Table = NDArray[np.int64]
 Content = NDArray[np.uint8]
@@ -33,15 +33,15 @@ def member(content: Any, at: Any, end: Any) -> Any:
 
     The end is -1 if the member is broken.
     """
-    tag, at = varint(content, at, end)
+    tag, at = varint(content, at, end, LONG_BYTES)
     form = tag & 7
     if at < 0:
         return np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
     if form == 0:
-        value, after = varint(content, at, end)
+        value, after = varint(content, at, end, LONG_BYTES)
         return tag >> 3, value, at, after
     if form == 2:
-        size, at = varint(content, at, end)
+        size, at = varint(content, at, end, LONG_BYTES)
     elif form == 1:
         size = np.int64(8)
     elif form == 5:

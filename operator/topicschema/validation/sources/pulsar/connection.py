@@ -76,22 +76,22 @@ class Connection:
 
     def owner(self, topic: str, *, authoritative: bool) -> "Owner":
         """Return the owner of the topic, or a broker for the next lookup."""
-        wanted = api.CommandLookupTopic(topic=topic, request_id=_REQUEST, authoritative=authoritative)
-        self.send(api.BaseCommand(type=api.BaseCommand.LOOKUP, lookupTopic=wanted))
-        found = self._answer(api.BaseCommand.LOOKUP_RESPONSE, topic).lookupTopicResponse
-        if found.response == api.CommandLookupTopicResponse.Failed:
-            raise self._failure(found, topic)
-        url = found.brokerServiceUrl if self._endpoint.tls is None else found.brokerServiceUrlTls
+        request = api.CommandLookupTopic(topic=topic, request_id=_REQUEST, authoritative=authoritative)
+        self.send(api.BaseCommand(type=api.BaseCommand.LOOKUP, lookupTopic=request))
+        response = self._answer(api.BaseCommand.LOOKUP_RESPONSE, topic).lookupTopicResponse
+        if response.response == api.CommandLookupTopicResponse.Failed:
+            raise self._failure(response, topic)
+        url = response.brokerServiceUrl if self._endpoint.tls is None else response.brokerServiceUrlTls
         return Owner(
             url.decode(errors="replace"),
-            found.authoritative,
-            found.proxy_through_service_url,
-            is_found=found.response == api.CommandLookupTopicResponse.Connect,
+            response.authoritative,
+            response.proxy_through_service_url,
+            is_owner=response.response == api.CommandLookupTopicResponse.Connect,
         )
 
     def subscribe(self, topic: str, name: str, first: Position) -> None:
         """Subscribe the reader at that entry, or at the one before it."""
-        wanted = api.CommandSubscribe(
+        request = api.CommandSubscribe(
             topic=topic,
             subscription=name,
             subType=api.CommandSubscribe.Exclusive,
@@ -102,7 +102,7 @@ class Connection:
             read_compacted=False,
             force_topic_creation=False,
         )
-        self.send(api.BaseCommand(type=api.BaseCommand.SUBSCRIBE, subscribe=wanted))
+        self.send(api.BaseCommand(type=api.BaseCommand.SUBSCRIBE, subscribe=request))
         self._answer(api.BaseCommand.SUCCESS, topic)
 
     def permit(self, messages: int) -> None:
@@ -113,10 +113,10 @@ class Connection:
             )
         )
 
-    def ask_last(self) -> None:
+    def request_last(self) -> None:
         """Request the last message for a reader. The response arrives between the messages."""
-        wanted = api.CommandGetLastMessageId(consumer_id=_CONSUMER, request_id=_REQUEST)
-        self.send(api.BaseCommand(type=api.BaseCommand.GET_LAST_MESSAGE_ID, getLastMessageId=wanted))
+        request = api.CommandGetLastMessageId(consumer_id=_CONSUMER, request_id=_REQUEST)
+        self.send(api.BaseCommand(type=api.BaseCommand.GET_LAST_MESSAGE_ID, getLastMessageId=request))
 
     def send(self, command: api.BaseCommand) -> None:
         """Send a command. Raises LostError if the connection is broken."""
@@ -136,14 +136,14 @@ class Connection:
             return rest
         try:
             self._socket.settimeout(seconds)
-            found = self._socket.recv(_RECEIVED_BYTES)
+            content = self._socket.recv(_RECEIVED_BYTES)
         except (TimeoutError, ssl.SSLWantReadError):
             return b""
         except OSError as error:
             raise LostError(_why(error)) from None
-        if not found:
+        if not content:
             raise LostError("the broker closed the connection")
-        return found
+        return content
 
     def handle_command(self, command: api.BaseCommand) -> None:
         """Execute a command that is not a message. Raises LostError if it closes the reader."""
@@ -151,39 +151,39 @@ class Connection:
             self.send(api.BaseCommand(type=api.BaseCommand.PONG, pong=api.CommandPong()))
         elif command.type == api.BaseCommand.AUTH_CHALLENGE:
             proof = api.AuthData(auth_method_name=self._endpoint.method, auth_data=self._endpoint.token)
-            told = api.CommandAuthResponse(
+            error = api.CommandAuthResponse(
                 client_version=protocol.CLIENT_VERSION, response=proof, protocol_version=protocol.PROTOCOL_VERSION
             )
-            self.send(api.BaseCommand(type=api.BaseCommand.AUTH_RESPONSE, authResponse=told))
+            self.send(api.BaseCommand(type=api.BaseCommand.AUTH_RESPONSE, authResponse=error))
         elif command.type in {api.BaseCommand.CLOSE_CONSUMER, api.BaseCommand.TOPIC_MIGRATED}:
             raise LostError("the broker closed the reader")
         elif command.type == api.BaseCommand.ERROR:
             raise self._failure(command.error, self._place)
 
-    def _failure(self, told: api.CommandError | api.CommandLookupTopicResponse, place: str) -> Exception:
+    def _failure(self, error: api.CommandError | api.CommandLookupTopicResponse, place: str) -> Exception:
         """Return the error for a broker's response. Its message names topics and roles, never credentials."""
-        words = told.message.decode(errors="replace")[:300]
-        if told.error in _REFUSED:
+        words = error.message.decode(errors="replace")[:300]
+        if error.error in _REFUSED:
             return refused(
                 f"the broker refuses the reader: {words}", place, shows_credentials=bool(self._endpoint.method)
             )
-        if told.error == api.TopicNotFound:
+        if error.error == api.TopicNotFound:
             return SourceDeletedError("the topic was deleted after the run began", place)
-        return LostError(f"the broker says error {told.error}: {words}")
+        return LostError(f"the broker says error {error.error}: {words}")
 
     def _introduce(self, proxied: str) -> None:
-        wanted = api.CommandConnect(
+        request = api.CommandConnect(
             client_version=protocol.CLIENT_VERSION,
             protocol_version=protocol.PROTOCOL_VERSION,
             proxy_to_broker_url=proxied or None,
             feature_flags=api.FeatureFlags(supports_auth_refresh=True),
         )
         if self._endpoint.method:
-            wanted.auth_method_name, wanted.auth_data = self._endpoint.method, self._endpoint.token
-        self.send(api.BaseCommand(type=api.BaseCommand.CONNECT, connect=wanted))
+            request.auth_method_name, request.auth_data = self._endpoint.method, self._endpoint.token
+        self.send(api.BaseCommand(type=api.BaseCommand.CONNECT, connect=request))
         self._answer(api.BaseCommand.CONNECTED, self._place)
 
-    def _answer(self, wanted: api.BaseCommand.Type, place: str) -> api.BaseCommand:
+    def _answer(self, kind: api.BaseCommand.Type, place: str) -> api.BaseCommand:
         """Return the response to a request, before messages are permitted that could arrive between."""
         held = b""
         while True:
@@ -195,7 +195,7 @@ class Connection:
                 size = 4 + int.from_bytes(held[:4], "big")
                 command = _command(held[8:size], place)
                 held = held[size:]
-                if command.type == wanted:
+                if command.type == kind:
                     self._rest = held
                     return command
                 if command.type == api.BaseCommand.ERROR:
@@ -212,7 +212,7 @@ class Owner:
     url: str
     authoritative: bool
     is_proxied: bool
-    is_found: bool
+    is_owner: bool
 
 
 def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
@@ -228,10 +228,10 @@ def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
         here = url
         authoritative, url = owner.authoritative, owner.url
         proxied = urlsplit(url).netloc if owner.is_proxied else ""
-        if owner.is_found and not proxied and here == url:
+        if owner.is_owner and not proxied and here == url:
             return connection
         connection.close()
-        if owner.is_found:
+        if owner.is_owner:
             return _any(endpoint, url, proxied)
     raise SourceError("the brokers lead in circles", topic)
 

@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.payload.columnar.avro.numba_cache import cached, mark
 from topicschema.payload.columnar.column import unwritable
-from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar.compiled import cached, fast, mark
 from topicschema.validation.sources.pulsar import checksums, compiled
 from topicschema.validation.sources.pulsar.checksums import checksum
 from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
@@ -105,8 +104,8 @@ def _version(content: Any, at: Any, size: Any) -> Any:
         return np.int64(NO_VERSION)
     if size != 8 and size != 64:  # noqa: PLR1714  # compiled code would have to create the set
         return np.int64(UNKNOWN_SCHEMA_VERSION)
-    found = four(content, at) << 32 | four(content, at + 4)
-    return found if found >= 0 else np.int64(UNKNOWN_SCHEMA_VERSION)
+    version = four(content, at) << 32 | four(content, at + 4)
+    return version if version >= 0 else np.int64(UNKNOWN_SCHEMA_VERSION)
 
 
 @fast

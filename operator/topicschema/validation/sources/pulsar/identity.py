@@ -15,14 +15,14 @@ from topicschema.validation.request import OAuth2Flow, PulsarSource
 _MAX_BYTES: Final = 1 << 20
 
 
-def credential_of(asked: PulsarSource) -> Credential:
+def credential_of(pulsar: PulsarSource) -> Credential:
     """Return the credential for the admin API. Raises SourceError if a file is missing or has no credential."""
-    if asked.token_file is not None:
-        return Token(token_of(asked.token_file))
-    if asked.oauth2 is not None:
-        return _oauth2(asked.oauth2)
-    if asked.certificate_file is not None and asked.key_file is not None:
-        return ClientCertificate(content_of(asked.certificate_file), content_of(asked.key_file))
+    if pulsar.token_file is not None:
+        return Token(token_of(pulsar.token_file))
+    if pulsar.oauth2 is not None:
+        return _oauth2(pulsar.oauth2)
+    if pulsar.certificate_file is not None and pulsar.key_file is not None:
+        return ClientCertificate(content_of(pulsar.certificate_file), content_of(pulsar.key_file))
     return None
 
 
@@ -43,17 +43,17 @@ def content_of(path: str) -> bytes:
         raise SourceError(f"the mounted file cannot be read: {error.strerror}", path) from None
 
 
-def _oauth2(asked: OAuth2Flow) -> OAuth2ClientCredentials:
-    told = _object(asked.key_file)
-    found = [told.get(name) for name in ("client_id", "client_secret")]
-    if not all(isinstance(each, str) and each for each in found):
-        raise SourceError("it must be a JSON object with client_id and client_secret", asked.key_file)
-    return OAuth2ClientCredentials(asked.issuer_url, str(found[0]), str(found[1]), asked.audience, asked.scope or "")
+def _oauth2(flow: OAuth2Flow) -> OAuth2ClientCredentials:
+    members = _object(flow.key_file)
+    values = [members.get(name) for name in ("client_id", "client_secret")]
+    if not all(isinstance(each, str) and each for each in values):
+        raise SourceError("it must be a JSON object with client_id and client_secret", flow.key_file)
+    return OAuth2ClientCredentials(flow.issuer_url, str(values[0]), str(values[1]), flow.audience, flow.scope or "")
 
 
 def _object(path: str) -> dict[str, Any]:
     try:
-        told = json.loads(content_of(path))
+        members = json.loads(content_of(path))
     except (ValueError, RecursionError):
         raise SourceError("it is not JSON", path) from None
-    return told if isinstance(told, dict) else {}
+    return members if isinstance(members, dict) else {}

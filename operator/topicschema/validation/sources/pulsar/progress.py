@@ -18,7 +18,7 @@ from topicschema.validation.sources.pulsar.ranges import Position, Span, since, 
 
 
 class Progress:
-    """Progress in a span, read up to `at`. `seen` counts the entries with messages of each ledger."""
+    """Progress in a span, read up to `at`. `entries` counts the entries with messages of each ledger."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -26,12 +26,12 @@ class Progress:
         self._before = [0, *accumulate(each.entries for each in span.entry_ranges)]
         self._shown_mark: Position | None = None
         self.at = Position(span.first.ledger, span.first.entry - 1)
-        self.seen: dict[int, int] = {}
+        self.entries: dict[int, int] = {}
 
     @property
     def resume_position(self) -> Position:
         """Position at which a reader begins: the last received message, which fixes its mark, or the first entry."""
-        return self.at if self.seen else _behind(self.at)
+        return self.at if self.entries else _behind(self.at)
 
     def following(self, table: Table) -> tuple[Table, Position]:
         """Return the new rows of the span, and the position up to which it is read with them."""
@@ -44,7 +44,7 @@ class Progress:
         """Record that the rows, which are the next ones, are read."""
         self.at = place(table[-1])
         for number, count in zip(*np.unique(table[:, Of.LEDGER], return_counts=True), strict=True):
-            self.seen[int(number)] = self.seen.get(int(number), 0) + int(count)
+            self.entries[int(number)] = self.entries.get(int(number), 0) + int(count)
 
     def has_gap(self, table: Table, end: Position) -> bool:
         """Return True if the rows, which are the next ones, are fewer than the entries up to and including `end`."""
@@ -62,7 +62,7 @@ class Progress:
         came = np.isin(table[:, Of.LEDGER], list(ledgers)) & _is_up_to(table, mark)
         if sum(each.entries for each in entry_ranges if each.ledger in ledgers) <= came.sum():
             return False
-        is_held = bool(came.any()) or (bool(self.seen) and self.at.ledger in ledgers)
+        is_held = bool(came.any()) or (bool(self.entries) and self.at.ledger in ledgers)
         is_believed = not is_held and self._shown_mark == mark
         self._shown_mark = mark
         return not is_believed
@@ -88,5 +88,5 @@ def _behind(position: Position) -> Position:
 
 def _is_up_to(table: Table, end: Position) -> NDArray[np.bool_]:
     ledger, entry = table[:, Of.LEDGER], table[:, Of.ENTRY]
-    found: NDArray[np.bool_] = (ledger < end.ledger) | ((ledger == end.ledger) & (entry <= end.entry))
-    return found
+    is_within: NDArray[np.bool_] = (ledger < end.ledger) | ((ledger == end.ledger) & (entry <= end.entry))
+    return is_within

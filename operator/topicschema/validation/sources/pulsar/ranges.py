@@ -82,35 +82,35 @@ def entry_ranges(ledgers: Iterable[tuple[int, int]], last: Position) -> tuple[En
 
     The broker counts no entries of the ledger that it writes to. Their number is that of `last`.
     """
-    found = []
+    ranges = []
     for number, count in sorted(ledgers):
         if number == last.ledger:
-            found.append(EntryRange(number, 0, last.entry + 1))
+            ranges.append(EntryRange(number, 0, last.entry + 1))
         elif number < last.ledger:
-            found.append(EntryRange(number, 0, count))
-    return tuple(each for each in found if each.entries > 0)
+            ranges.append(EntryRange(number, 0, count))
+    return tuple(each for each in ranges if each.entries > 0)
 
 
 def since(known: Iterable[EntryRange], first: Position) -> tuple[EntryRange, ...]:
     """Return the part of the ranges at or after `first`."""
-    found = []
+    ranges = []
     for each in known:
         if each.ledger == first.ledger and first.entry > each.first:
-            found.append(each.cut(min(first.entry - each.first, each.entries))[1])
+            ranges.append(each.cut(min(first.entry - each.first, each.entries))[1])
         elif each.ledger >= first.ledger:
-            found.append(each)
-    return tuple(each for each in found if each.entries > 0)
+            ranges.append(each)
+    return tuple(each for each in ranges if each.entries > 0)
 
 
 def until(known: Iterable[EntryRange], end: Position) -> tuple[EntryRange, ...]:
     """Return the part of the ranges before `end`."""
-    found = []
+    ranges = []
     for each in known:
         if each.ledger < end.ledger:
-            found.append(each)
+            ranges.append(each)
         elif each.ledger == end.ledger and each.first < end.entry:
-            found.append(each.cut(min(end.entry - each.first, each.entries))[0])
-    return tuple(found)
+            ranges.append(each.cut(min(end.entry - each.first, each.entries))[0])
+    return tuple(ranges)
 
 
 def before(known: Sequence[EntryRange], position: Position, entries: int) -> Position | None:
@@ -129,15 +129,15 @@ def cut(known: Sequence[EntryRange], entries: int) -> tuple[tuple[EntryRange, ..
     """Return the ranges divided into pieces of that number of entries. The last piece may be smaller."""
     pieces: list[tuple[EntryRange, ...]] = []
     piece: list[EntryRange] = []
-    room = entries
+    space = entries
     for each in known:
         rest = each
-        while rest.entries > room:
-            head, rest = rest.cut(room)
+        while rest.entries > space:
+            head, rest = rest.cut(space)
             pieces.append((*piece, head) if head.entries else tuple(piece))
-            piece, room = [], entries
+            piece, space = [], entries
         piece.append(rest)
-        room -= rest.entries
+        space -= rest.entries
     if piece:
         pieces.append(tuple(piece))
     return tuple(pieces)

@@ -21,25 +21,25 @@ from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position, Span, before, since, until
 from topicschema.validation.sources.pulsar.span_reader import QUIET_SECONDS, SpanReader, reader_name
 
-_LOOK_BACK: Final = 16
+_STEP_BACK: Final = 16
 _FARTHEST: Final = 16**5
 """Maximum entries before a span that are read. Otherwise, a few chunks could make every reader read the whole topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """Options of readers: the broker, whether messages have keys, and the maximum seconds without data (`patience`)."""
+    """Options of readers: the broker, whether messages have keys, and the maximum seconds without data (`timeout`)."""
 
-    asked: PulsarSource
+    pulsar: PulsarSource
     has_keys: bool
-    patience: float
+    timeout: float
 
 
 def read(options: ReaderOptions, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
     """Yield the span's messages, then the missing ones. Raises SourceError if it cannot be read."""
-    with Admin(options.asked) as admin:
+    with Admin(options.pulsar) as admin:
         decoder = BatchDecoder(span.partition, Chunks(span.first), options.has_keys)
-        span_reader = SpanReader(admin, span, partition, options.patience)
+        span_reader = SpanReader(admin, span, partition, options.timeout)
         yield from span_reader.batches(decoder)
         if decoder.chunks.has_incomplete:
             yield from _begun_before(options, span, admin, partition)
@@ -74,15 +74,15 @@ def _begun_before(options: ReaderOptions, span: Span, admin: Admin, partition: T
     """
     stats = admin.stats(partition)
     known = () if stats is None else stats.known
-    back = _LOOK_BACK
+    back = _STEP_BACK
     while first := before(known, span.first, back):
         is_all = first == Position(known[0].ledger, known[0].first)
         is_farthest = back >= _FARTHEST and not is_all
         wider = replace(span, entry_ranges=(*since(until(known, span.first), first), *span.entry_ranges))
         chunks = Chunks(span.first, is_farthest=is_farthest)
         decoder = BatchDecoder(span.partition, chunks, options.has_keys, straddled=span.first)
-        batches = list(SpanReader(admin, wider, partition, options.patience).batches(decoder))
+        batches = list(SpanReader(admin, wider, partition, options.timeout).batches(decoder))
         if not chunks.has_incomplete or is_all or is_farthest:
             yield from batches
             return
-        back *= _LOOK_BACK
+        back *= _STEP_BACK

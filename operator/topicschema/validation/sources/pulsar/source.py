@@ -35,26 +35,26 @@ class PulsarMessages:
     """Retained messages of a topic. `topic` is its full name.
 
     Messages published before `since` (ms since 1970) are omitted approximately. `split_messages` is about the number of
-    messages read at once. If it is None, the topic's size decides. `patience` is the maximum time in seconds without
+    messages read at once. If it is None, the topic's size decides. `timeout` is the maximum time in seconds without
     data from the broker, restarts included, while messages remain to be read.
     """
 
-    asked: PulsarSource
+    pulsar: PulsarSource
     topic: str
     has_keys: bool = False
     since: int | None = None
     split_messages: int | None = None
-    patience: float = 90.0
+    timeout: float = 90.0
 
     def plan(self) -> Plan:
         """Return the plan, as in Source. A topic that does not exist or is empty has a plan without splits."""
         topic = self._parsed()
-        with Admin(self.asked) as admin:
+        with Admin(self.pulsar) as admin:
             count = admin.partitions(topic)
             if count is None:
                 return self._missing()
-            told = _Told.of(admin, topic, count)
-            parts = [self._part(admin, topic, number, told) for number in range(max(1, count))]
+            partitions = _Partitions.of(admin, topic, count)
+            parts = [self._part(admin, topic, number, partitions) for number in range(max(1, count))]
             is_none_there = all(part.stats is None for part in parts)
             # Partitions may all be unused so far. The topic may also be deleted after the first request.
             if is_none_there and (not count or admin.partitions(topic) is None):
@@ -68,7 +68,7 @@ class PulsarMessages:
         """Return the messages of a split of `plan`, as in Source."""
         span: Span = split.what
         return reader.read(
-            ReaderOptions(self.asked, self.has_keys, self.patience), span, _partition(self._parsed(), span)
+            ReaderOptions(self.pulsar, self.has_keys, self.timeout), span, _partition(self._parsed(), span)
         )
 
     def _parsed(self) -> Topic:
@@ -77,12 +77,12 @@ class PulsarMessages:
         except StalledError as error:
             raise SourceError(error.message) from None
 
-    def _part(self, admin: Admin, topic: Topic, number: int, told: "_Told") -> "_Part":
+    def _part(self, admin: Admin, topic: Topic, number: int, partitions: "_Partitions") -> "_Part":
         """Return the partition in its current state. Its last entry is the end of the plan."""
-        suffix = f"-partition-{number}" if told.count else ""
+        suffix = f"-partition-{number}" if partitions.count else ""
         partition = Topic(topic.tenant, topic.namespace, topic.local_name + suffix)
         name = f"{self.topic}{suffix}"
-        stats = told.all_stats.get(name) or admin.stats(partition)
+        stats = partitions.all_stats.get(name) or admin.stats(partition)
         if stats is None or not stats.known:
             return _Part(name, stats=stats)
         known, span = stats.known, None
@@ -90,7 +90,7 @@ class PulsarMessages:
             begins = admin.at(partition, max(0, self.since - _SKEW))
             known = known if begins is None else since(known, begins)
         if known:
-            created = told.creations.get(name) or admin.created(partition)
+            created = partitions.creations.get(name) or admin.created(partition)
             span = Span(name, number, known, created=created)
         return _Part(name, span, stats)
 
@@ -113,12 +113,12 @@ class PulsarMessages:
     def _split_entries(self, entries: int, per_entry: float, bytes_per_entry: float) -> int:
         """Return the number of entries of a split: small enough for all workers, and large enough for a reader."""
         messages = entries * per_entry
-        wanted = self.split_messages or min(max(messages / _SPLITS, _FEWEST), _MOST)
-        return max(1, round(min(wanted / per_entry, max(1.0, _SPLIT_BYTES / max(1.0, bytes_per_entry)))))
+        messages_per_split = self.split_messages or min(max(messages / _SPLITS, _FEWEST), _MOST)
+        return max(1, round(min(messages_per_split / per_entry, max(1.0, _SPLIT_BYTES / max(1.0, bytes_per_entry)))))
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Partitions:
     """Data of all partitions from two requests. Missing partitions need a request each."""
 
     count: int
@@ -126,7 +126,7 @@ class _Told:
     creations: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, admin: Admin, topic: Topic, count: int) -> "_Told":
+    def of(cls, admin: Admin, topic: Topic, count: int) -> "_Partitions":
         """Return the data. If the requests fail, it is empty, and each partition needs requests of its own."""
         all_stats: Mapping[str, TopicStats] = {}
         creations: Mapping[str, str] = {}
@@ -151,8 +151,8 @@ def _probed(spans: Sequence[Span]) -> list[tuple[str, Position]]:
     entries = sum(span.entries for span in spans)
     step = max(1, entries // _PROBES)
     pieces = [(span.topic, piece[0]) for span in spans for piece in cut(span.entry_ranges, step)]
-    found = [(topic, Position(begin.ledger, begin.first)) for topic, begin in pieces]
-    return found[:: max(1, len(found) // _PROBES)][:_PROBES]
+    positions = [(topic, Position(begin.ledger, begin.first)) for topic, begin in pieces]
+    return positions[:: max(1, len(positions) // _PROBES)][:_PROBES]
 
 
 def _messages_per_entry(admin: Admin, spans: Sequence[Span]) -> float:
@@ -160,8 +160,8 @@ def _messages_per_entry(admin: Admin, spans: Sequence[Span]) -> float:
 
     It is the median, because one huge batch must not distort the estimate, or a sample would omit nearly all messages.
     """
-    found = [size for topic, at in _probed(spans) if (size := reader.batch_size(admin, topic, at))]
-    return float(median(found)) if found else 1.0
+    sizes = [size for topic, at in _probed(spans) if (size := reader.batch_size(admin, topic, at))]
+    return float(median(sizes)) if sizes else 1.0
 
 
 def _bytes_per_entry(parts: "Sequence[_Part]") -> float:

@@ -49,11 +49,11 @@ def reader_name() -> str:
 class SpanReader:
     """Reader of a span, over one connection, or over several if connections break."""
 
-    def __init__(self, admin: Admin, span: Span, partition: Topic, patience: float) -> None:
+    def __init__(self, admin: Admin, span: Span, partition: Topic, timeout: float) -> None:
         self._admin = admin
         self._span = span
         self._partition = partition
-        self._patience = patience
+        self._timeout = timeout
         self._name = ""
         self._connection: Connection | None = None
         self._progress = Progress(span)
@@ -61,7 +61,7 @@ class SpanReader:
         self._heard = time.monotonic()
         self._taken = 0
         self._last: Position | None = None
-        self._is_asked = self._is_sent = self._is_held_back = False
+        self._is_requested = self._is_sent = self._is_held_back = False
         self._is_done = False
 
     def batches(self, decoder: BatchDecoder) -> Iterator[pa.RecordBatch]:
@@ -97,13 +97,13 @@ class SpanReader:
         entries = Counter[int]()
         for each in self._span.entry_ranges:
             entries[each.ledger] += each.entries
-        entries.subtract(self._progress.seen)
+        entries.subtract(self._progress.entries)
         if not any(entries.values()):
             return
         stats = self._stats()
         expired = sum(count for ledger, count in entries.items() if ledger not in stats.ledgers)
         if expired and self._admin.created(self._partition) != self._span.created:
-            raise SourceDeletedError("the topic was deleted, and made anew, while it was read", str(self._span))
+            raise SourceDeletedError("the topic was deleted and created again while it was read", str(self._span))
         if expired:
             yield Expired(round(expired * self._span.messages_per_entry))
         if not_delivered := entries.total() - expired:
@@ -183,8 +183,8 @@ class SpanReader:
         except ValueError:
             raise SourceError("the broker's command is broken", str(self._span)) from None
         if command.type == BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE:
-            told = command.getLastMessageIdResponse.last_message_id
-            self._last, self._is_asked = Position(told.ledgerId, told.entryId), False
+            last = command.getLastMessageIdResponse.last_message_id
+            self._last, self._is_requested = Position(last.ledgerId, last.entryId), False
         else:
             self._opened().handle_command(command)
 
@@ -200,7 +200,7 @@ class SpanReader:
         if self._connection is None:
             connection = connected(self._admin.endpoint(), self._span.topic)
             self._connection, self._last, self._taken = connection, None, 0
-            self._is_asked = self._is_sent = False
+            self._is_requested = self._is_sent = False
             self._name = reader_name()  # the broker may still store the last one, with its position
             connection.subscribe(self._span.topic, self._name, self._progress.resume_position)
             connection.permit(_PERMITS)
@@ -227,7 +227,7 @@ class SpanReader:
         if self._last is not None and self._is_sent:
             self._raise_if_skipped(_NO_ROWS, self._span.last)
             return True
-        if self._is_asked:
+        if self._is_requested:
             self._raise_if_silent("the broker does not say which message is the last")
             return False
         try:
@@ -237,8 +237,8 @@ class SpanReader:
             self._is_sent, self._last = is_read, None
             # Requested before the last message: if a transaction ends in between, that response reports its messages.
             self._is_held_back = not self._is_sent and self._admin.has_transactions(self._partition)
-            self._opened().ask_last()
-            self._is_asked = True
+            self._opened().request_last()
+            self._is_requested = True
         except SourceDeletedError:
             raise
         except (SourceError, LostError) as error:
@@ -256,6 +256,6 @@ class SpanReader:
         return stats
 
     def _raise_if_silent(self, why: str) -> None:
-        if time.monotonic() - self._heard > self._patience:
+        if time.monotonic() - self._heard > self._timeout:
             where = f"{self._span.topic}, after {self._progress.at}"
-            raise SourceSilentError(f"nothing came for {self._patience:.0f} s: {why}", where)
+            raise SourceSilentError(f"nothing came for {self._timeout:.0f} s: {why}", where)

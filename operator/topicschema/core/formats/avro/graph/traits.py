@@ -1,173 +1,136 @@
 """Traits of a whole schema that a comparison depends on: aliases and recursive records.
 
-An endless record directly contains itself, with no union, array or map in between, so no finite datum has its type.
-Tangled records have a cycle of any kind with a field in it whose type is itself a record; endless records are among
-them. A straight schema has no cycle, and no default that one of the Avro libraries cannot encode. So comparing a part
-of it has no effect on other comparisons. A plain schema is straight and has no alias, so the result of comparing a part
-of it depends on nothing else.
+An infinite record directly contains itself, with no union, array or map in between, so no finite datum has its type.
+Records are recursive through fields if they have a cycle of any kind, with a field in it whose type is itself a record;
+infinite records are among them. A schema has independent parts if it has no cycle, and no default that one of the Avro
+libraries may fail to encode. So comparing a part of it has no effect on other comparisons.
 """
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any
 
 from topicschema.core.formats.avro.graph import cycles
-from topicschema.core.formats.avro.graph.components import components
-from topicschema.core.formats.avro.model import (
-    ABSENT,
-    Array,
-    Enum,
-    Fixed,
-    Map,
-    Node,
-    Primitive,
-    Record,
-    SchemaTraits,
-    Union,
-)
-from topicschema.core.formats.avro.resolution.default_encoding import are_fit
+from topicschema.core.formats.avro.model import Enum, Fixed, Node, Primitive, Record, SchemaTraits
+from topicschema.core.formats.avro.resolution.default_encoding import can_insert
 from topicschema.core.steps import PER_DEFAULT, Steps
-
-_ALIASED = frozenset({Enum, Fixed})
 
 
 def traits_of(root: Node) -> SchemaTraits:
     """Return the traits of the schema. Those of a record are cached."""
     if isinstance(root, Record) and root.traits is not None:
         return root.traits
-    survey = Survey()
-    met: list[Record] = []
-    cyclic = survey.walk(root, met) and _is_cyclic(met)
-    traits = SchemaTraits(survey.aliased, cyclic, cyclic and _is_tangled(met))
+    walk = _Walk()
+    records = walk.new_records(root)
+    is_cyclic = walk.has_met_again and _is_cyclic(records)
+    traits = SchemaTraits(
+        is_aliased=walk.has_met_alias or any(field.aliases for record in records for field in record.fields),
+        is_cyclic=is_cyclic,
+        is_recursive_through_fields=is_cyclic and _is_recursive_through_fields(records),
+    )
     if isinstance(root, Record):
         root.traits = traits
     return traits
 
 
-def is_straight(root: Node) -> bool:
-    """Return True if the schema is straight. Walks over other schemas skip the records of a plain schema afterward."""
+def has_independent_parts(root: Node) -> bool:
+    """Return True if comparing a part of the schema has no effect on other comparisons."""
     traits = traits_of(root)
-    if traits.is_straight is None:
-        met: list[Record] = []
-        Survey().walk(root, met)
-        defaulted = (field for record in met for field in record.fields if field.default is not ABSENT)
-        traits.is_straight = not traits.is_cyclic and are_fit(defaulted)
-        for record in met if traits.is_plain else ():
-            record.traits = record.traits or _PLAIN
-    return traits.is_straight
+    if traits.has_independent_parts is None:
+        fields = (field for record in _Walk().new_records(root) for field in record.fields)
+        traits.has_independent_parts = not traits.is_cyclic and can_insert(fields)
+    return traits.has_independent_parts
 
 
-_PLAIN: Final = SchemaTraits(is_aliased=False, is_cyclic=False, is_tangled=False, is_straight=True)
+class _Walk:
+    """A walk over schemas that visits each record once."""
 
+    __slots__ = ("has_met_again", "has_met_alias", "visited")
 
-def _is_cyclic(records: list[Record]) -> bool:
-    """Return True if the records have a cycle; they lead to no other records but plain ones."""
-    inside = set(records)
-    return cycles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None
+    def __init__(self) -> None:
+        self.has_met_again = False
+        """True if a record was met twice, as in every cycle."""
+        self.has_met_alias = False
+        """True if a named type has an alias."""
+        self.visited: set[Record] = set()
 
-
-class Survey:
-    """A walk over schemas that visits each record once, so that repeated requests for a part cost nothing."""
-
-    __slots__ = ("_endless", "_seen", "_steps", "aliased")
-
-    def __init__(self, steps: Steps | None = None) -> None:
-        self._steps = steps
-        self.aliased = False
-        """True if any part walked so far has an alias."""
-        self._seen: set[Record] = set()
-        self._endless: dict[Record, Record] = {}
-        """The nearest endless record of each visited record that is endless or leads to an endless one."""
-
-    def endless(self, root: Node) -> Record | None:
-        """Return a record within `root`, at any depth, that directly contains itself, or None."""
-        stack: list[Node] = [root]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, Record):
-                found = self._endless_in(node)
-                if found is not None:
-                    return found
-            elif isinstance(node, Union):
-                stack += node.branches
-            elif isinstance(node, Array | Map):
-                stack.append(node.items if isinstance(node, Array) else node.values)
-        return None
-
-    def _endless_in(self, record: Record) -> Record | None:
-        if record not in self._seen:
-            met: list[Record] = []
-            is_again = self.walk(record, met)
-            if self._steps:
-                self._steps.take(PER_DEFAULT * len(met))
-            if is_again and (len(met) > 1 or self._endless or record in _direct(record)):
-                self._trace_back(met)
-        return self._endless.get(record)
-
-    def _trace_back(self, met: list[Record]) -> None:
-        """Store which of the records that `walk` has just met lead to an endless one, each with the nearest."""
-        behind: dict[Record, list[Record]] = {}
-        for record in met:
-            for held in _held(record):
-                behind.setdefault(held, []).append(record)
-        self._endless.update((record, record) for record in _on_direct_circles(met))
-        reached = [record for record in behind if record in self._endless]
-        for record in reached:  # the loop extends it
-            for holder in behind.get(record, ()):
-                if holder not in self._endless:
-                    self._endless[holder] = self._endless[record]
-                    reached.append(holder)
-
-    def walk(self, root: Node, met: list[Record]) -> bool:
-        """Add the unvisited records to `met`. Return True if a record was met twice, as in every cycle.
-
-        Skip plain records: they have no alias and no cycle, and do not lead back to other records.
-        """
-        again = False
-        seen = self._seen
+    def new_records(self, root: Node) -> list[Record]:
+        """Return the records of a schema that were not visited before."""
+        records: list[Record] = []
         stack: list[Any] = [root]
         while stack:
             node = stack.pop()
             kind = node.__class__
-            if kind is Record:
-                if node in seen:
-                    again = True
-                elif node.traits is None or not node.traits.is_plain:
-                    seen.add(node)
-                    met.append(node)
-                    self._enter(node, stack)
-            elif kind is Union:
-                stack += node.branches
-            elif kind is Array or kind is Map:
-                stack.append(node.items if kind is Array else node.values)
-            elif kind in _ALIASED and node.aliases:
-                self.aliased = True
-        return again
+            if kind is Primitive:
+                continue
+            if kind is Record or kind is Enum or kind is Fixed:
+                if node.aliases:
+                    self.has_met_alias = True
+                if kind is Record:
+                    if node in self.visited:
+                        self.has_met_again = True
+                        continue
+                    self.visited.add(node)
+                    records.append(node)
+            stack += node.children
+        return records
 
-    def _enter(self, record: Record, stack: list[Any]) -> None:
-        if record.aliases:
-            self.aliased = True
-        for field in record.fields:
-            if field.aliases:
-                self.aliased = True
-            if field.type.__class__ is not Primitive:
-                stack.append(field.type)
+
+class InfiniteRecords:
+    """A search for infinite records within parts of schemas, which visits each record once."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._walk = _Walk()
+        self._nearest: dict[Record, Record] = {}
+        """The nearest infinite record of each visited record that is infinite or leads to an infinite one."""
+
+    def within(self, root: Node) -> Record | None:
+        """Return a record within `root`, at any depth, that directly contains itself, or None."""
+        for record in _held([root]):
+            if record not in self._walk.visited:
+                self._walk.has_met_again = False
+                records = self._walk.new_records(record)
+                self._steps.take(PER_DEFAULT * len(records))
+                is_alone = len(records) == 1 and not self._nearest and record not in _direct(record)
+                if self._walk.has_met_again and not is_alone:
+                    self._trace_back(records)
+            if record in self._nearest:
+                return self._nearest[record]
+        return None
+
+    def _trace_back(self, records: list[Record]) -> None:
+        """Store which of the new records lead to an infinite one, each with the nearest."""
+        behind: dict[Record, list[Record]] = {}
+        for record in records:
+            for held in _held(record.children):
+                behind.setdefault(held, []).append(record)
+        self._nearest.update((record, record) for record in _on_direct_cycles(records))
+        reached = [record for record in behind if record in self._nearest]
+        for record in reached:  # the loop extends it
+            for holder in behind.get(record, ()):
+                if holder not in self._nearest:
+                    self._nearest[holder] = self._nearest[record]
+                    reached.append(holder)
+
+
+def _is_cyclic(records: list[Record]) -> bool:
+    return cycles.find(records, lambda record: [*_held(record.children)]) is not None
 
 
 def _direct(record: Record) -> list[Record]:
     return [field.type for field in record.fields if isinstance(field.type, Record)]
 
 
-def _on_direct_circles(records: list[Record]) -> list[Record]:
+def _on_direct_cycles(records: list[Record]) -> list[Record]:
     """Return the records that directly contain themselves through these records alone."""
     inside = set(records)
     direct = {record: [each for each in _direct(record) if each in inside] for record in records}
-    circles_and_others = components(direct)
-    return [each for some in circles_and_others for each in some if len(some) > 1 or each in direct[each]]
+    return [each for some in cycles.components(direct) for each in some if len(some) > 1 or each in direct[each]]
 
 
-def _is_tangled(records: list[Record]) -> bool:
+def _is_recursive_through_fields(records: list[Record]) -> bool:
     """Return True if a direct field remains without the records that lead to no cycle or that no cycle leads to."""
-    inside = set(records)
-    ahead = {record: inside.intersection(_held(record)) for record in records}
+    ahead = {record: set(_held(record.children)) for record in records}
     behind: dict[Record, set[Record]] = {record: set() for record in records}
     for record, held in ahead.items():
         for each in held:
@@ -177,18 +140,16 @@ def _is_tangled(records: list[Record]) -> bool:
     return any(each in ahead for record in ahead for each in _direct(record))
 
 
-def _held(record: Record) -> dict[Record, None]:
-    """Return the records that a record contains with no other record in between, in a stable order."""
+def _held(nodes: Iterable[Node]) -> dict[Record, None]:
+    """Return the nearest records: the nodes themselves, and those with no other record in between."""
     held: dict[Record, None] = {}
-    stack: list[Node] = [field.type for field in record.fields]
+    stack = [*nodes]
     while stack:
         node = stack.pop()
         if isinstance(node, Record):
             held[node] = None
-        elif isinstance(node, Union):
-            stack += node.branches
-        elif isinstance(node, Array | Map):
-            stack.append(node.items if isinstance(node, Array) else node.values)
+        else:
+            stack += node.children
     return held
 
 

@@ -21,7 +21,7 @@ def run(step: Step[T]) -> T:
     answer: Any = None
     while True:
         try:
-            asked = current.send(answer)
+            step_inside = current.send(answer)
         except StopIteration as finished:
             answer = finished.value
             if not waiting:
@@ -29,7 +29,7 @@ def run(step: Step[T]) -> T:
             current = waiting.pop()
         else:
             waiting.append(current)
-            current, answer = asked, None
+            current, answer = step_inside, None
 
 
 def settled(answer: Any) -> Step[Any]:

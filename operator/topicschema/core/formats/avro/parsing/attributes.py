@@ -89,7 +89,7 @@ def _default(value: JsonValue, node: Node, path: str) -> JsonValue:
         return value
     match = _JAVA_DOUBLE.match(value.strip(_JAVA_BLANK))
     if match is None:
-        refuse("INVALID_DEFAULT", f"{names.shown(value)} is no number; a {node.kind} is wanted", path)
+        refuse("INVALID_DEFAULT", f"{names.shown(value)} is no number; a {node.kind} is expected", path)
     if match["hex"] is None:
         return float(match["sign"] + (match["word"] or match["decimal"]))
     try:
@@ -107,54 +107,54 @@ def _order(value: Any, path: str) -> str:
 
 def aliases(value: _Json, path: str) -> tuple[str, ...]:
     """Return the aliases as written, without duplicates."""
-    found = value.get("aliases", [])
-    if not isinstance(found, list) or not all(isinstance(alias, str) for alias in found):
+    texts = value.get("aliases", [])
+    if not isinstance(texts, list) or not all(isinstance(alias, str) for alias in texts):
         refuse("INVALID_ATTRIBUTE", "aliases must be an array of names", f"{path}.aliases")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(texts))
 
 
 def required_list(value: _Json, attribute: str, what: str, path: str) -> list[Any]:
     """Return the attribute. Raise InvalidSchemaError if it is missing or not an array."""
-    found = value.get(attribute)
-    if found is None:
+    values = value.get(attribute)
+    if values is None:
         refuse("MISSING_ATTRIBUTE", f"{what} needs '{attribute}', an array", path)
-    if not isinstance(found, list):
+    if not isinstance(values, list):
         refuse("INVALID_ATTRIBUTE", f"{what}'s '{attribute}' must be an array", f"{path}.{attribute}")
-    return found
+    return values
 
 
 def symbols(value: _Json, path: str, library: Library) -> list[str]:
     """Return an enum's symbols. Raise InvalidSchemaError if one is invalid or occurs twice."""
-    found = required_list(value, "symbols", "an enum", path)
-    seen: set[str] = set()
-    for index, symbol in enumerate(found):
+    texts = required_list(value, "symbols", "an enum", path)
+    earlier: set[str] = set()
+    for index, symbol in enumerate(texts):
         if not isinstance(symbol, str):
             refuse("INVALID_NAME", "a symbol must be a text", f"{path}.symbols[{index}]")
         if not names.is_plain(symbol):
             names.check(symbol, f"{path}.symbols[{index}]", library)
-        if symbol in seen:
+        if symbol in earlier:
             message = f"the enum has the symbol {names.shown(symbol)} twice"
             refuse("DUPLICATE_SYMBOL", message, f"{path}.symbols[{index}]")
-        seen.add(symbol)
-    return found
+        earlier.add(symbol)
+    return texts
 
 
 def size(value: _Json, path: str) -> int:
     """Return the size of a fixed in bytes. Raise InvalidSchemaError if it is missing or out of range."""
-    found = value.get("size")
-    if found is None:
+    number = value.get("size")
+    if number is None:
         refuse("MISSING_ATTRIBUTE", "a fixed needs 'size', its number of bytes", path)
-    is_integer = type(found) is int and found in _INT
-    if not is_integer or not 0 <= found <= _LARGEST_FIXED:
+    is_integer = type(number) is int and number in _INT
+    if not is_integer or not 0 <= number <= _LARGEST_FIXED:
         message = f"the size of a fixed must be an integer from 0 to {_LARGEST_FIXED}"
         refuse("INVALID_ATTRIBUTE", message, f"{path}.size", escapes=is_integer)
-    return int(found)
+    return int(number)
 
 
 def text_or_none(value: _Json, attribute: str) -> str | None:
     """Return the attribute if it is a string, else None: Avro ignores any other kind."""
-    found = value.get(attribute)
-    return found if isinstance(found, str) else None
+    text = value.get(attribute)
+    return text if isinstance(text, str) else None
 
 
 def custom_props(value: _Json, reserved: frozenset[str] = RESERVED) -> Mapping[str, JsonValue]:
@@ -193,9 +193,9 @@ def _has_huge(prop: JsonValue) -> bool:
 
 def kind(value: _Json, path: str) -> str:
     """Return the `type` of a schema object. Raise InvalidSchemaError if it is missing or not a string."""
-    found = value.get("type")
-    if isinstance(found, str):
-        return found
+    name = value.get("type")
+    if isinstance(name, str):
+        return name
     if "type" not in value:
         refuse("MISSING_ATTRIBUTE", "a schema object needs 'type'", path)
     message = "here 'type' must be a text; put the inner schema in this object's place"

@@ -1,88 +1,54 @@
 """Builder from JSON values to the model, by the rules of Avro's Schema.parse.
 
-It neither reads texts nor checks defaults. The builder consists of generators that yield the nodes they need and run on
-an explicit stack, so depth costs no recursion. Names resolve in the order of the text: a type may be named once its
+It neither reads texts nor checks defaults. The builder consists of steps of the trampoline, so depth costs no
+recursion. Names resolve in the order of the text: a type may be named once its
 definition has begun. Avro 1.12 also accepts names before that (`forward_references`). It also accepts a second
 definition of a name if both are equal at that moment: an enum, a fixed, or a record within the record of its name.
 References mean the first.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from types import GeneratorType
 from typing import Any, ClassVar, TypeVar
 
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.model import (
-    Array,
-    Enum,
-    Field,
-    Fixed,
-    Map,
-    Named,
-    Node,
-    Origin,
-    Primitive,
-    Record,
-    SchemaTraits,
-    Union,
-)
+from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
+from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.names import LengthLimit
 from topicschema.core.formats.avro.parsing import attributes
 from topicschema.core.formats.avro.parsing.forward_references import NO_FORWARD_REFERENCES, ForwardReferences
-from topicschema.core.formats.avro.parsing.incremental import Definition, IncrementalReader, KnownType
-from topicschema.core.formats.avro.parsing.sharing import Made, weight
 
 _N = TypeVar("_N", bound=Named)
 _Json = Mapping[str, Any]
-_Building = Generator["Node | _Building", Node, Node]
+_Building = Step[Node]
 
 
 class Builder:
-    """A builder of one schema from a JSON value, which may come from `reading`.
+    """A builder of one schema from a JSON value.
 
-    After `build`, `named` has the types by full name, `again` those that define a name again. `fields` has the fields
-    of all records, each after those in its type.
+    After `build`, `named` has the types by full name. `fields` has the fields of all records, each after those in its
+    type.
     """
 
-    def __init__(self, value: Any, library: Library, reading: IncrementalReader | None = None) -> None:
-        self.again: list[Named] = []
+    def __init__(self, value: Any, library: Library) -> None:
+        self.named: dict[str, Named] = {}
+        self.fields: list[Field] = []
         self.forward = ForwardReferences(value) if library is Library.AVRO_1_12 else NO_FORWARD_REFERENCES
         self.value = value
         self.library = library
         self._open: set[Named] = set()
         self._times: dict[str, int] = {}
-        self._reading = reading
-        self._comes_back = False
-        self._made = Made()
-        self.named = self._made.named
-        self.fields = self._made.fields
+        self._length = LengthLimit()
 
     def build(self) -> Node:
         """Return the root. Raise InvalidSchemaError with rule and path."""
-        wanted = self._schema(self.value, "$", "")
-        if isinstance(wanted, Node):
-            return wanted
-        stack: list[_Building] = [wanted]
-        answer: Any = None
-        while stack:
-            try:
-                answer = stack[-1].send(answer)
-            except StopIteration as done:
-                stack.pop()
-                answer = done.value
-            else:
-                if isinstance(answer, GeneratorType):
-                    stack.append(answer)
-                    answer = None
-        built: Node = answer
-        if self._reading is None and isinstance(built, Record) and not self._comes_back and not self.forward.places:
-            made: tuple[Any, ...] = (*self.named.values(), *self.again, *self.fields)
-            built.traits = SchemaTraits(any(each.aliases for each in made), is_cyclic=False, is_tangled=False)
-        return built
+        root: Node = run(settled(self._schema(self.value, "$", "")))
+        return root
 
     def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":
-        """Return the node that `value` describes, or the generator that builds it if it contains other nodes."""
-        self._made.grow(len(path) + weight(space))
+        """Return the node that `value` describes, or the step that builds it if it contains other nodes."""
+        self._length.add(path, space)
         if isinstance(value, str):
             return (
                 Primitive(path=path, kind=value) if value in names.PRIMITIVES else self._reference(value, path, space)
@@ -90,11 +56,10 @@ class Builder:
         if isinstance(value, list):
             return self._union(value, path, space)
         if not isinstance(value, dict):
-            if value.__class__ is KnownType:
-                return self._taken(value, path, space)
             what = {bool: "a boolean", type(None): "null"}.get(type(value), "a number")
-            wanted = "a type name, an object or an array of schemas is wanted"
-            attributes.refuse("NOT_A_SCHEMA", f"{what} is no schema; {wanted}", path)
+            attributes.refuse(
+                "NOT_A_SCHEMA", f"{what} is no schema; write a type name, an object or an array of schemas", path
+            )
         kind = attributes.kind(value, path)
         if kind in names.PRIMITIVES:
             return Primitive(path=path, props=attributes.custom_props(value), kind=kind)
@@ -131,29 +96,23 @@ class Builder:
         return self._meant(full_name, name) or self.forward.placeholder(full_name, path)
 
     def _meant(self, *full_names: str) -> Named | None:
-        known: Named | None = None
-        for each in full_names:
-            known = known or self.named.get(each)
-        if self._reading is not None:
-            self._made.references.append((full_names, known))
-        self._comes_back |= known in self._open
-        return known
+        return next((self.named[each] for each in full_names if each in self.named), None)
 
     def _array(self, value: _Json, path: str, space: str) -> _Building:
         if "items" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "an array needs 'items', the type of its elements", path)
-        items = yield self._schema(value["items"], f"{path}.items", space)
+        items = yield settled(self._schema(value["items"], f"{path}.items", space))
         return Array(path=path, props=attributes.copied_props(value, path, self.library), items=items)
 
     def _map(self, value: _Json, path: str, space: str) -> _Building:
         if "values" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "a map needs 'values', the type of its values", path)
-        values = yield self._schema(value["values"], f"{path}.values", space)
+        values = yield settled(self._schema(value["values"], f"{path}.values", space))
         return Map(path=path, props=attributes.copied_props(value, path, self.library), values=values)
 
     def _union(self, value: list[Any], path: str, space: str) -> _Building:
         branches: list[Node] = []
-        seen: set[str] = set()
+        labels: set[str] = set()
         for index, text in enumerate(value):
             inner = f"{path}[{index}]"
             made: Any = self._schema(text, inner, space)
@@ -163,37 +122,13 @@ class Builder:
                     "NESTED_UNION", "a union may not stand directly in a union; list all branches in one", inner
                 )
             label = _label(branch)
-            if label in seen:
+            if label in labels:
                 attributes.refuse(
                     "DUPLICATE_BRANCH", f"the union has {names.shown(label)} twice; keep one of them", inner
                 )
-            seen.add(label)
+            labels.add(label)
             branches.append(branch)
         return Union(path=path, branches=tuple(branches))
-
-    def _taken(self, known: KnownType, path: str, space: str) -> "Node | _Building":
-        """Return the record of another schema, or build it from the same text if it cannot be shared here."""
-        if self._reading is None or (self._may_share and self._made.take(known.record, space)):
-            return known.record
-        self._made.length -= len(path) + weight(space)
-        return self._schema(self._reading.inside(known), path, space)
-
-    @property
-    def _may_share(self) -> bool:
-        return not self.forward.places and not self.again
-
-    def _any_record(self, value: _Json, path: str, space: str) -> _Building:
-        """Build a record. Other schemas may share it if its text is known."""
-        building = self._record(value, path, space)
-        return self._offered(value, space, building) if value.__class__ is Definition and path != "$" else building
-
-    def _offered(self, value: Definition, space: str, building: _Building) -> _Building:
-        mark = self._made.mark()
-        record = yield building
-        if isinstance(record, Record) and self._reading is not None and self._may_share:
-            origin = Origin(value.end - value.begin, self._reading.digest(value), space)
-            self._made.offer(record, origin, mark, self._open)
-        return record
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:
         full_name = attributes.type_name(value, path, space, self.library)
@@ -249,7 +184,7 @@ class Builder:
         """Return the aliases as full names. An alias without a namespace takes that of the type."""
         space, path = node.namespace, f"{node.path}.aliases"
         aliases = attributes.aliases(value, node.path)
-        self._made.grow(weight(space) * len(aliases))
+        self._length.add("", space, len(aliases))
         return tuple(dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases))
 
     def _define(self, node: _N) -> _N:
@@ -262,7 +197,6 @@ class Builder:
         if self.library is Library.AVRO_1_11 or not self._is_same(earlier, node):
             message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
             attributes.refuse("DUPLICATE_NAME", message, node.path)
-        self.again.append(node)
         node.twin = self._times[node.full_name] = self._times.get(node.full_name, 0) + 1
         return node
 
@@ -276,8 +210,8 @@ class Builder:
 
     # Functions, not bound methods: a builder with a reference to itself would occupy memory until garbage collection.
     _BUILDS: ClassVar[Mapping[str, Callable[["Builder", _Json, str, str], "Node | _Building"]]] = {
-        "record": _any_record,
-        "error": _any_record,
+        "record": _record,
+        "error": _record,
         "enum": _enum,
         "fixed": _fixed,
         "array": _array,

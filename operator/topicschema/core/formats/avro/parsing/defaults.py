@@ -74,7 +74,7 @@ def _fits_at_sight(field: Field) -> bool:
     node = field.type
     if node.__class__ is Union and node.branches:
         node = node.branches[0]
-    return node.__class__ in _LEAVES and scalar_defaults.wanted(node, field.default) is None
+    return node.__class__ in _LEAVES and scalar_defaults.expected(node, field.default) is None
 
 
 def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:
@@ -85,11 +85,11 @@ def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozense
     has_met_record, steps = False, Steps()
     for field in fields:
         if field.default is not ABSENT:
-            asked = Fitting(_within(field), ahead, steps)
+            fitting = Fitting(_within(field), ahead, steps)
             with _bounded(f"{field.path}.default"):
-                if not _is_fit(asked, field):
+                if not _is_fit(fitting, field):
                     raise _misfit(field, f"{field.path}.default", _AHEAD)
-            has_met_record |= asked.has_met_record
+            has_met_record |= fitting.has_met_record
     with _bounded("$"):
         misfit = union_defaults.misfit_when_resolved(named, ahead, steps) if has_met_record else None
     if misfit is not None:
@@ -107,9 +107,9 @@ def _within(field: Field) -> Callable[[Record], bool]:
     return lambda record: field.path.startswith(f"{record.path}.fields[")
 
 
-def _is_fit(asked: Fitting, field: Field) -> bool:
+def _is_fit(fitting: Fitting, field: Field) -> bool:
     try:
-        return asked.fits(field)
+        return fitting.fits(field)
     except IncompleteError:
         return False
 
@@ -143,7 +143,7 @@ class Checker:
     def _record(self, node: Record, value: Any, path: str, field: Field) -> Iterator[_Work]:
         if not isinstance(value, dict):
             raise _misfit(
-                field, path, f"is {_KINDS[type(value)]}, the record {names.shown(node.full_name)} wants an object"
+                field, path, f"is {_KINDS[type(value)]}, the record {names.shown(node.full_name)} needs an object"
             )
         if field.path.startswith(f"{node.path}.fields["):
             raise _misfit(field, path, f"holds the record {names.shown(node.full_name)}, of which the field is a part")
@@ -157,8 +157,8 @@ class Checker:
                 yield fields[name].type, inner, json_text.member(path, name)
 
     def _any_branch(self, node: Union, value: Any, path: str, field: Field) -> tuple[()]:
-        given = replace(field, type=node, default=value)
-        if not _is_fit(Fitting(_within(field), steps=self._steps), given):
+        whole = replace(field, type=node, default=value)
+        if not _is_fit(Fitting(_within(field), steps=self._steps), whole):
             raise _misfit(field, path, f"is {_KINDS[type(value)]}, which fits no branch of its union")
         return ()
 
@@ -181,9 +181,9 @@ def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
             raise _misfit(field, path, "cannot fit an empty union; remove it")
         yield node.branches[0], value, path
         return
-    wanted = scalar_defaults.wanted(node, value)
-    if wanted is not None:
-        raise _misfit(field, path, f"is {_KINDS[type(value)]}, {wanted} is wanted{_union_hint(field)}")
+    expected = scalar_defaults.expected(node, value)
+    if expected is not None:
+        raise _misfit(field, path, f"is {_KINDS[type(value)]}, {expected} is expected{_union_hint(field)}")
     if isinstance(node, Array):
         inner = node.items
         yield from ((inner, item, f"{path}[{index}]") for index, item in enumerate(value) if _is_open(inner, item))
@@ -197,7 +197,7 @@ def _is_open(node: Node, value: Any) -> bool:
     """Return True if the value needs a check. Most values in large defaults fit and have no parts."""
     if isinstance(node, Record | Union) or (isinstance(node, Array | Map) and value):
         return True
-    return scalar_defaults.wanted(node, value) is not None
+    return scalar_defaults.expected(node, value) is not None
 
 
 def _union_hint(field: Field) -> str:

@@ -8,8 +8,7 @@ from dataclasses import fields
 from typing import Any, Final, TypeVar, cast
 
 from topicschema.core.formats.avro.model import Enum, Fixed, Named, Record
-from topicschema.core.formats.avro.parsing.incremental import KnownType
-from topicschema.core.formats.avro.parsing.sharing import Made, weight
+from topicschema.core.formats.avro.names import LengthLimit
 
 _N = TypeVar("_N", bound=Named)
 _Place = tuple[Any, str]
@@ -63,13 +62,11 @@ def _empty(kind: str, full_name: str) -> Named:
 
 def _definitions(text: Any) -> Iterator[tuple[str, str]]:
     """Yield the full names that a text defines, with their kinds, in its order. Names are not validated."""
-    made = Made()
+    length = LengthLimit()
     work: list[_Place] = [(text, "")]
     while work:
         value, space = work.pop()
-        made.grow(weight(space))
-        if isinstance(value, KnownType):
-            value = value.plain()
+        length.add("", space)
         if isinstance(value, list):
             work += [(branch, space) for branch in reversed(value)]
         if not isinstance(value, dict):
@@ -83,9 +80,9 @@ def _definitions(text: Any) -> Iterator[tuple[str, str]]:
 
 
 def _full_name(value: dict[str, Any], space: str) -> str:
-    given, name = value.get("namespace"), value.get("name")
+    declared, name = value.get("namespace"), value.get("name")
     before, dot, simple = (name if isinstance(name, str) else "").rpartition(".")
-    space = before if dot else given if isinstance(given, str) else space
+    space = before if dot else declared if isinstance(declared, str) else space
     return f"{space}.{simple}" if space else simple
 
 

@@ -17,13 +17,10 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import avro_version, fingerprint
 from topicschema.core.formats.avro.model import Node, Union
-from topicschema.core.formats.avro.parsing import defaults, sharing
+from topicschema.core.formats.avro.parsing import defaults
 from topicschema.core.formats.avro.parsing.builder import Builder
-from topicschema.core.formats.avro.parsing.incremental import IncrementalReader
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
-_LARGE: Final = 4096
-"""The size of a text, in bytes, from which comparing digests costs less than comparing types."""
 _LEGACY_TYPES: Final = ("object", "integer", "number", "any")  # a tuple, because `type` may be unhashable
 
 
@@ -33,19 +30,7 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
     Raise InvalidSchemaError with rule and place if a broker of `line` could not use the schema.
     `validate_defaults=False` parses as the broker's compatibility check does, which does not validate defaults.
     """
-    library = avro_version.of(line)
-    if len(info.schema) < _LARGE:
-        return _parsed(info, Builder(json_text.read(_text(info.schema)), library), validate_defaults=validate_defaults)
-    root: Node | None = sharing.find_whole(info.schema, library, validates=validate_defaults)
-    if root is None:
-        reading = IncrementalReader(_text(info.schema), sharing.before(info.schema, library))
-        root = _parsed(info, Builder(reading.read(), library, reading), validate_defaults=validate_defaults)
-        fingerprint.assign_digests(root)
-        sharing.offer_whole(info.schema, root, library, validates=validate_defaults)
-    return root
-
-
-def _parsed(info: SchemaInfo, builder: Builder, *, validate_defaults: bool) -> Node:
+    builder = Builder(json_text.read(_text(info.schema)), avro_version.of(line))
     try:
         root = builder.build()
     except InvalidSchemaError:
@@ -56,6 +41,7 @@ def _parsed(info: SchemaInfo, builder: Builder, *, validate_defaults: bool) -> N
         raise InvalidSchemaError("UNION_AT_TOP", "a schema of type AVRO may not be a union; wrap it in a record")
     if validate_defaults:
         _check_defaults(builder)
+    fingerprint.assign_digests(root)
     return root
 
 
@@ -74,7 +60,7 @@ def _text(schema: bytes) -> str:
         message = f"byte {error.start} is not UTF-8; save the schema as UTF-8"
         raise InvalidSchemaError("NOT_UTF8", message, place) from None
     if not text.strip():
-        message = "the text is empty; an Avro schema is wanted"
+        message = "the text is empty; write an Avro schema"
         raise InvalidSchemaError("SYNTAX", message, json_text.place_of(text, len(text)))
     return text
 

@@ -9,7 +9,7 @@ _INT: Final = range(-(2**31), 2**31)
 _LONG: Final = range(-(2**63), 2**63)
 
 
-def wanted(node: Node, value: Any) -> str | None:
+def expected(node: Node, value: Any) -> str | None:
     """Return the kind of value that the type needs, or None if `value` has it. Records and unions are not supported."""
     if isinstance(node, Primitive):
         return _PRIMITIVES[node.kind](value)

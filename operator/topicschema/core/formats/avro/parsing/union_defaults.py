@@ -54,19 +54,19 @@ class Fitting:
             if self._steps:
                 self._steps.take(3)
             self._known[key] = None
-            self._known[key] = yield self._ask(node, value)
+            self._known[key] = yield self._of_value(node, value)
         known = self._known[key]
         if known is None:  # the value leads back to itself through a record's own default
             raise IncompleteError
         return known
 
-    def _ask(self, node: Node, value: Any) -> Step[bool]:
+    def _of_value(self, node: Node, value: Any) -> Step[bool]:
         fits: bool
         if isinstance(node, Record):
             fits = yield self._record(node, value)
         elif isinstance(node, Union):
             fits = yield self._any(node, value)
-        elif scalar_defaults.wanted(node, value) is not None:
+        elif scalar_defaults.expected(node, value) is not None:
             fits = False
         elif isinstance(node, Array):
             fits = yield self._all(f"{node.path}.items", node.items, value)
@@ -97,8 +97,8 @@ class Fitting:
         if self._is_open(node):
             raise IncompleteError
         for field in node.fields:
-            given = value.get(field.name, field.default)
-            if given is ABSENT or not (yield self._at(f"{field.path}.type", field.type, given)):
+            inner = value.get(field.name, field.default)
+            if inner is ABSENT or not (yield self._at(f"{field.path}.type", field.type, inner)):
                 return False
         return True
 

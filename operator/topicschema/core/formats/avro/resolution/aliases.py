@@ -57,7 +57,7 @@ class _Renames:
 
     def collect(self, root: Node, steps: Steps) -> None:
         """Collect the aliases of a schema in Avro's order, where a later one wins."""
-        seen: set[Record] = set()
+        visited: set[Record] = set()
         ahead: list[Any] = [root]
         while ahead:
             node = ahead.pop()
@@ -70,9 +70,9 @@ class _Renames:
                 for alias in node.aliases:
                     self.types[alias] = node
             if node.__class__ is not Record:
-                ahead += reversed(_parts(node))
-            elif node not in seen:
-                seen.add(node)
+                ahead += reversed(node.children)
+            elif node not in visited:
+                visited.add(node)
                 steps.take(len(node.fields))
                 ahead.append((node, None))
                 ahead += [(node, each) for each in reversed(node.fields) if _may_have_alias(each)]
@@ -95,7 +95,7 @@ def _may_have_alias(each: Field) -> bool:
 
 def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Steps) -> bool:
     """Return True if a cheap check shows that nothing in the writer is renamed and nothing is invalid."""
-    seen: set[Record] = set()
+    visited: set[Record] = set()
     ahead: list[Node] = [writer]
     while ahead:
         node = ahead.pop()
@@ -103,9 +103,9 @@ def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Ste
         if isinstance(node, Named) and node.full_name in renames.types:
             return False
         if not isinstance(node, Record):
-            ahead += _parts(node)
-        elif node not in seen:
-            seen.add(node)
+            ahead += node.children
+        elif node not in visited:
+            visited.add(node)
             if "$" in node.simple_name or not _are_left_alone(node, renames, checker, steps):
                 return False
             ahead += [each.type for each in node.fields if each.type.__class__ is not Primitive]
@@ -129,14 +129,6 @@ def _misfit(each: Field, checker: Checker) -> str | None:
     except InvalidSchemaError as error:
         return error.message
     return None
-
-
-def _parts(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, Array):
-        return (node.items,)
-    if isinstance(node, Map):
-        return (node.values,)
-    return node.branches if isinstance(node, Union) else ()
 
 
 class _View:

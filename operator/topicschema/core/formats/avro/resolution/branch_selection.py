@@ -6,22 +6,14 @@ fields; a promotion last.
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Final
 
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.traits import traits_of
-from topicschema.core.formats.avro.model import Array, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.model import Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.resolution import aliases
+from topicschema.core.formats.avro.resolution.promotions import READ_BY
 from topicschema.core.formats.avro.resolution.resolver import Resolution
 from topicschema.core.steps import PER_TRY, Steps
-
-_PROMOTED: Final = {
-    "int": ("long", "float", "double"),
-    "long": ("float", "double"),
-    "float": ("double",),
-    "string": ("bytes",),
-    "bytes": ("string",),
-}
 
 
 def is_called(writer: Named, reader: Named) -> bool:
@@ -59,9 +51,9 @@ class Choices:
 
     def _by_structure(self, writer: Record, reader: Union, records: Iterable[Record]) -> Record | None:
         """Return the branch that takes a record because of its fields: the last of its simple name, else the first."""
-        likely = self._trials.candidate_branches(writer, reader)
-        if likely is not None:
-            return next((branch for branch in likely if self._trials.fits(branch, writer)), None)
+        candidates = self._trials.candidates(writer, reader)
+        if candidates is not None:
+            return next((branch for branch in candidates if self._trials.fits(branch, writer)), None)
         fitting = [branch for branch in records if self._trials.fits(branch, writer)]
         same = [branch for branch in fitting if branch.simple_name == writer.simple_name]
         return same[-1] if same else fitting[0] if fitting else None
@@ -90,8 +82,7 @@ class _Branches:
                     self.records.append(branch)
 
     def primitive(self, kind: str) -> Primitive | None:
-        wanted = _PROMOTED.get(kind, ())
-        promoted = (branch for name, branch in self._primitives.items() if name in wanted)
+        promoted = (branch for name, branch in self._primitives.items() if name in READ_BY[kind])
         return self._primitives.get(kind) or next(promoted, None)
 
 
@@ -106,12 +97,9 @@ class _Trials:
         renamed = aliases.apply(writer, reader, library, steps)[0] if traits.is_aliased else writer
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
 
-    def candidate_branches(self, writer: Record, reader: Union) -> Iterator[Record] | None:
-        """Return `Shortcuts.candidate_branches`.
-
-        A branch that takes the record in Avro is among them, as is one that reads it.
-        """
-        return self._resolution.shortcuts.candidate_branches(writer, reader)
+    def candidates(self, writer: Record, reader: Union) -> Iterator[Record] | None:
+        """Return `BranchIndex.candidates`."""
+        return self._resolution.branch_index.candidates(writer, reader)
 
     def fits(self, reader: Record, writer: Record) -> bool:
         self._steps.take(PER_TRY)
@@ -123,16 +111,11 @@ class _Trials:
 
 
 def _records(root: Node) -> set[Record]:
-    found: set[Record] = set()
+    visited: set[Node] = set()
     ahead = [root]
     while ahead:
         node = ahead.pop()
-        if isinstance(node, Record):
-            if node not in found:
-                found.add(node)
-                ahead += [each.type for each in node.fields]
-        elif isinstance(node, Union):
-            ahead += node.branches
-        elif isinstance(node, Array | Map):
-            ahead.append(node.items if isinstance(node, Array) else node.values)
-    return found
+        if node not in visited:
+            visited.add(node)
+            ahead += node.children
+    return {node for node in visited if isinstance(node, Record)}

@@ -8,10 +8,10 @@ occur:
 * A sequence that is being flattened is copied later, when it is complete. But if it directly contains one that is not
   complete by then, the copies have a hole, on which the search for errors fails (NullPointerException).
 
-Only records with a cycle through a field that is itself a record can cause this (`SchemaTraits.is_tangled`); all others
-are not checked. The search for errors does not enter the grammar of a skipped field. But Avro flattens that grammar,
-too, and with it the records that it shares with the types that are read. So flattening may begin with another of these
-records than it would without the field.
+Only records that are recursive through fields (`graph.traits`) can cause this; all others are not checked. The search
+for errors does not enter the grammar of a skipped field. But Avro flattens that grammar, too, and with it the records
+that it shares with the types that are read. So flattening may begin with another of these records than it would without
+the field.
 """
 
 from dataclasses import dataclass, field
@@ -87,9 +87,9 @@ def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> li
     fingerprint.assign_digests(writer)
     grammar = _Grammar(writer, decisions, steps)
     root = run(grammar.symbol(writer, reader))
-    endless = cycles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
-    if endless is not None:
-        return [Fault(Rule.INFINITE_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
+    infinite = cycles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
+    if infinite is not None:
+        return [Fault(Rule.INFINITE_RECORD, infinite.reader, infinite.writer, shown(infinite.reader.full_name))]
     if root is None:
         return []
     run(grammar.add_skipped())
@@ -153,11 +153,9 @@ class _Grammar:
         return made
 
     def _repeater(self, writer: Node, reader: Node) -> Step[_Repeater | None]:
-        part: _Symbol | None = None
-        if isinstance(writer, Array) and isinstance(reader, Array):
-            part = yield self.symbol(writer.items, reader.items)
-        elif isinstance(writer, Map) and isinstance(reader, Map):
-            part = yield self.symbol(writer.values, reader.values)
+        if not isinstance(writer, Array | Map) or writer.__class__ is not reader.__class__:
+            return None
+        part = yield self.symbol(writer.children[0], reader.children[0])
         return None if part is None else _Repeater([part])
 
     def _pair(self, writer: Record, reader: Record) -> Step[_Sequence | None]:
@@ -204,7 +202,7 @@ class _Grammar:
                 if part is not None:
                     made.parts.append(part)
         elif isinstance(node, Array | Map):
-            part = yield self.plain(node.items if isinstance(node, Array) else node.values)
+            part = yield self.plain(node.children[0])
             made = None if part is None else _Repeater([part])
         return made
 

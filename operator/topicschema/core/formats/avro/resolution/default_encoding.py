@@ -2,7 +2,7 @@
 
 Avro encodes the default and reads it back (ResolvingGrammarGenerator.encode, GenericData.getDefaultValue). That is
 laxer than the validation of a schema's own defaults (`defaults`). Any number fits any numeric type, and a value that is
-no array or object counts as an empty one. It can also be endless, if a record's default leads back to the record. In a
+no array or object counts as an empty one. It can also be infinite, if a record's default leads back to the record. In a
 union, 1.11 takes the first branch. 1.12 takes the first that may be of the value's kind, and every record, enum, array
 and map may be.
 """
@@ -12,12 +12,12 @@ from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.trampoline import Step
+from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.steps import PER_DEFAULT, Steps
+from topicschema.core.steps import PER_DEFAULT, Steps, TooComplexError
 
-ENDLESS: Final = "RECURSIVE_DEFAULT"
+RECURSIVE: Final = "RECURSIVE_DEFAULT"
 UNFIT: Final = "INVALID_DEFAULT"
 
 Failure = tuple[str, str]
@@ -36,6 +36,7 @@ _ACCEPTED: Final[Mapping[str, frozenset[type]]] = MappingProxyType(
 _SHOWN: Final[Mapping[type, str]] = MappingProxyType(
     {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "an array"}
 )
+_MOST_STEPS: Final = 100_000
 _OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
 
 
@@ -61,9 +62,9 @@ class Defaults:
         return self._empty[node] if not value and node in self._empty else self._own(field)
 
     def _own(self, field: Field) -> Step[Failure | None]:
-        """Return the error of the field's own default, tried once. A default that leads back to itself is endless."""
+        """Return the error of the field's own default, tried once. A default that leads back to itself is infinite."""
         if field not in self._known:
-            self._known[field] = (ENDLESS, f"comes back to itself at field {shown(field.name)}, without end")
+            self._known[field] = (RECURSIVE, f"comes back to itself at field {shown(field.name)}, without end")
             if field.type.__class__ is Primitive:
                 self._known[field] = _own_primitive(field.type, field.default)
             else:
@@ -79,101 +80,61 @@ class Defaults:
                 empty = "cannot fit an empty union"
                 return UNFIT, f"is {_shown(value)}, which fits no branch of its union" if node.branches else empty
             node = branch
-        trouble: Failure | None
+        failure: Failure | None
         if isinstance(node, Record):
-            trouble = yield self._record(node, value)
+            failure = yield self._record(node, value)
         elif isinstance(node, Array):
-            trouble = yield self._all(node.items, _values(value))
+            failure = yield self._all(node.items, _values(value))
         elif isinstance(node, Map):
             if isinstance(value, list) and value:
                 return UNFIT, "is an array, where an object is needed"
-            trouble = yield self._all(node.values, _values(value))
+            failure = yield self._all(node.values, _values(value))
         else:
-            trouble = _leaf(node, value)
-        return trouble
+            failure = _leaf(node, value)
+        return failure
 
     def _all(self, node: Node, values: Iterable[Any]) -> Step[Failure | None]:
-        trouble: Failure | None = None
+        failure: Failure | None = None
         for value in values:
-            trouble = _leaf(node, value) if node.__class__ is Primitive else (yield self._encode(node, value))
-            if trouble is not None:
+            failure = _leaf(node, value) if node.__class__ is Primitive else (yield self._encode(node, value))
+            if failure is not None:
                 break
-        return trouble
+        return failure
 
     def _record(self, record: Record, value: Any) -> Step[Failure | None]:
-        given = value if isinstance(value, dict) else {}
-        if not given and record in self._empty:
+        members = value if isinstance(value, dict) else {}
+        if not members and record in self._empty:
             return self._empty[record]
         if self._steps:
             self._steps.take(len(record.fields))
-        trouble: Failure | None = None
+        failure: Failure | None = None
         for field in record.fields:
-            if field.name in given:
-                trouble = yield self._encode(field.type, given[field.name])
+            if field.name in members:
+                failure = yield self._encode(field.type, members[field.name])
             elif field.default is ABSENT:
-                trouble = UNFIT, f"lacks {shown(field.name)}, which has no default in {shown(record.full_name)}"
+                failure = UNFIT, f"lacks {shown(field.name)}, which has no default in {shown(record.full_name)}"
             else:
                 own: Any = self.of(field)
-                trouble = (yield own) if own.__class__ is GeneratorType else own
-            if trouble is not None:
+                failure = (yield own) if own.__class__ is GeneratorType else own
+            if failure is not None:
                 break
-        if not given:
-            self._empty[record] = trouble
-        return trouble
+        if not members:
+            self._empty[record] = failure
+        return failure
 
 
-def are_fit(fields: Iterable[Field]) -> bool:
-    """Return True if both libraries can insert the defaults. The work is linear in their texts.
-
-    `fields` are all fields with a default, of records without cycles. A field that a default omits is checked by its
-    own default. In a union, 1.12 also takes the first branch if the default fits it.
-    """
-    fitting = _FittingDefaults()
-    ahead: list[Any] = [(field.type, field.default) for field in fields]
-    while ahead:
-        parts = fitting.parts(*ahead.pop())
-        if parts is None:
-            return False
-        for node, value in parts:
-            if node.__class__ is not Primitive:
-                ahead.append((node, value))
-            elif value.__class__ not in _ACCEPTED[node.kind]:
+def can_insert(fields: Iterable[Field]) -> bool:
+    """Return True if both libraries can insert the defaults of the fields, as a bounded number of steps shows."""
+    defaulted = [field for field in fields if field.default is not ABSENT]
+    steps = Steps(_MOST_STEPS)
+    try:
+        for library in Library:
+            defaults = Defaults(library, steps)
+            if any(run(settled(defaults.of(field))) is not None for field in defaulted):
                 return False
+    except TooComplexError:
+        return False
     return True
-
-
-class _FittingDefaults:
-    """The records of `are_fit`: the names that a default must give, and the types of those that it gives."""
-
-    __slots__ = ("_required", "_types")
-
-    def __init__(self) -> None:
-        self._required: dict[Record, frozenset[str]] = {}
-        self._types: dict[Record, dict[str, Node]] = {}
-
-    def parts(self, node: Node, value: Any) -> Iterable[Any] | None:
-        """Return the values inside a default, each after its type, or None if the default does not fit `node`."""
-        if node.__class__ is Union and node.branches:
-            node = node.branches[0]
-        if node.__class__ is Record:
-            return self._fields(node, value if value.__class__ is dict else {})
-        if node.__class__ is Array:
-            return ((node.items, each) for each in _values(value))
-        if node.__class__ is Map:
-            return None if value and value.__class__ is list else ((node.values, each) for each in _values(value))
-        return None if node.__class__ is Union or _leaf(node, value) is not None else ()
-
-    def _fields(self, record: Record, given: dict[str, Any]) -> Iterable[Any] | None:
-        if record not in self._required:
-            self._required[record] = frozenset(field.name for field in record.fields if field.default is ABSENT)
-        if not given:
-            return None if self._required[record] else ()
-        if not given.keys() >= self._required[record]:
-            return None
-        if record not in self._types:
-            self._types[record] = {field.name: field.type for field in record.fields}
-        types = self._types[record]
-        return ((types[name], value) for name, value in given.items() if name in types)
 
 
 def _values(value: Any) -> Iterable[Any]:
@@ -181,10 +142,10 @@ def _values(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def never_read_back(endless: Record) -> Failure:
+def never_read_back(infinite: Record) -> Failure:
     """Return the error of a default whose type leads to a record that directly contains itself."""
-    name = shown(endless.full_name)
-    return ENDLESS, f"is read back by its type, where record {name} contains itself directly, without end"
+    name = shown(infinite.full_name)
+    return RECURSIVE, f"is read back by its type, where record {name} contains itself directly, without end"
 
 
 def is_plain_null(field: Field) -> bool:

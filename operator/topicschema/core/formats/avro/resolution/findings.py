@@ -60,10 +60,10 @@ class SchemaPair:
     wrong_field: bool = False
     is_open: bool = True
 
-    def add(self, read: Field, found: "Outcome") -> None:
+    def add(self, read: Field, outcome: "Outcome") -> None:
         """Add the outcome of a field that both records have."""
-        self.parts.append((read, found))
-        if found.__class__ is Fault or (found.__class__ is SchemaPair and found.lacks_field):
+        self.parts.append((read, outcome))
+        if outcome.__class__ is Fault or (outcome.__class__ is SchemaPair and outcome.lacks_field):
             self.wrong_field = True
 
 
@@ -90,36 +90,36 @@ def inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
 
 def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) -> tuple[Mismatch, ...]:
     """Return all faults in `outcome`, in the reader's field order, each once, and then the other faults in `fatal`."""
-    told: dict[tuple[Rule, object, object], Mismatch] = {}
+    listed: dict[tuple[Rule, object, object], Mismatch] = {}
     faults = [(outcome, None)] if outcome.__class__ is Fault else _faults(outcome, steps)
     for fault, within in (*faults, *[(fault, None) for fault in fatal]):
-        # An endless record is one cause, for all writers.
+        # An infinite record is one cause, for all writers.
         key = fault.rule, fault.reader, None if fault.rule is Rule.INFINITE_RECORD else fault.writer
-        if key not in told:
+        if key not in listed:
             steps.take(PER_FINDING)
             where = "" if within is None or within is fault.reader else f"{_field(within)}: "
             message = where + _MESSAGES[fault.rule](fault)
-            told[key] = Mismatch(str(fault.rule), message, fault.reader.path, fault.writer.path)
-    return tuple(told.values())
+            listed[key] = Mismatch(str(fault.rule), message, fault.reader.path, fault.writer.path)
+    return tuple(listed.values())
 
 
 def _faults(outcome: Outcome | None, steps: Steps) -> list[tuple[Fault, Field | None]]:
     """Return each fault in `outcome` with the reader's field, in the reader's field order. Visit each pair once."""
-    found: list[tuple[Fault, Field | None]] = []
+    faults: list[tuple[Fault, Field | None]] = []
     ahead: list[tuple[Outcome, Field | None]] = [] if outcome is None else [(outcome, None)]
-    seen: set[SchemaPair] = set()
+    visited: set[SchemaPair] = set()
     while ahead:
         following, within = ahead.pop()
         steps.take()
         if isinstance(following, Nested):
             ahead.extend((part, within) for part in reversed(following.parts))
         elif isinstance(following, Fault):
-            found.append((following, within))
-        elif following not in seen:
-            seen.add(following)
+            faults.append((following, within))
+        elif following not in visited:
+            visited.add(following)
             steps.take(len(following.reader.fields))
             ahead.extend(reversed(_in_reader_order(following)))
-    return found
+    return faults
 
 
 def _in_reader_order(pair: SchemaPair) -> list[tuple[Outcome, Field | None]]:
@@ -180,14 +180,14 @@ def _bad_default(fault: Fault) -> str:
 
 
 def _no_union_branch(fault: Fault) -> str:
-    tried = "".join(f"; {_kind(pair.reader)} was tried: {_first_trouble(pair)}" for pair in fault.tried[:2])
+    tried = "".join(f"; {_kind(pair.reader)} was tried: {_first_reason(pair)}" for pair in fault.tried)
     return (
         f"{{writer}} has {_kind(fault.writer)}, for which the union of {{reader}} has no branch; "
         f"it has {_branches(fault.reader)}{tried}"
     )
 
 
-def _first_trouble(pair: SchemaPair) -> str:
+def _first_reason(pair: SchemaPair) -> str:
     """Return a short reason why a tried branch does not take the record."""
     for each, part in sorted(pair.parts, key=lambda part: part[0] is None):
         if each is not None and (isinstance(part, Fault) or (isinstance(part, SchemaPair) and part.lacks_field)):
@@ -202,14 +202,14 @@ def _union_branch_unreadable(fault: Fault) -> str:
     )
 
 
-def _endless_record(fault: Fault) -> str:
+def _infinite_record(fault: Fault) -> str:
     return (
         f"record {fault.detail} contains itself directly, so no message can have it, and the broker fails on "
         "it; put a union with null, an array or a map in between"
     )
 
 
-def _tangled_records(fault: Fault) -> str:
+def _crash(fault: Fault) -> str:
     outer = f"record {fault.detail}"
     return (
         f"{_kind(fault.reader)} comes back to itself in an array or a map, and directly holds {outer}, of which it is "
@@ -231,8 +231,8 @@ def _invalid_writer_default(fault: Fault) -> str:
 
 def _dollar_in_name(fault: Fault) -> str:
     return (
-        f"{{reader}} has aliases, so Avro reads the names in {{writer}} anew, and now refuses the $ in {fault.detail}; "
-        "do without aliases"
+        f"{{reader}} has aliases, so Avro reads the names in {{writer}} again, and then refuses the $ in "
+        f"{fault.detail}; do without aliases"
     )
 
 
@@ -254,8 +254,8 @@ _MESSAGES: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
         Rule.RECURSIVE_DEFAULT: _bad_default,
         Rule.NO_UNION_BRANCH: _no_union_branch,
         Rule.UNION_BRANCH_UNREADABLE: _union_branch_unreadable,
-        Rule.INFINITE_RECORD: _endless_record,
-        Rule.RECURSIVE_RECORD_CRASHES_AVRO: _tangled_records,
+        Rule.INFINITE_RECORD: _infinite_record,
+        Rule.RECURSIVE_RECORD_CRASHES_AVRO: _crash,
         Rule.ALIAS_CONFLICT: _alias_conflict,
         Rule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
         Rule.DOLLAR_IN_NAME: _dollar_in_name,

@@ -14,13 +14,12 @@ from typing import Any, ClassVar, cast
 
 from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.traits import Survey, traits_of
+from topicschema.core.formats.avro.graph.traits import InfiniteRecords, traits_of
 from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.resolution import aliases, crashes
-from topicschema.core.formats.avro.resolution.branch_index import TOLD, Shortcuts
-from topicschema.core.formats.avro.resolution.containers import element, first_alike, other_size
+from topicschema.core.formats.avro.resolution.branch_index import BranchIndex
 from topicschema.core.formats.avro.resolution.crashes import Decisions
 from topicschema.core.formats.avro.resolution.default_encoding import Defaults, is_plain_null, never_read_back
 from topicschema.core.formats.avro.resolution.findings import (
@@ -51,16 +50,13 @@ def unreadable(
     """
     steps = steps or Steps()
     traits = traits_of(reader)
-    if traits.is_tangled or traits.is_aliased:
-        same = fingerprint.equal(reader, writer)
-    else:
-        same = reader is writer or (bool(reader.digest) and reader.digest == writer.digest)
-    if same and not traits.is_tangled:
+    same = fingerprint.equal(reader, writer)
+    if same and not traits.is_recursive_through_fields:
         return ()
     renamed, faults = aliases.apply(writer, reader, library, steps) if traits.is_aliased and not same else (writer, [])
     resolution = Resolution(reader, library, steps)
     outcome = resolution.resolve(renamed, reader)
-    if traits.is_tangled:
+    if traits.is_recursive_through_fields:
         faults += crashes.faults(renamed, reader, resolution.decided, steps)
     if outcome is None and not (faults or resolution.fatal):
         return ()
@@ -71,19 +67,18 @@ class Resolution:
     """One comparison: its decisions, and the faults on which Avro throws."""
 
     def __init__(self, root: Node, library: Library, steps: Steps) -> None:
-        traits = traits_of(root)
-        self.shortcuts = Shortcuts(root, traits, steps)
+        self.branch_index = BranchIndex(root, steps)
         self.decided = Decisions(Equivalence(steps))
         self.fatal: list[Fault] = []
-        self._tangled = traits.is_tangled
+        self._is_recursive_through_fields = traits_of(root).is_recursive_through_fields
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
-        self._survey = Survey(steps)
+        self._infinite = InfiniteRecords(steps)
         self._defaults = Defaults(library, steps)
         self._steps = steps
         self._final: dict[tuple[Record, Union], Outcome | None] = {}
         """The outcome of choosing a branch, if it depends on no open pair."""
-        self._asked_of_open = 0
+        self._uses_of_open = 0
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
         """Return the outcome of reading `writer` with `reader`, or None if it is readable."""
@@ -117,19 +112,25 @@ class Resolution:
         if reader.__class__ is writer.__class__:
             if writer.simple_name != reader.simple_name:
                 return Fault(Rule.NAME_MISMATCH, reader, writer)
-            return other_size(writer, reader)
+            return _size_fault(writer, reader)
         if reader.__class__ is not Union:
             return Fault(Rule.TYPE_MISMATCH, reader, writer)
         self._steps.take(len(reader.branches))
         for branch in reader.branches:
             if branch.__class__ is writer.__class__ and branch.full_name == writer.full_name:
-                return inner(other_size(writer, branch))
+                return inner(_size_fault(writer, branch))
         return Fault(Rule.NO_UNION_BRANCH, reader, writer)
 
     def _repeated(self, writer: Array | Map, reader: Node) -> _Answer:
         self._steps.take(len(reader.branches) if isinstance(reader, Union) else 1)
-        found = first_alike(writer, reader)
-        return self._within(element(writer), element(found)) if isinstance(found, Array | Map) else found
+        if reader.__class__ is Union:
+            branch = next((each for each in reader.branches if each.__class__ is writer.__class__), None)
+            if branch is None:
+                return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+            reader = branch
+        if reader.__class__ is not writer.__class__:
+            return Fault(Rule.TYPE_MISMATCH, reader, writer)
+        return self._within(writer.children[0], reader.children[0])
 
     def _within(self, writer: Node, reader: Node) -> _Answer:
         if writer.__class__ is Primitive:
@@ -137,21 +138,9 @@ class Resolution:
         return inner_later(self._step(writer, reader))
 
     def _union(self, writer: Union, reader: Node) -> _Answer:
-        if reader.__class__ is Union:
-            left = self.shortcuts.unsettled(writer, reader)
-            if left is not None:
-                return self._unsettled(writer, reader, left) if left else None
-            if self._unions.holds(writer, reader):
-                return None
+        if reader.__class__ is Union and self._unions.holds(writer, reader):
+            return None
         return self._each_branch(writer.branches, reader)
-
-    def _unsettled(self, writer: Union, reader: Union, left: Sequence[Node]) -> Step[Outcome | None]:
-        """Return the outcome of the remaining branches.
-
-        Compare all of the two unions only if it matters; Avro does so first.
-        """
-        answer: Outcome | None = yield self._each_branch(left, reader)
-        return None if answer is None or self._unions.holds(writer, reader) else answer
 
     def _each_branch(self, branches: Sequence[Node], reader: Node) -> Step[Outcome | None]:
         parts: list[Outcome] = []
@@ -173,8 +162,8 @@ class Resolution:
             key = writer, reader
             if key in self._final:
                 return self._final[key]
-            called_alike = self.shortcuts.branch(writer, reader)
-            return self._choose(writer, reader) if called_alike is None else self._in_branch(writer, called_alike)
+            same_name = self.branch_index.same_name(writer, reader)
+            return self._choose(writer, reader) if same_name is None else self._in_branch(writer, same_name)
         return Fault(Rule.TYPE_MISMATCH, reader, writer)
 
     def _in_branch(self, writer: Record, branch: Record) -> _Answer:
@@ -184,21 +173,20 @@ class Resolution:
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """Choose the branch of the full name, else one of the same structure. Return its outcome."""
         tried: dict[Record, SchemaPair] = {}
-        asked_before = self._asked_of_open
-        likely = self.shortcuts.candidate_branches(writer, reader)
+        uses_before = self._uses_of_open
+        candidates = self.branch_index.candidates(writer, reader)
         chosen = yield (
-            self._of_all(writer, reader, tried) if likely is None else self._of_likely(writer, likely, tried)
+            self._of_all(writer, reader, tried) if candidates is None else self._first(writer, candidates, tried)
         )
-        found: Outcome | None
+        outcome: Outcome | None
         if chosen is None:
-            told = [*tried.values()][:TOLD] if likely is None else [*tried.values()][-TOLD:]
-            found = Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(told))
+            outcome = Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried.values())[:2])
         else:
             self.decided.branches[writer, reader] = chosen
-            found = yield settled(self._in_branch(writer, chosen))
-        if self._asked_of_open == asked_before:
-            self._final[writer, reader] = found
-        return found
+            outcome = yield settled(self._in_branch(writer, chosen))
+        if self._uses_of_open == uses_before:
+            self._final[writer, reader] = outcome
+        return outcome
 
     def _of_all(self, writer: Record, reader: Union, tried: dict[Record, SchemaPair]) -> Step[Record | None]:
         """Return the chosen branch.
@@ -222,10 +210,10 @@ class Resolution:
                 chosen = branch
         return chosen
 
-    def _of_likely(
-        self, writer: Record, likely: Iterable[Record], tried: dict[Record, SchemaPair]
+    def _first(
+        self, writer: Record, candidates: Iterable[Record], tried: dict[Record, SchemaPair]
     ) -> Step[Record | None]:
-        for branch in likely:
+        for branch in candidates:
             self._steps.take(PER_TRY)
             answer = yield settled(self._pair(writer, branch))
             if _takes(answer, branch, tried):
@@ -236,9 +224,9 @@ class Resolution:
         key = writer, reader
         if key in self._pairs:
             known = self._pairs[key]
-            self._asked_of_open += known is not None and known.is_open
+            self._uses_of_open += known is not None and known.is_open
             return known
-        if self.shortcuts.is_readable(writer, reader):
+        if writer.digest and writer.digest == reader.digest and not self._is_recursive_through_fields:
             return None
         pair = self._pairs[key] = SchemaPair(writer, reader)
         return self._fields(pair)
@@ -251,8 +239,6 @@ class Resolution:
             if read is None:
                 self._skip(pair, written)
                 continue
-            if written.type is read.type and not self._tangled:
-                continue  # every type reads itself
             answer = self._BY_WRITER[written.type.__class__](self, written.type, read.type)
             if answer.__class__ is GeneratorType:
                 answer = yield answer
@@ -264,7 +250,6 @@ class Resolution:
         if pair.parts:
             return pair
         self._pairs[pair.writer, pair.reader] = None
-        self.shortcuts.remember(pair.writer, pair.reader)
         return None
 
     def _put_in(self, pair: SchemaPair, absent: Iterable[Field]) -> Step[None]:
@@ -278,24 +263,24 @@ class Resolution:
                 lacking = True
                 pair.parts.append((read, Fault(Rule.FIELD_WITHOUT_DEFAULT, read, pair.writer)))
                 continue
-            trouble: Any = self._defaults.of(read)
-            if trouble.__class__ is GeneratorType:
-                trouble = yield trouble
-            if trouble is None and self._tangled and not is_plain_null(read):
-                endless = self._survey.endless(read.type)  # Avro reads it back with a grammar, which must be finite
-                trouble = None if endless is None else never_read_back(endless)
-            if trouble is not None:
-                fault = Fault(Rule(trouble[0]), read, pair.writer, trouble[1])
+            failure: Any = self._defaults.of(read)
+            if failure.__class__ is GeneratorType:
+                failure = yield failure
+            if failure is None and self._is_recursive_through_fields and not is_plain_null(read):
+                infinite = self._infinite.within(read.type)  # Avro reads it back with a grammar, which must be finite
+                failure = None if infinite is None else never_read_back(infinite)
+            if failure is not None:
+                fault = Fault(Rule(failure[0]), read, pair.writer, failure[1])
                 pair.parts.append((read, Nested((fault,))))
                 if not lacking:
                     self.fatal.append(fault)
         pair.lacks_field = lacking
 
     def _skip(self, pair: SchemaPair, written: Field) -> None:
-        """Add a fault for an endless field that only the writer has. Avro skips its data, but builds its grammar."""
-        endless = None if written.type.__class__ is Primitive else self._survey.endless(written.type)
-        if endless is not None:
-            pair.parts.append((None, Fault(Rule.INFINITE_RECORD, pair.reader, endless, shown(endless.full_name))))
+        """Add a fault for an infinite field that only the writer has. Avro skips its data, but builds its grammar."""
+        infinite = None if written.type.__class__ is Primitive else self._infinite.within(written.type)
+        if infinite is not None:
+            pair.parts.append((None, Fault(Rule.INFINITE_RECORD, pair.reader, infinite, shown(infinite.full_name))))
 
     # Functions, not bound methods: a comparison with a reference to itself would wait for the garbage collector.
     _BY_WRITER: ClassVar[Mapping[type[Node], Any]] = {
@@ -307,6 +292,12 @@ class Resolution:
         Enum: _named,
         Fixed: _named,
     }
+
+
+def _size_fault(writer: Enum | Fixed, reader: Enum | Fixed) -> Fault | None:
+    if isinstance(writer, Fixed) and isinstance(reader, Fixed) and writer.size != reader.size:
+        return Fault(Rule.FIXED_SIZE, reader, writer)
+    return None
 
 
 def _takes(answer: Outcome | None, branch: Record, tried: dict[Record, SchemaPair]) -> bool:

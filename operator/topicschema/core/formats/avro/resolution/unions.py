@@ -92,24 +92,23 @@ def _fixeds(writer: Fixed, reader: Fixed) -> Iterable[tuple[Node, Node]] | None:
     return () if same else _DIFFERENT
 
 
-def _unions(writer: Union, reader: Union) -> Iterable[tuple[Node, Node]] | None:
-    if len(writer.branches) != len(reader.branches):
-        return _DIFFERENT
-    return zip(writer.branches, reader.branches, strict=True)
-
-
 def _records(writer: Record, reader: Record) -> Iterable[tuple[Node, Node]] | None:
     if writer.simple_name != reader.simple_name or [f.name for f in writer.fields] != [f.name for f in reader.fields]:
         return _DIFFERENT
-    return [(w.type, r.type) for w, r in zip(writer.fields, reader.fields, strict=True)]
+    return _children(writer, reader)
+
+
+def _children(writer: Node, reader: Node) -> Iterable[tuple[Node, Node]] | None:
+    parts, others = writer.children, reader.children
+    return zip(parts, others, strict=True) if len(parts) == len(others) else _DIFFERENT
 
 
 _PARTS: Final[Mapping[type[Node], Callable[[Any, Any], Iterable[tuple[Node, Node]] | None]]] = {
     Primitive: _primitives,
     Enum: _enums,
     Fixed: _fixeds,
-    Union: _unions,
+    Union: _children,
     Record: _records,
-    Array: lambda writer, reader: ((writer.items, reader.items),),
-    Map: lambda writer, reader: ((writer.values, reader.values),),
+    Array: _children,
+    Map: _children,
 }

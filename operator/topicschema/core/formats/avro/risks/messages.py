@@ -44,7 +44,7 @@ _SHOWN: Final = 8
 class Risk:
     """A risk, its place in both schemas, and the reader's field that contains it."""
 
-    trouble: RiskRule
+    rule: RiskRule
     reader: Node | Field
     writer: Node | Field
     within: Field | None = None
@@ -54,8 +54,8 @@ class Risk:
 def mismatch(risk: Risk) -> Mismatch:
     """Return the mismatch. Its message names `{reader}` and `{writer}`; the caller knows which is the candidate."""
     where = "" if risk.within is None else f"field {shown(risk.within.name)}: "
-    message = where + _MESSAGES[risk.trouble](risk)
-    return Mismatch(risk.trouble.value, message, risk.reader.path, risk.writer.path, risk.trouble in _MUTUAL)
+    message = where + _MESSAGES[risk.rule](risk)
+    return Mismatch(risk.rule.value, message, risk.reader.path, risk.writer.path, risk.rule in _MUTUAL)
 
 
 def _symbols(risk: Risk) -> str:
@@ -73,7 +73,7 @@ def _symbol_unknown(risk: Risk) -> str:
 
 def _symbol_replaced(risk: Risk) -> str:
     default = shown(risk.reader.default or "") if isinstance(risk.reader, Enum) else ""
-    return f"{_symbols(risk)}, and reads them as {default}, its default; keep those that must be told apart"
+    return f"{_symbols(risk)}, and reads them as {default}, its default; keep those that differ in meaning"
 
 
 def _record_renamed(risk: Risk) -> str:
@@ -169,8 +169,8 @@ def _logical_of(place: Node | Field) -> Logical | None:
 
 
 def _logical(place: Node | Field) -> str:
-    found = _logical_of(place)
-    return "no logical type" if found is None else shown(found.name)
+    own = _logical_of(place)
+    return "no logical type" if own is None else shown(own.name)
 
 
 _MESSAGES: Final[Mapping[RiskRule, Callable[[Risk], str]]] = MappingProxyType(

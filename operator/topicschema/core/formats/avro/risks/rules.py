@@ -52,21 +52,21 @@ class _Walk:
     is_json: bool = field(kw_only=True)
 
     def over(self, reader: Node, writer: Node) -> Iterator[Risk]:
-        seen: set[tuple[Node, Node]] = set()
+        visited: set[tuple[Node, Node]] = set()
         ahead = [] if fingerprint.equal(reader, writer) else [_Meeting(reader, writer)]  # aliases have no effect then
         while ahead:
             meeting = ahead.pop()
             pair = meeting.reader, meeting.writer
-            if pair in seen:
+            if pair in visited:
                 continue
-            seen.add(pair)
+            visited.add(pair)
             self.steps.take(_PER_MEETING + _width(meeting.reader) + _width(meeting.writer))
             if isinstance(meeting.reader, Union) or isinstance(meeting.writer, Union):
                 ahead.extend(reversed(self._branches(meeting)))
                 continue
-            for trouble in self._troubles(meeting):
+            for rule in self._rules(meeting):
                 self.steps.take(PER_FINDING)
-                yield Risk(trouble, meeting.reader, meeting.writer, meeting.within, is_json=self.is_json)
+                yield Risk(rule, meeting.reader, meeting.writer, meeting.within, is_json=self.is_json)
             if isinstance(meeting.reader, Record) and isinstance(meeting.writer, Record):
                 fields = _fields(meeting.reader, meeting.writer)
                 yield from self._by_alias(fields)
@@ -75,8 +75,8 @@ class _Walk:
                     for read, written in reversed(fields)
                     if not _are_equal(read.type, written.type)
                 )
-            else:
-                ahead.extend(_elements(meeting))
+            elif isinstance(meeting.reader, Array | Map) and meeting.reader.__class__ is meeting.writer.__class__:
+                ahead.append(_Meeting(meeting.reader.children[0], meeting.writer.children[0], meeting.within))
 
     def _branches(self, meeting: _Meeting) -> list[_Meeting]:
         reader, writer = meeting.reader, meeting.writer
@@ -100,7 +100,7 @@ class _Walk:
                 self.steps.take(PER_FINDING)
                 yield Risk(RiskRule.ALIAS_IN_JSON, read, written)
 
-    def _troubles(self, meeting: _Meeting) -> Iterator[RiskRule]:
+    def _rules(self, meeting: _Meeting) -> Iterator[RiskRule]:
         reader, writer = meeting.reader, meeting.writer
         if isinstance(reader, Primitive) and isinstance(writer, Primitive):
             yield from self._promotion(writer.kind, reader.kind)
@@ -154,15 +154,6 @@ def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
         names |= {alias: each for each in reader.fields for alias in each.aliases}
     met = {names[written.name]: written for written in writer.fields if written.name in names}
     return [(read, met[read]) for read in reader.fields if read in met]
-
-
-def _elements(meeting: _Meeting) -> list[_Meeting]:
-    reader, writer = meeting.reader, meeting.writer
-    if isinstance(reader, Array) and isinstance(writer, Array):
-        return [_Meeting(reader.items, writer.items, meeting.within)]
-    if isinstance(reader, Map) and isinstance(writer, Map):
-        return [_Meeting(reader.values, writer.values, meeting.within)]
-    return []
 
 
 def _logical(reader: Node, writer: Node) -> Iterator[RiskRule]:

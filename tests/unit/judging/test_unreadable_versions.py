@@ -1,7 +1,8 @@
-"""Versions that one line's parser found wrong, under a policy of another: what counts is what its own makes of them."""
+"""Versions that a broker stored and that one line cannot read: what the policy's own line makes of them decides."""
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -10,15 +11,16 @@ from support.kubernetes.memory_storage import MemoryStorage
 from support.kubernetes.topic import TOPIC, World, opened
 from support.pulsar.schema_service import Entry
 from support.schemas.recorded_versions import KEY
+from topicschema.cli.check import engine
 from topicschema.core import formats
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Counter, Flaw, History, Origin
 from topicschema.core.imports import entry_of
-from topicschema.core.policy import BrokerProfile, Policy
+from topicschema.core.policy import BrokerProfile, Constraints, Policy
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Outcome
+from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging.judge import Judge
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import Stored
@@ -42,6 +44,9 @@ ONLY_4_0, ONLY_4_1 = [DASHED], [DOLLAR, SECOND_BRANCH]
 NOWHERE = [text(note("note", 1)), "{", '{"type": "object", "id": "urn:jsonschema:Order", "properties": {}}']
 TAKEN_BY = [(ONLY_4_0, PulsarLine.V4_1, PulsarLine.V4_0), (ONLY_4_1, PulsarLine.V4_0, PulsarLine.V4_1)]
 TURNED = [(left, before, now) for texts, before, now in TAKEN_BY for left in texts]
+GOOD, OTHER = text(), text({"name": "note", "type": "string", "default": ""})
+WRONG_DEFAULT = text({"name": "note", "type": "string", "default": None})
+FLAWED = [WRONG_DEFAULT, NOWHERE[2], NOWHERE[1]]
 BACKWARD = Strategy.BACKWARD_TRANSITIVE
 
 
@@ -53,7 +58,7 @@ def policy(line: PulsarLine, strategy: Strategy = BACKWARD) -> Policy:
     return Policy(strategy, profile=BrokerProfile(line))
 
 
-def adopted(*infos: SchemaInfo, line: PulsarLine) -> History:
+def adopted(*infos: SchemaInfo, line: PulsarLine = PulsarLine.V4_0) -> History:
     """The record of what a broker had, as a policy of that line read it."""
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
     return History(KEY, entries=tuple(entry_of(each, line) for each in versions), counted_by=Counter.BROKER)
@@ -70,10 +75,19 @@ async def judged(candidate: SchemaInfo, history: History, storage: MemoryStorage
     return (verdict.outcome, str(verdict.schema_version), *(each.rule for each in verdict.incompatibilities))
 
 
-async def kept(*infos: SchemaInfo, line: PulsarLine) -> tuple[MemoryStorage, History]:
+async def stored(*infos: SchemaInfo, line: PulsarLine) -> tuple[MemoryStorage, History]:
     storage, history = MemoryStorage(), adopted(*infos, line=line)
     await storage.put(Stored(History(KEY)), history, infos)
     return storage, history
+
+
+async def verdict_on(candidate: SchemaInfo, *infos: SchemaInfo, policy: Policy) -> Verdict:
+    storage, history = await stored(*infos, line=PulsarLine.V4_0)
+    judge = Judge(storage)
+    try:
+        return await judge.judge(Candidate(formats.parse(candidate, policy.profile.line)), history, policy)
+    finally:
+        judge.close()
 
 
 @pytest.mark.parametrize(("left", "before", "now"), TURNED)
@@ -81,7 +95,7 @@ async def kept(*infos: SchemaInfo, line: PulsarLine) -> tuple[MemoryStorage, His
 async def test_what_this_line_takes_is_an_equal_version_and_can_be_followed(
     left: str, kind: SchemaType, before: PulsarLine, now: PulsarLine
 ) -> None:
-    storage, history = await kept(info(left, kind), line=before)
+    storage, history = await stored(info(left, kind), line=before)
     assert history.entries[0].flaw is not Flaw.NONE
     assert await judged(info(left, kind), history, storage, now) == (Outcome.EQUAL_VERSION, "0")
     fields = json.loads(left)["fields"]
@@ -98,7 +112,7 @@ async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_f
     left: str, before: PulsarLine, now: PulsarLine
 ) -> None:
     infos = (info(text()), info(left), info(text(note("more", None))))
-    storage, history = await kept(*infos, line=before)
+    storage, history = await stored(*infos, line=before)
     fresh = adopted(*infos, line=now)
     for candidate in (text(), text(note("more", None)), text(note("other", None))):
         found = await judged(info(candidate), history, storage, now)
@@ -111,7 +125,7 @@ async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_f
 async def test_the_entry_is_as_if_it_had_come_under_this_line(
     left: str, before: PulsarLine, now: PulsarLine, judge_of: JudgeOf
 ) -> None:
-    storage, history = await kept(info(text()), info(left), line=before)
+    storage, history = await stored(info(text()), info(left), line=before)
     judge = judge_of(storage)
     under = await judge.for_version(history, now)
     assert under.entries == (history.entries[0], adopted(info(text()), info(left), line=now).entries[1])
@@ -119,7 +133,7 @@ async def test_the_entry_is_as_if_it_had_come_under_this_line(
 
 @pytest.mark.parametrize("left", NOWHERE)
 async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str, judge_of: JudgeOf) -> None:
-    storage, history = await kept(info(left), line=PulsarLine.V4_0)
+    storage, history = await stored(info(left), line=PulsarLine.V4_0)
     judge = judge_of(storage)
     under = await judge.for_version(history, PulsarLine.V4_1)
     assert under.entries == adopted(info(left), line=PulsarLine.V4_1).entries
@@ -131,7 +145,7 @@ async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str, j
 
 
 async def test_a_payload_that_is_lost_is_told_of(judge_of: JudgeOf) -> None:
-    storage, history = await kept(info(DOLLAR), line=PulsarLine.V4_0)
+    storage, history = await stored(info(DOLLAR), line=PulsarLine.V4_0)
     storage._payloads.clear()
     judge = judge_of(storage)
     with pytest.raises(StalledError) as raised:
@@ -144,7 +158,7 @@ async def test_a_payload_that_is_lost_is_told_of(judge_of: JudgeOf) -> None:
 async def test_replay_tells_of_a_first_version_what_the_policy_s_line_makes_of_it(
     left: str, before: PulsarLine, judge_of: JudgeOf
 ) -> None:
-    storage, history = await kept(info(left), line=before)
+    storage, history = await stored(info(left), line=before)
     judge = judge_of(storage)
     for now in PulsarLine:
         is_taken = left in (ONLY_4_0 if now is PulsarLine.V4_0 else ONLY_4_1)
@@ -153,7 +167,7 @@ async def test_replay_tells_of_a_first_version_what_the_policy_s_line_makes_of_i
 
 
 async def test_replay_follows_from_a_version_that_only_this_line_takes(judge_of: JudgeOf) -> None:
-    storage, history = await kept(
+    storage, history = await stored(
         info(DOLLAR), info(text({"name": "n", "type": "int"}, name="R$X")), line=PulsarLine.V4_0
     )
     judge = judge_of(storage)
@@ -163,7 +177,7 @@ async def test_replay_follows_from_a_version_that_only_this_line_takes(judge_of:
 
 async def test_what_consumers_lose_is_told_of_a_pair_that_only_this_line_takes(judge_of: JudgeOf) -> None:
     async def risks(line: PulsarLine) -> set[str]:
-        storage, history = await kept(pair(DOLLAR), line=line)
+        storage, history = await stored(pair(DOLLAR), line=line)
         judge = judge_of(storage)
         candidate = Candidate(formats.parse(pair(DOLLAR, "SEPARATED"), PulsarLine.V4_1))
         verdict = await judge.judge(candidate, history, policy(PulsarLine.V4_1, Strategy.ALWAYS_COMPATIBLE))
@@ -179,6 +193,60 @@ def pair(value: str, encoding: str = "INLINE") -> SchemaInfo:
     packed = (0).to_bytes(4, "big") + len(part).to_bytes(4, "big") + part
     kinds = {"key.schema.type": "STRING", "value.schema.type": "AVRO", "kv.encoding.type": encoding}
     return SchemaInfo(SchemaType.KEY_VALUE, packed, kinds)
+
+
+@pytest.mark.parametrize("strategy", [each for each in Strategy if each is not Strategy.UNDEFINED])
+@pytest.mark.parametrize("flawed", FLAWED)
+@pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.STRING])
+@pytest.mark.parametrize("place", [0, 1, 2])
+async def test_a_version_that_no_broker_reads_is_the_same_no_here_and_on_the_command_line(
+    strategy: Strategy, flawed: str, kind: SchemaType, place: int
+) -> None:
+    before = [info(GOOD), info(OTHER)]
+    before.insert(place, info(flawed))
+    candidate = info("" if kind is SchemaType.STRING else text().replace('"string"', '"long"'), kind)
+    policy = Policy(strategy)
+    verdict = await verdict_on(candidate, *before, policy=policy)
+    answer = engine.answer(engine.Question(candidate, tuple(before), policy))
+    assert verdict.is_compatible is answer.is_compatible
+    rules = [answer.refusal.reason] if answer.refusal else [each.rule for each in answer.incompatibilities]
+    assert [each.rule for each in verdict.incompatibilities] == rules
+    if kind is not SchemaType.STRING:
+        assert rules == ["INVALID_HISTORY"]
+        assert verdict.incompatibilities[0].schema_version == place
+
+
+@pytest.mark.parametrize("flawed", FLAWED)
+async def test_an_equal_version_before_it_is_found_and_one_behind_it_is_not(flawed: str) -> None:
+    policy = Policy(Strategy.FULL)
+    before = await verdict_on(info(GOOD), info(GOOD), info(flawed), policy=policy)
+    assert (before.outcome, before.schema_version) == (Outcome.EQUAL_VERSION, 0)
+    behind = await verdict_on(info(GOOD), info(flawed), info(GOOD), policy=policy)
+    assert [each.rule for each in behind.incompatibilities] == ["INVALID_HISTORY"]
+
+
+async def test_a_version_before_a_tombstone_stops_nothing(judge_of: JudgeOf) -> None:
+    storage, history = MemoryStorage(), adopted(info("{"), SchemaInfo(SchemaType.NONE))
+    deleted = replace(history, entries=(history.entries[0], replace(history.entries[1], is_tombstone=True)))
+    await storage.put(Stored(History(KEY)), deleted, (info("{"),))
+    verdict = await judge_of(storage).judge(Candidate(formats.parse(info(GOOD))), deleted, Policy(Strategy.FULL))
+    assert (verdict.outcome, verdict.schema_version) == (Outcome.NEXT_VERSION, 2)
+
+
+async def test_what_the_platform_team_forbids_is_answer_first() -> None:
+    policy = Policy(Strategy.FULL, constraints=Constraints(required_properties=("owner",)))
+    verdict = await verdict_on(info(GOOD), info("{"), policy=policy)
+    assert [each.rule for each in verdict.incompatibilities] == ["PROPERTY_MISSING"]
+
+
+async def test_a_pair_that_cannot_be_read_stops_only_what_is_compared_with_it() -> None:
+    broken = SchemaInfo(SchemaType.KEY_VALUE, b"\0\0\0\x7f", {"kv.encoding.type": "INLINE"})
+    pair = SchemaInfo(SchemaType.KEY_VALUE, b"\0" * 8, {"key.schema.type": "BYTES", "value.schema.type": "BYTES"})
+    assert adopted(broken).entries[0].flaw is Flaw.UNPARSABLE
+    lenient = await verdict_on(pair, broken, policy=Policy(Strategy.ALWAYS_COMPATIBLE))
+    assert lenient.outcome is Outcome.NEXT_VERSION
+    refused = await verdict_on(pair, broken, policy=Policy(Strategy.BACKWARD))
+    assert [each.rule for each in refused.incompatibilities] == ["INVALID_HISTORY"]
 
 
 @pytest.fixture
