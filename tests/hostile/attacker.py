@@ -1,0 +1,210 @@
+"""The attacks: what a tenant, or whoever reaches the webhook, can send. What comes of them, `attacks` measures."""
+
+import asyncio
+import json
+import os
+import ssl
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from benchmarks.stage import topic_schema
+from hostile.costly import FAMILIES
+from hostile.growth import sized
+from testbed.product import NAMESPACE as SYSTEM
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import Connection
+from topicschema.core import formats
+from topicschema.core.history import History, Origin
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.protocol import Stored
+from topicschema.storage.record import RecordStorage
+
+ATTACKER: Final = "attacker"
+_API: Final = "/apis/topicschema.io/v1alpha1/namespaces"
+_APPLY: Final = {"Content-Type": "application/apply-patch+yaml"}
+_WORST: Final = ("full", "later_names", "back", "many_fields")
+_BODY: Final = 15_000_000
+
+
+class Prepared(Protocol):
+    """An event that another process waits for."""
+
+    def set(self) -> None:
+        """From now on it is an attack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target of an attack: a cluster by its kubeconfig, and the webhook's address."""
+
+    kubeconfig: str
+    server: str
+    webhook: str
+
+    def session(self) -> aiohttp.ClientSession:
+        """Return a session with the API server, as its administrator."""
+        pki = Path(self.kubeconfig).parent / "pki"
+        trusted = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        trusted.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        return aiohttp.ClientSession(self.server, connector=aiohttp.TCPConnector(ssl=trusted, limit=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Attacker:
+    """An attacker, in a process of its own."""
+
+    target: Target
+    session: aiohttp.ClientSession
+    is_prepared: Prepared
+
+    async def apply(self, kind: str, wire: Mapping[str, Any], *, dry_run: bool = False) -> str:
+        """Apply the object in the attacker's namespace; the answer's status and words."""
+        return await applied(self.session, ATTACKER, kind, wire, dry_run=dry_run)
+
+
+async def applied(
+    session: aiohttp.ClientSession, namespace: str, kind: str, wire: Mapping[str, Any], *, dry_run: bool = False
+) -> str:
+    """Apply the object; the answer's status and words."""
+    path = f"{_API}/{namespace}/{kind}/{wire['metadata']['name']}"
+    query = {"fieldManager": "attacks", "force": "true", **({"dryRun": "All"} if dry_run else {})}
+    async with session.patch(path, params=query, data=json.dumps(wire), headers=_APPLY) as response:
+        return f"{response.status} {(await response.text())[:300]}"
+
+
+def _policy(strategy: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "topicschema.io/v1alpha1",
+        "kind": "NamespaceSchemaPolicy",
+        "metadata": {"name": "orders", "namespace": ATTACKER},
+        "spec": {
+            "pulsarCluster": "pulsar",
+            "pulsarNamespace": "evil/orders",
+            "schemaCompatibilityStrategy": strategy,
+        },
+    }
+
+
+def _topic(name: str, text: str) -> dict[str, Any]:
+    wire = topic_schema(name, text)
+    wire["metadata"]["namespace"], wire["spec"]["topic"] = ATTACKER, f"persistent://evil/orders/{name}"
+    return wire
+
+
+async def nothing(by: Attacker) -> None:
+    """No attack: what the others' edits take by themselves."""
+    by.is_prepared.set()
+    await asyncio.Event().wait()
+
+
+async def bodies(by: Attacker) -> None:
+    """Six streams of dry runs, each of another large schema, compared with a version of the same family."""
+    wires = []
+    for name in _WORST:
+        for size in (sized(FAMILIES[name], 43_000), sized(FAMILIES[name], 900_000)):
+            before, after = (FAMILIES[name](size, version).schema.decode() for version in range(2))
+            topic = f"{name.replace('_', '-')}-{size}"
+            told = await by.apply("topicschemas", _topic(topic, before))
+            assert told.startswith("2"), told
+            wires.append(_topic(topic, after))
+    await asyncio.sleep(5)  # the controller registers them
+    by.is_prepared.set()
+
+    async def stream(number: int) -> None:
+        while True:
+            await by.apply("topicschemas", wires[number % len(wires)], dry_run=True)
+            number += 1
+
+    await asyncio.gather(*(stream(number) for number in range(6)))
+
+
+async def posts(by: Attacker) -> None:
+    """Fourteen posts of 15 MB at once to the webhook itself, without a credential."""
+    by.is_prepared.set()
+    objects = b"{}," * ((_BODY - 200) // 3)
+    body = b'{"request":{"uid":"1","kind":{"kind":"TopicSchema"},"object":{"a":[' + objects + b"{}]}}}"
+
+    async def post() -> None:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False)) as session:
+            while True:
+                try:
+                    async with session.post(f"{by.target.webhook}/review", data=body) as response:
+                        await response.read()
+                except aiohttp.ClientError:
+                    await asyncio.sleep(0.05)
+
+    await asyncio.gather(*(post() for _ in range(14)))
+
+
+async def half_sent(by: Attacker) -> None:
+    """1,200 connections to the webhook that send 60 kB of a body of 15 MB, and no more."""
+    by.is_prepared.set()
+    address = urlsplit(by.target.webhook)
+    untrusting = ssl._create_unverified_context()  # noqa: S323 - the attacker does not care
+    head = f"POST /review HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: {_BODY}\r\n\r\n".encode()
+
+    async def half() -> None:
+        while True:
+            try:
+                reader, writer = await asyncio.open_connection(address.hostname, address.port, ssl=untrusting)
+                writer.write(head + b"{" * 60_000)
+                await writer.drain()
+                await reader.read()
+                writer.close()
+            except OSError:
+                await asyncio.sleep(0.5)
+
+    await asyncio.gather(*(half() for _ in range(1_200)))
+
+
+async def policies(by: Attacker) -> None:
+    """Eight edits at once of policies over 100 topics with 4,000 versions each: 47 MB of histories."""
+    two = tuple(formats.parse(FAMILIES["many_fields"](size, 0)) for size in (1, 2))
+    async with ApiClient(Connection.load(by.target.kubeconfig)) as client:
+        storage = RecordStorage(client, SYSTEM)
+        for number in range(100):
+            history = History(TopicKey("pulsar", Topic("evil", "orders", f"long-{number}")))
+            stored = Stored(history)
+            for each in two:
+                history = history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")
+            stored = await storage.put(stored, history, tuple(each.info for each in two))
+            entries = (replace(history.entries[each % 2], schema_version=each) for each in range(4_000))
+            await storage.put(stored, replace(history, entries=tuple(entries)), ())
+    by.is_prepared.set()
+
+    async def edit(number: int) -> None:
+        while True:
+            strategy = ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE", "FORWARD_TRANSITIVE")[number % 3]
+            await by.apply("namespaceschemapolicies", _policy(strategy))
+            number += 1
+
+    await asyncio.gather(*(edit(number) for number in range(8)))
+
+
+ATTACKS: Final[Mapping[str, Callable[[Attacker], Coroutine[Any, Any, None]]]] = {
+    "nothing": nothing,
+    "bodies": bodies,
+    "posts": posts,
+    "half-sent": half_sent,
+    "policies": policies,
+}
+
+
+def attack(name: str, target: Target, is_prepared: Prepared) -> None:
+    """Attack until this process is ended; whoever measures goes first on this machine."""
+
+    async def attacking() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # connections that the webhook resets
+        async with target.session() as session:
+            by = Attacker(target, session, is_prepared)
+            told = await by.apply("namespaceschemapolicies", _policy("FULL_TRANSITIVE"))
+            assert told.startswith("2"), told
+            await ATTACKS[name](by)
+
+    os.nice(10)
+    asyncio.run(attacking())
