@@ -22,6 +22,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.payload import auto_produce, display_json, generic
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.reasons import REASONS
 from topicschema.payload.columnar.verdicts import Validator
 
 T = TypeVar("T")
@@ -159,7 +160,8 @@ def _verdicts(validator: Validator, contents: list[bytes | None]) -> None:
     verdicts = validator.validate(Column.of(contents), Column.of(contents[::-1]))
     if len(verdicts.reasons) != len(contents):
         raise RuntimeError(f"{len(verdicts.reasons)} verdicts")
-    if max(verdicts.reasons) >= len(validator.reasons) or max(verdicts.paths) >= len(validator.paths):
+    found = {REASONS[number] for number in verdicts.reasons if number}
+    if not found <= validator.reasons.keys() or max(verdicts.paths) >= len(validator.paths):
         raise RuntimeError("a verdict beyond the lists")
 
 
