@@ -61,6 +61,16 @@ def many_fields(size: int, version: int) -> Any:
     return _root(field("u", [record(each, *inner, field("x", array("int"))) for each in names]))
 
 
+def array_of_unions(size: int, version: int) -> Any:
+    """An array of a record with unions of the same records, and with a default that only this version has."""
+    names = _names(5, version)
+    first = field("u", [record(each, field("f", "int")) for each in names])
+    row = record(
+        "Row", first, *(field(f"g{n}", names) for n in range(size)), field(f"d{version}", array("int"), default=[1])
+    )
+    return array(row)
+
+
 def unions_of_fields(size: int, version: int) -> Any:
     """Fields each of which is a union of the same records."""
     names = _names(30, version)
@@ -272,6 +282,7 @@ _AVRO: Final = (
         partial_defaults,
         long_names,
         chained_defaults,
+        array_of_unions,
         symbols,
         crossed_enums,
         nested_arrays,

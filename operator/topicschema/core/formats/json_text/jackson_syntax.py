@@ -18,7 +18,7 @@ BLANK: Final = "".join(map(chr, range(0x21)))  # what Java's String.trim removes
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f"  # refused in comments too
 _COMMENT = rf"//[^\n\r{_CONTROL}]*+|/\*[^*{_CONTROL}]*+(?:\*(?!/)[^*{_CONTROL}]*+)*+\*/"
 _COMMENTS = re.compile(rf"(?:(?:{_COMMENT})[ \t\n\r]*+)++")
-_MEMBER: Final = re.compile(r'"[ \t\n\r]*+:')
+_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"([ \t\n\r]*+:)?', re.DOTALL)  # the group if it names a member
 _UP_TO_SLASH = re.compile(r'(?:[^"/]++|"(?:[^"\\]++|\\.)*+"?)*+', re.DOTALL)
 
 
@@ -79,7 +79,7 @@ def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:
     level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(levels + 1):
         if not level:
-            return members == len(_MEMBER.findall(text))
+            return members == sum(map(bool, _STRING.findall(text)))
         objects = [each for each in level if each.__class__ is dict]
         members += sum(map(len, objects))
         if may_be_long and max(map(len, chain.from_iterable(objects)), default=0) > MAX_NAME:
