@@ -68,7 +68,7 @@ async def test_the_strategy_in_force_is_the_one_that_the_broker_judges_by(
         metadata=Metadata(name="orders"), spec=spec, status=NamespaceSchemaPolicyStatus(observed=seen)
     )
     there = await strict_broker.topic_settings(Topic(key.tenant, key.namespace, topic.name), "persistent")
-    policy = replace(policy_of(resource), left=there.strategy)
+    policy = replace(policy_of(resource), unmanaged_strategy=there.strategy)
     said = topic.compatibility(_GOOD).json["schemaCompatibilityStrategy"]
     assert effective_strategy(policy, None).value == said
 

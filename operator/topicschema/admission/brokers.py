@@ -44,7 +44,9 @@ def for_topic(active: ActivePolicy, spec: TopicSchemaSpec, old: TopicSchema | No
     else:
         recorded = history.topic_settings
         left = None if recorded is None else recorded.original.strategy
-    return replace(active, policy=replace(active.policy, left=None if left is Strategy.UNDEFINED else left))
+    return replace(
+        active, policy=replace(active.policy, unmanaged_strategy=None if left is Strategy.UNDEFINED else left)
+    )
 
 
 def _observed_strategy(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
@@ -101,7 +103,7 @@ def _of_judging(spec: TopicSchemaSpec, active: ActivePolicy, history: History) -
     if policy.observed is None and strategy.source is not StrategySource.TOPIC:
         reason = f"policy {policy.metadata.name} has not read its broker's settings yet"
         yield f"{reason}: judged by {strategy.value}, and again after it has"
-    if active.policy.left is not None and spec.schema_compatibility_strategy is None:
+    if active.policy.unmanaged_strategy is not None and spec.schema_compatibility_strategy is None:
         strategy_at_broker = f"the topic keeps its own strategy {strategy.value} at the broker"
         yield f"{strategy_at_broker}; schemaCompatibilityStrategy: UNDEFINED removes it"
 

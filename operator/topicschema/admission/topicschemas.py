@@ -22,7 +22,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.judging import full_history
+from topicschema.judging import history_limit
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import INACTIVE_REASONS, ActivePolicy, PolicyResolver, Reader
@@ -151,19 +151,19 @@ class TopicSchemas:
             causes = tuple(messages.cause_of(finding, decision) for finding in verdict.incompatibilities)
             lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_losses(edit.predecessor))
             return _refuse(edit, "Incompatible", (*lost, *causes))
-        full = full_history.refusal(history, verdict)
+        full = history_limit.refusal(history, verdict)
         if full is not None:
             return _refuse(edit, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
         replaced = earlier is not None and earlier.fingerprint != edit.schema.fingerprint
         has_broker = active.resource.spec.pulsar is not None
         losses = _reported_losses(edit.predecessor) if has_broker else _history_losses(edit.predecessor, history)
         effects = brokers.warnings_of_topic(edit.resource.spec, edit.schema.info, edit.predecessor, active, history)
-        filling = full_history.warnings(history, verdict)
+        filling = history_limit.warnings(history, verdict)
         return allow(*losses, *_warnings(verdict, history, decision, replaced=replaced), *filling, *effects)
 
 
 def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:
-    """Return the parts of a spec that must not change in an edit that is allowed without a judgement."""
+    """Return the spec without the values of `suspend` and `deletionPolicy`, whose edits need no judgment."""
     return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 

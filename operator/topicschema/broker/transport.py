@@ -183,8 +183,8 @@ class Transport:
         except WaitingError as error:
             return BrokerFailure(error)
         result = await self._follow_redirects(request, headers)
-        is_unknown = isinstance(result, BrokerFailure) and isinstance(result.error, BrokerUnauthorizedError)
-        if not is_unknown:
+        is_unauthorized = isinstance(result, BrokerFailure) and isinstance(result.error, BrokerUnauthorizedError)
+        if not is_unauthorized:
             return result
         try:
             if await self._identity.renew(headers):

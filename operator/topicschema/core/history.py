@@ -75,7 +75,7 @@ class VersionEntry:
 
     @property
     def identity(self) -> tuple[int, str]:
-        """The number and the content hash: entries with the same sign are the same version."""
+        """The number and the content hash: entries with the same identity are the same version."""
         return (self.schema_version, self.content_hash)
 
 

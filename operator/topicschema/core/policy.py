@@ -52,14 +52,14 @@ class BrokerProfile:
 class Policy:
     """The part of a NamespaceSchemaPolicy that affects judging.
 
-    `left` is for one topic: its own strategy at the broker, if its resource sets none (any more).
+    `unmanaged_strategy` is for one topic: its own strategy at the broker, if its resource sets none (any more).
     """
 
     strategy: Strategy | None = None
     strictness: Strictness = Strictness.BROKER
     profile: BrokerProfile = field(default_factory=BrokerProfile)
     constraints: Constraints = field(default_factory=Constraints)
-    left: Strategy | None = None
+    unmanaged_strategy: Strategy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def effective_strategy(policy: Policy, topic_override: Strategy | None) -> Effec
 
     UNDEFINED in a profile means FULL, as in the broker's own getter.
     """
-    own = policy.left if topic_override is None else topic_override
+    own = policy.unmanaged_strategy if topic_override is None else topic_override
     for value, source in ((own, StrategySource.TOPIC), (policy.strategy, StrategySource.NAMESPACE)):
         if value is not None and value is not Strategy.UNDEFINED:
             return EffectiveStrategy(value, source)

@@ -30,7 +30,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema import gather
 from topicschema.reconcile.topicschema.actions import apply
-from topicschema.reconcile.topicschema.gather import Judged, obstacle
+from topicschema.reconcile.topicschema.gather import Judged, blocking_error
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"
@@ -80,7 +80,7 @@ class World:
                 seen = await self.acted()
                 if seen is None:
                     continue
-                stop = obstacle(seen)
+                stop = blocking_error(seen)
                 if stop is not None:
                     return stop.reason
                 return "" if seen.verdict is not None and seen.verdict.is_compatible else "Incompatible"

@@ -104,7 +104,7 @@ async def schema_of(
 
 
 def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
-    """Return the stored entry with the same sign, with which a new numbering begins, or None."""
+    """Return the stored entry with the same identity, with which a new numbering begins, or None."""
     return next((each for each in history.entries if each.identity == entry.identity), None)
 
 

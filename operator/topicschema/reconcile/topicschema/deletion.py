@@ -266,8 +266,8 @@ def _has_ours(current: Alignment, history: History, candidate: str) -> bool:
         case InSync():
             has_come, served = False, history.active_versions
     ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == candidate)
-    signs = {entry.identity for entry in ours}
-    return has_come or any(entry.identity in signs for entry in served)
+    identities = {entry.identity for entry in ours}
+    return has_come or any(entry.identity in identities for entry in served)
 
 
 async def _policy(ctx: ReconcileContext, deletion: Deletion) -> ActivePolicy | None:

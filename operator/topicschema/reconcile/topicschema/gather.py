@@ -1,7 +1,7 @@
 """All reads of a reconcile of a TopicSchema that is not being deleted: policy, history, broker, validation.
 
 `load` reads from the API server, `gather_broker` adds the state at the broker, and `judge` the verdict and the state of
-the validation. `obstacle` is the error that prevents the registration. `deletion` has the reads of a deletion.
+the validation. `blocking_error` is the error that prevents the registration. `deletion` has the reads of a deletion.
 """
 
 from contextlib import suppress
@@ -21,7 +21,7 @@ from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.judging import full_history
+from topicschema.judging import history_limit
 from topicschema.judging.holders import other_holder
 from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import sources_of
@@ -72,7 +72,9 @@ class Loaded:
     @property
     def policy(self) -> Policy:
         """The policy for judging, with the topic's own strategy at the broker if no field manages it."""
-        return replace(self.governing.policy, left=None if self.state is None else self.state.unmanaged_strategy)
+        return replace(
+            self.governing.policy, unmanaged_strategy=None if self.state is None else self.state.unmanaged_strategy
+        )
 
     @property
     def candidate(self) -> Candidate:
@@ -188,11 +190,11 @@ async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     return replace(judged, validation=validation)
 
 
-def obstacle(judged: Judged) -> TopicSchemaError | None:
+def blocking_error(judged: Judged) -> TopicSchemaError | None:
     """Return the error, or None: a full history, a pending or failed validation, a refusal, or a missing topic."""
     state, history, verdict = judged.loaded.state, judged.loaded.stored.history, judged.verdict
-    too_many = None if state is None else full_history.refusal_of_broker(history, state.alignment)
-    full = too_many or full_history.refusal(history, verdict)
+    too_many = None if state is None else history_limit.refusal_of_broker(history, state.alignment)
+    full = too_many or history_limit.refusal(history, verdict)
     if full is not None:
         return full
     is_registered = verdict is not None and verdict.outcome is Outcome.EQUAL_VERSION

@@ -149,7 +149,7 @@ class TopicSchemas:
         if converged is None:
             return Result.REQUEUE
         judged = await self._with_started_job(key, converged)
-        stop = gather.obstacle(judged)
+        stop = gather.blocking_error(judged)
         if judged.verdict is None:
             if stop is not None:
                 raise stop

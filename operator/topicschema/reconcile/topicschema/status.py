@@ -127,7 +127,7 @@ def with_verdict(
 def with_error(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
     """Return the status of a resource that could not be judged. The fields about the topic stay."""
     reason, message = describe_error(error)
-    others = tuple(ConditionInput(kind, _judged(kind, reason), reason, message) for kind in _JUDGED)
+    others = tuple(ConditionInput(kind, _status_without_verdict(kind, reason), reason, message) for kind in _JUDGED)
     after = replace(
         before,
         observed_generation=moment.generation,
@@ -185,7 +185,7 @@ def _still_validated(before: TopicSchemaStatus, moment: ObservedAt) -> Iterator[
             yield ConditionInput(each.type, each.status, each.reason, each.message)
 
 
-def _judged(kind: ConditionType, reason: str) -> ConditionStatus:
+def _status_without_verdict(kind: ConditionType, reason: str) -> ConditionStatus:
     """Return the status of a condition if an error prevented the verdict."""
     is_no = reason in _REFUSED or (reason == _LOST and kind is not ConditionType.COMPATIBLE)
     return ConditionStatus.FALSE if is_no else ConditionStatus.UNKNOWN

@@ -49,7 +49,7 @@ Object = Mapping[str, Any]
 _REVALIDATE_LENGTH: Final = 256
 _POLL_SECONDS: Final = 10.0
 _REJECTED_SECONDS: Final = 300.0  # each try packs the request again
-PASS_COUNTS: Final = 86_400.0
+PASS_VALID_SECONDS: Final = 86_400.0
 """Seconds for which a passed validation is valid, because it does not cover later messages."""
 _UNKNOWN_TIME: Final = "unknown"
 _FIRST_PAUSE: Final = 30.0
@@ -200,7 +200,7 @@ async def _superseded(ctx: ReconcileContext, state: ValidationState, inputs: Val
     passed_at = _passed_at(state)
     if not passed_at or state.run is None or not inputs.may_advance:
         return state
-    is_recent = passed_at != _UNKNOWN_TIME and _since(ctx, passed_at) <= PASS_COUNTS
+    is_recent = passed_at != _UNKNOWN_TIME and _since(ctx, passed_at) <= PASS_VALID_SECONDS
     if is_recent and not (_had_no_topic(state) and await inputs.topic_exists()):
         return state
     return ValidationState(run=replace(state.run, supersedes=passed_at), needs_run=True)

@@ -84,7 +84,7 @@ def condition(state: ValidationState, status: ValidationStatus | None) -> Condit
         return None
     match status.phase:
         case ValidationPhase.PASSED:
-            reason = NOT_LOCKED if _is_open(state) else _PASSED
+            reason = NOT_LOCKED if _can_bypass_gate(state) else _PASSED
             return _condition(state, ConditionStatus.TRUE, reason, _result_message(state, status))
         case ValidationPhase.FAILED:
             return _condition(state, ConditionStatus.FALSE, VALIDATION_FAILED, _failed_message(state, status))
@@ -105,14 +105,14 @@ _LIMITED: Final = (
 _OPEN: Final = "but clients may add schemas, which bypass the gate: set isAllowAutoUpdateSchema: false to prevent that"
 
 
-def _is_open(state: ValidationState) -> bool:
+def _can_bypass_gate(state: ValidationState) -> bool:
     """Return True if clients can bypass the gate."""
     return state.is_gate and state.run is not None and not state.run.settings.is_locked
 
 
 def _condition(state: ValidationState, truth: ConditionStatus, reason: str, message: str) -> ConditionInput:
-    status = f"{message}; {_OPEN}" if _is_open(state) else message
-    return ConditionInput(ConditionType.VALIDATED, truth, reason, status)
+    whole = f"{message}; {_OPEN}" if _can_bypass_gate(state) else message
+    return ConditionInput(ConditionType.VALIDATED, truth, reason, whole)
 
 
 def blocking_error(state: ValidationState) -> TopicSchemaError | None:
@@ -154,7 +154,7 @@ def _failed_message(state: ValidationState, status: ValidationStatus) -> str:
     """Return the sentence. If a gate blocks the schema, truncate it, so that the advice fits."""
     if not state.planned.holds_back:
         return _result_message(state, status)
-    rest = f"; {_ADVICE}; {_OPEN}" if _is_open(state) else f"; {_ADVICE}"
+    rest = f"; {_ADVICE}; {_OPEN}" if _can_bypass_gate(state) else f"; {_ADVICE}"
     return f"{truncate(_result_message(state, status), MESSAGE_BYTES - len(rest))}; {_ADVICE}"
 
 

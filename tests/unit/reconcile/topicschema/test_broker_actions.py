@@ -11,7 +11,7 @@ from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin, Owner
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.topicschema.gather import obstacle
+from topicschema.reconcile.topicschema.gather import blocking_error
 from topicschema.storage.protocol import Stored
 
 IN_FORCE = {"conditions": [{"type": "Ready", "status": "True", "reason": "Active", "observedGeneration": 1}]}
@@ -51,7 +51,7 @@ async def refused_by_a_topic_s_own_strategy(world: World, own_status: int) -> st
     world.wants(SCHEMAS[1])
     seen = await world.acted()
     assert seen is not None
-    refused = obstacle(seen)
+    refused = blocking_error(seen)
     assert isinstance(refused, StalledError)
     assert refused.reason == "RefusedByBroker"
     return refused.message

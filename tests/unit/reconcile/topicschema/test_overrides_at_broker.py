@@ -111,7 +111,7 @@ async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_n
         assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
     world.wants(ONE)
     assert await world.settle() == ""
-    assert (await world.seen()).loaded.policy.left is own
+    assert (await world.seen()).loaded.policy.unmanaged_strategy is own
     world.wants(TWO)
     assert await world.settle() == "Incompatible"
     assert world.broker.calls.count("POST schema") == 1

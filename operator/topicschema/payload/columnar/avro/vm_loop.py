@@ -218,7 +218,7 @@ def judged(k: Any, inputs: Any, result: Any) -> None:
 
 
 def marked(mark: int) -> Callable[[Any, Any, Any], int]:
-    """Return the function to compile and cache: `judged`, with a row that changes with its parts."""
+    """Return the function to compile and cache: `judged`, with a number that changes with its parts."""
 
     def run(k: Any, inputs: Any, result: Any) -> int:
         judged(k, inputs, result)

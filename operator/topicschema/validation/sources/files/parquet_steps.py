@@ -22,7 +22,7 @@ _MAX_PLAIN: Final = 256 * 1024 * 1024
 _MAX_REPEATED: Final = 16 * 1024 * 1024
 """Maximum bytes of a step's values that are stored once for any number of values."""
 _FEW: Final = 32
-"""Rows of a step if a chunk is larger than `_ROOM`. These fit messages of 8 MiB."""
+"""Rows of a step if a chunk is larger than `_MAX_PLAIN`. These fit messages of 8 MiB."""
 _READ_BYTES: Final = 1024 * 1024
 _SHARED: Final = "DELTA_BYTE_ARRAY"
 _DICTIONARIES: Final = frozenset({"RLE_DICTIONARY", "PLAIN_DICTIONARY"})
