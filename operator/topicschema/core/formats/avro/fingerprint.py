@@ -32,6 +32,7 @@ from topicschema.core.formats.avro.model import (
 from topicschema.core.schemas import SchemaType
 
 _Part = str | Node
+_NAMED: Final[frozenset[Any]] = frozenset({Record, Enum, Fixed})
 _QUOTED_KINDS: Final = {kind: f'"{kind}"' for kind in names.PRIMITIVES}
 _EMPTY: Final[Mapping[type, str]] = {type(None): "null", bool: "false", int: "0", list: "[]", dict: "{}"}
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
@@ -44,11 +45,13 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
     """
     first, waiting = _written([root])
     definitions: dict[str, str] = {}
+    visited: set[Named] = set()
     while waiting:
         named = waiting.pop()
-        name = _name(named)
-        if name not in definitions:
-            definitions[name], more = _written(_definition(named))
+        if named not in visited:
+            visited.add(named)
+            text, more = _written(_definition(named))
+            definitions.setdefault(_name(named), text)
             waiting.extend(more)
     lines = [f"{kind} structure", first, *(definitions[name] for name in sorted(definitions))]
     return schemas.digest("\n".join(lines).encode("ascii"))
@@ -102,8 +105,8 @@ def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
             texts.append(part)
         elif part.__class__ is Primitive and not part.props:
             texts.append(_QUOTED_KINDS[part.kind])
-        elif isinstance(part, Named):
-            texts.append(encode_basestring_ascii(_name(part)))
+        elif part.__class__ in _NAMED:
+            texts.append(encode_basestring_ascii(part.full_name if not part.twin else _name(part)))
             refs.append(part)
         else:
             stack.extend(reversed(_parts(part)))

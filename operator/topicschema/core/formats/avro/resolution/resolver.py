@@ -172,6 +172,7 @@ class Resolution:
 
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """Choose the branch of the full name, else one of the same structure. Return its outcome."""
+        self._steps.take(2 * PER_TRY)
         tried: dict[Record, SchemaPair] = {}
         uses_before = self._uses_of_open
         candidates = self.branch_index.candidates(writer, reader)
