@@ -17,7 +17,9 @@ QUESTION = ValidationRequest(
     "persistent://shop/orders/created",
     pulsar=PulsarSource("http://pulsar:8080", "pulsar://pulsar:6650"),
 )
-REQUEST = JobRequest(owner=OWNER, request_hash="sha256:" + "a" * 64, attempt=1, question=QUESTION, image="validation:1")
+REQUEST = JobRequest(
+    owner=OWNER, request_hash="sha256:" + "a" * 64, attempt=1, validation_request=QUESTION, image="validation:1"
+)
 UID = "uid-job"
 
 

@@ -36,7 +36,7 @@ def pod_of(job: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("executors", [0, 2])
 def test_pods_are_what_a_restricted_namespace_takes(executors: int) -> None:
-    asked = replace(REQUEST, question=replace(QUESTION, executors=executors), mounts=(TOKEN,))
+    asked = replace(REQUEST, validation_request=replace(QUESTION, executors=executors), mounts=(TOKEN,))
     specs = [pod_of(manifest(asked))]
     if executors:
         (part,) = request_parts(asked, "uid")
@@ -56,13 +56,13 @@ def test_pods_are_what_a_restricted_namespace_takes(executors: int) -> None:
 
 
 def test_only_a_driver_with_executors_has_a_token_and_ports_that_network_policies_can_name() -> None:
-    alone, many = (manifest(replace(REQUEST, question=replace(QUESTION, executors=n))) for n in (0, 2))
+    alone, many = (manifest(replace(REQUEST, validation_request=replace(QUESTION, executors=n))) for n in (0, 2))
     assert pod_of(alone)["automountServiceAccountToken"] is False
     assert pod_of(many)["automountServiceAccountToken"] is True
     assert "ports" not in pod_of(alone)["containers"][0]
     assert [port["containerPort"] for port in pod_of(many)["containers"][0]["ports"]] == [7078, 7079]
     assert many["spec"]["template"]["metadata"]["labels"][ROLE_LABEL] == "driver"
-    (part,) = request_parts(replace(REQUEST, question=replace(QUESTION, executors=2)), "uid")
+    (part,) = request_parts(replace(REQUEST, validation_request=replace(QUESTION, executors=2)), "uid")
     executor = json.loads(part["data"]["executor.json"])
     assert executor["spec"]["automountServiceAccountToken"] is False
     assert executor["metadata"]["labels"][ROLE_LABEL] == "executor"
@@ -105,7 +105,7 @@ def test_a_template_says_where_and_with_what_pods_run() -> None:
 def test_a_large_question_is_mounted_in_parts_that_are_the_question_again() -> None:
     noise = base64.b64encode(random.Random(1).randbytes(2_000_000))  # noqa: S311 - what xz cannot make smaller
     large = replace(QUESTION, versions={0: SchemaInfo(SchemaType.STRING, noise)})
-    asked = replace(REQUEST, question=large)
+    asked = replace(REQUEST, validation_request=large)
     parts = request_parts(asked, "uid")
     assert len(parts) > 1
     contents = [base64.b64decode(content) for part in parts for content in part["binaryData"].values()]
@@ -117,7 +117,7 @@ def test_a_large_question_is_mounted_in_parts_that_are_the_question_again() -> N
     assert all(part["immutable"] for part in parts)
     job = manifest(asked)
     assert last_part(job) == parts[-1]["metadata"]["name"]
-    sources = next(v for v in pod_of(job)["volumes"] if v["name"] == "question")["projected"]["sources"]
+    sources = next(v for v in pod_of(job)["volumes"] if v["name"] == "request")["projected"]["sources"]
     assert [source["configMap"]["name"] for source in sources] == [part["metadata"]["name"] for part in parts]
 
 

@@ -25,7 +25,7 @@ ENDS = {0: ("Complete", ""), 42: ("Failed", "PodFailurePolicy")}
 def asking(source: Path) -> JobRequest:
     number = SchemaInfo(SchemaType.INT32)
     question = replace(QUESTION, candidate=number, versions={0: number}, pulsar=None, files=FileSource((str(source),)))
-    return replace(REQUEST, question=question)
+    return replace(REQUEST, validation_request=question)
 
 
 def messages(folder: Path, *payloads: bytes) -> Path:

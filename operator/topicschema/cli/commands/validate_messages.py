@@ -24,7 +24,7 @@ RUN_FAILED: Final = 3
 
 def run(options: Namespace) -> int:
     """Print the answer. Return the exit code for the verdict."""
-    question = request.question_of(options)
+    question = request.request_of(options)
     _demand_places(options)
     try:
         report = _report(question, options.processes)

@@ -30,7 +30,7 @@ _SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
 _PLAIN: Final = frozenset({*PRIMITIVES, SchemaType.BYTES, SchemaType.NONE})
 
 
-def question_of(options: Namespace) -> ValidationRequest:
+def request_of(options: Namespace) -> ValidationRequest:
     """Return the request. Raises UsageError for invalid options."""
     is_topic = options.pulsar is not None
     _demand_names(options)

@@ -39,7 +39,7 @@ async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: Valida
     async with ctx.validation.packing:
         versions = await _payloads(ctx, run.target.history)
         request = validation_settings.job_request(run, versions, owner, resource.spec.topic, attempt)
-        packed = await asyncio.to_thread(request.question.pack)
+        packed = await asyncio.to_thread(request.validation_request.pack)
         job = await _created(ctx, request, job_manifest.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(job_manifest.REQUEST_ANNOTATION) != packed.sha256:
             await delete_jobs(ctx, [job])  # its request was never created, and would differ now

@@ -241,7 +241,7 @@ class RunSpec:
 def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int) -> JobRequest:
     """Return the Job to create. `versions` are all stored payloads. Raise ValueError if the settings are invalid."""
     settings, spec, target = run.settings, run.settings.spec, run.target
-    question = ValidationRequest(
+    validation_request = ValidationRequest(
         candidate=target.schema,
         versions={**versions, **dict.fromkeys(target.itself, target.schema)},
         topic=topic,
@@ -258,7 +258,7 @@ def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, 
         owner=owner,
         request_hash=run.hash,
         attempt=attempt,
-        question=question,
+        validation_request=validation_request,
         image=settings.image,
         run_hash=settings.run_hash,
         template=settings.template,

@@ -231,6 +231,6 @@ footer { color: var(--dim); font-size: .8rem; overflow-wrap: anywhere; }
 <header class="$kind"><h1>$verdict</h1><p class="topic">$topic</p><p>$sentence</p></header>
 <div class="cards">$cards</div>
 $sections
-<footer>Started $started, took $seconds s. Question $question.</footer>
+<footer>Started $started, took $seconds s. Request $question.</footer>
 </body></html>
 """)

@@ -53,7 +53,7 @@ class JobRequest:
     owner: Owner
     request_hash: str
     attempt: int
-    question: ValidationRequest
+    validation_request: ValidationRequest
     image: str
     run_hash: str = ""
     template: TemplateSpec = field(default_factory=TemplateSpec)
@@ -89,7 +89,7 @@ def request_label(request_hash: str) -> str:
 
 def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
     """Return the Job, suspended until the limiter starts it. `packed` is the request if it is packed already."""
-    packed = packed or request.question.pack()
+    packed = packed or request.validation_request.pack()
     parts = len(_parts(packed.content))
     return {
         "apiVersion": JOB.api_version,
@@ -125,9 +125,9 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
 
 def request_parts(request: JobRequest, job_uid: str, packed: Packed | None = None) -> tuple[Object, ...]:
     """Return the ConfigMaps of the request, which the Job of that uid owns. Create them in this order."""
-    parts = _parts((packed or request.question.pack()).content)
+    parts = _parts((packed or request.validation_request.pack()).content)
     contents = [{"binaryData": {part_name(n): base64.b64encode(part).decode()}} for n, part in enumerate(parts)]
-    if request.question.executors:
+    if request.validation_request.executors:
         contents[0]["data"] = {EXECUTOR_TEMPLATE: json.dumps(_executor(request), sort_keys=True)}
     return tuple(
         {
@@ -157,7 +157,7 @@ def last_part(job: Mapping[str, Any]) -> str:
     names = [
         source["configMap"]["name"]
         for volume in mounted
-        if volume["name"] == "question"
+        if volume["name"] == "request"
         for source in volume["projected"]["sources"]
     ]
     return names[-1] if names else ""
@@ -199,7 +199,7 @@ def _failure_rules() -> list[Object]:
 
 
 def _driver(request: JobRequest, parts: int) -> Object:
-    question = [{"configMap": {"name": part_map(request.name, n)}} for n in range(parts)]
+    sources = [{"configMap": {"name": part_map(request.name, n)}} for n in range(parts)]
     made = pod(CONTAINER, request.image, request.template, request.mounts)
     (container,) = made["containers"]
     container |= {
@@ -208,15 +208,15 @@ def _driver(request: JobRequest, parts: int) -> Object:
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
     }
-    if request.question.executors:
+    if request.validation_request.executors:
         container["env"].append({"name": "TOPICSCHEMA_EXECUTOR_IMAGE", "value": request.image})
         container["ports"] = [
             {"name": "driver", "containerPort": DRIVER_PORT},
             {"name": "blocks", "containerPort": BLOCKS_PORT},
         ]
-    made["volumes"].append({"name": "question", "projected": {"sources": question}})
-    container["volumeMounts"].append({"name": "question", "mountPath": REQUEST_FOLDER, "readOnly": True})
-    return made | {"automountServiceAccountToken": request.question.executors > 0}
+    made["volumes"].append({"name": "request", "projected": {"sources": sources}})
+    container["volumeMounts"].append({"name": "request", "mountPath": REQUEST_FOLDER, "readOnly": True})
+    return made | {"automountServiceAccountToken": request.validation_request.executors > 0}
 
 
 def _executor(request: JobRequest) -> Object:

@@ -172,7 +172,7 @@ def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
 
 def test_the_request_has_every_version_and_the_candidate_under_its_number() -> None:
     run = RunSpec(NEXT, in_force(policy({"mode": "Gate"})), "again")
-    question = job_request(run, {0: ONE.info}, ME, TOPIC, 3).question
+    question = job_request(run, {0: ONE.info}, ME, TOPIC, 3).validation_request
     assert (question.versions, question.candidate) == ({0: ONE.info, 1: TWO.info}, TWO.info)
     assert question.labels == {"revalidate": "again"}
 
@@ -192,7 +192,7 @@ def test_every_setting_of_the_policy_is_in_the_request_or_its_job() -> None:
         (said, Sample(500, 20, 120, 42), 7, (True, 3, 7200, 0, "reader")),
     ):
         made = job_request(RunSpec(NEXT, in_force(policy({"mode": "Gate", **members}))), {0: ONE.info}, ME, TOPIC, 3)
-        question, account = made.question, made.template.service_account_name
+        question, account = made.validation_request, made.template.service_account_name
         assert (question.sample, question.tolerance.max_invalid_per_million) == (sample, tolerance)
         deadline, stay = made.active_deadline_seconds, made.ttl_seconds_after_finished
         assert (question.include_values, question.executors, deadline, stay, account) == others
