@@ -153,7 +153,7 @@ def test_a_run_reads_of_transactions_what_a_consumer_reads(topic: RetainedTopic)
         client.send([b"held"], held)
         client.send([b"behind what is held"])
         with pytest.raises(SourceSilentError, match=r"a transaction is open|does not say which message is the last"):
-            rows(topic.source(patience=3.0))
+            rows(topic.source(timeout=3.0))
         client.end(held, is_aborted=False)
     assert [row["payload"] for row in rows(topic.source())] == [*found, b"held", b"behind what is held"]
 
@@ -172,7 +172,7 @@ def test_a_topic_that_ends_in_what_no_reader_gets_is_read_to_its_end_and_has_no_
         client.send([b"aborted"] * 3, aborted)
         client.end(aborted, is_aborted=True)
     for messages in (None, 2) if IS_FULL else (2,):
-        source = ended.source(split_messages=messages, patience=20.0)
+        source = ended.source(split_messages=messages, timeout=20.0)
         found = [each for split in source.plan().splits for each in source.read(split)]
         withheld = [each for each in found if isinstance(each, NotDelivered)]
         batches = [each for each in found if isinstance(each, RecordBatch)]
