@@ -108,6 +108,11 @@ def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
         elif part.__class__ in _NAMED:
             texts.append(encode_basestring_ascii(part.full_name if not part.twin else _name(part)))
             refs.append(part)
+        elif part.__class__ is Union:
+            stack.append("]")
+            for branch in reversed(part.branches):
+                stack += (branch, ",")
+            stack[-1] = "[" if part.branches else "[]"
         else:
             stack.extend(reversed(_parts(part)))
     return "".join(texts), refs
@@ -123,7 +128,7 @@ def _name(node: Named) -> str:
 
 
 def _parts(node: Node) -> list[_Part]:
-    """Return the form of an unnamed type as parts. A node among the parts represents its own form."""
+    """Return the form of an unnamed type, but for a union, as parts. A node among the parts represents its own form."""
     match node:
         case Primitive():
             return [_QUOTED_KINDS[node.kind] if not node.props else f'{{"type":"{node.kind}"{_props(node)}}}']
@@ -131,11 +136,6 @@ def _parts(node: Node) -> list[_Part]:
             return ['{"type":"array","items":', node.items, f"{_props(node)}}}"]
         case Map():
             return ['{"type":"map","values":', node.values, f"{_props(node)}}}"]
-        case Union():
-            parts: list[_Part] = ["["]
-            for branch in node.branches:
-                parts += [branch, ","]
-            return [*(parts[:-1] if node.branches else parts), "]"]
         case _:
             raise TypeError(type(node))
 
