@@ -37,7 +37,7 @@ _LOADS = (
     Load("20 kB, 1 in flight", 20_000, 1, 120),
     Load("20 kB, 32 in flight", 20_000, 32, 12),
     Load("377 kB, 1 in flight", 377_000, 1, 30),
-    Load("377 kB, 32 in flight", 377_000, 32, 3),
+    Load("377 kB, 8 in flight", 377_000, 8, 12),
 )
 
 
