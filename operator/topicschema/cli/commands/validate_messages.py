@@ -24,10 +24,10 @@ RUN_FAILED: Final = 3
 
 def run(options: Namespace) -> int:
     """Print the answer. Return the exit code for the verdict."""
-    question = request.request_of(options)
+    validation_request = request.request_of(options)
     _demand_places(options)
     try:
-        report = _report(question, options.processes)
+        report = _report(validation_request, options.processes)
     except InvalidRequestError as error:
         raise UsageError(error.message) from None
     except TopicSchemaError as error:
@@ -51,16 +51,16 @@ def _demand_places(options: Namespace) -> None:
             raise UsageError(f"{name}: cannot write a file there")
 
 
-def _report(question: ValidationRequest, processes: int | None) -> "Report":
+def _report(validation_request: ValidationRequest, processes: int | None) -> "Report":
     try:
         from topicschema.validation.run import runner  # noqa: PLC0415  # numpy and Arrow, which are optional
         from topicschema.validation.sources import opening  # noqa: PLC0415  # as above
     except ImportError as error:
         raise UsageError(f"{error.name} is missing: install topicschema[validation]") from None
-    source = opening.source_of(question, time.time_ns() // 1_000_000)
+    source = opening.source_of(validation_request, time.time_ns() // 1_000_000)
     bar = output.Bar(sys.stderr)
     try:
-        return runner.run(question, source, processes=processes, progress=bar)
+        return runner.run(validation_request, source, processes=processes, progress=bar)
     finally:
         bar.clear()
 

@@ -218,7 +218,9 @@ class _Compiler:
         self._ahead.append((self._end_items, (loop, spot.mark)))
         if isinstance(writer, Map):
             self._draft.add(to.STRING, item.mark)
-        self._ahead.append((self._value, (_item(writer), reader if reader in _WHOLE else _item(reader), item)))
+        self._ahead.append(
+            (self._value, (writer.children[0], reader if reader in _WHOLE else reader.children[0], item))
+        )
 
     def _end_items(self, loop: int, mark: int) -> None:
         self._draft.add(to.NEXT, mark, loop + 1)
@@ -265,28 +267,15 @@ class _Compiler:
     }
 
 
-def _item(node: Node) -> Node:
-    if isinstance(node, Array):
-        return node.items
-    assert isinstance(node, Map)  # noqa: S101  # no other type has items
-    return node.values
-
-
 def _uses(root: Node) -> dict[Record, int]:
     """Return the records, each with its number of uses. One with one use is read inline, others are called."""
     counts: dict[Record, int] = {}
     ahead = [root]
     while ahead:
-        match ahead.pop():
-            case Record() as record if record in counts:
-                counts[record] += 1
-            case Record() as record:
-                counts[record] = 1
-                ahead += [field.type for field in record.fields]
-            case Union(branches=branches):
-                ahead += branches
-            case Array() | Map() as node:
-                ahead.append(_item(node))
-            case _:
-                pass
+        node = ahead.pop()
+        if isinstance(node, Record):
+            counts[node] = counts.get(node, 0) + 1
+            if counts[node] > 1:
+                continue
+        ahead += node.children
     return counts
