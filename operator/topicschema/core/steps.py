@@ -33,14 +33,12 @@ class TooComplexError(Exception):
 class Steps:
     """The remaining steps."""
 
-    __slots__ = ("_left", "independent_parts", "most", "union_records")
+    __slots__ = ("_left", "most", "union_records")
 
     def __init__(self, most: int = MOST_STEPS) -> None:
         self.most = most
         self.union_records: dict[object, object] = {}
         """The index of each union's records, for all comparisons that share these steps."""
-        self.independent_parts: dict[object, bool] = {}
-        """The results of `graph.traits.has_independent_parts`, by the root of the reader's schema."""
         self._left = most
 
     def take(self, count: int = 1) -> None:

@@ -15,7 +15,7 @@ from topicschema.core import compatibility, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, WaitingError
-from topicschema.core.history import History
+from topicschema.core.history import History, VersionEntry
 from topicschema.core.parts import Findings
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
@@ -147,7 +147,8 @@ class Judge:
             is_equal = history.equal_to(candidate.schema.fingerprint) is not None
             request = Request(candidate.schema.info, policy.profile.line, strategy, is_equal)
             earlier = verdict.earlier_versions(candidate, history, policy)
-            findings = await self._findings(request, history, earlier)
+            required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
+            findings = await self._findings(request, history, earlier, required)
         except UnreadableVersionError as error:
             return verdict.refused(candidate, policy, error.finding)
         return verdict.concluded(candidate, history, policy, verdict.strictly(policy, findings, strategy))
@@ -207,10 +208,11 @@ class Judge:
                 "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
             ) from None
 
-    async def _findings(self, request: Request, history: History, earlier: Sequence[Earlier]) -> Findings:
+    async def _findings(
+        self, request: Request, history: History, earlier: Sequence[Earlier], required: Mapping[int, VersionEntry]
+    ) -> Findings:
         """Return the findings of all parts. Raise UnreadableVersionError if a required version does not parse."""
         findings = Findings()
-        required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
         async for part in self.versions.parts(history, earlier):
             result = await self._compare_part(request, part, MOST_STEPS - findings.steps)
             for number, error in result.unreadable.items():
@@ -266,8 +268,7 @@ class Judge:
         strategy = effective_strategy(policy, candidate.strategy).value
         request = Request(candidate.schema.info, policy.profile.line, strategy)
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
-        optional = [each._replace(is_required=False) for each in earlier]
-        findings = await self._findings(request, history, optional)
+        findings = await self._findings(request, history, earlier, required={})
         return (*compatibility.listed(findings.risks), *((findings.too_complex,) if findings.too_complex else ()))
 
     async def _payloads(self, history: History, earlier: Sequence[Earlier], line: PulsarLine) -> Mapping[int, Schema]:

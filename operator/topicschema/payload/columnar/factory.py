@@ -26,18 +26,14 @@ def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLin
     """Return the validator. See `columnar.validator_for`."""
     if reader.type in _OPAQUE:
         return primitives.validator_for(reader)
-    return _of(formats.parse(reader, line, validate_defaults=False), writer, line)
-
-
-def _of(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
-    kind = reader.info.type
-    if writer is not None and writer.type is not kind and kind not in _OPAQUE:
+    schema = formats.parse(reader, line, validate_defaults=False)
+    if writer is not None and writer.type is not reader.type:
         return ConstantFailure(TYPE_CHANGED)
-    if isinstance(reader, KeyValueSchema):
-        return _pair(reader, writer, line)
-    if kind not in _STRUCTS:
-        return primitives.validator_for(reader.info)
-    return _struct(reader, writer, line)
+    if isinstance(schema, KeyValueSchema):
+        return _pair(schema, writer, line)
+    if reader.type in _STRUCTS:
+        return _struct(schema, writer, line)
+    return primitives.validator_for(reader)
 
 
 def _struct(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
@@ -55,7 +51,8 @@ def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -
     if encoding is None:
         raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
     if writer is None:
-        return KeyValueValidator(_of(reader.key, None, line), _of(reader.value, None, line), encoding)
+        key, value = (validator_for(part.info, None, line) for part in (reader.key, reader.value))
+        return KeyValueValidator(key, value, encoding)
     try:
         written = decode(writer)
     except InvalidSchemaError:
@@ -63,9 +60,9 @@ def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -
         return ConstantFailure(INVALID_WRITER_SCHEMA) if is_needed else _pair(reader, None, line)
     if written.encoding is not encoding:
         return ConstantFailure(ENCODING_CHANGED)
-    return KeyValueValidator(
-        _of(reader.key, written.key.info, line), _of(reader.value, written.value.info, line), encoding
-    )
+    key = validator_for(reader.key.info, written.key.info, line)
+    value = validator_for(reader.value.info, written.value.info, line)
+    return KeyValueValidator(key, value, encoding)
 
 
 def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Validator:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from topicschema.core.formats.avro.model import (
 from topicschema.core.schemas import SchemaType
 
 _Part = str | Node
+_Form = tuple[str, list[Named]]
 _NAMED: Final[frozenset[Any]] = frozenset({Record, Enum, Fixed})
 _QUOTED_KINDS: Final = {kind: f'"{kind}"' for kind in names.PRIMITIVES}
 _EMPTY: Final[Mapping[type, str]] = {type(None): "null", bool: "false", int: "0", list: "[]", dict: "{}"}
@@ -43,41 +44,38 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
 
     The result is equal for two schemas exactly when the broker treats the second as the first.
     """
-    first, waiting = _written([root])
-    definitions: dict[str, str] = {}
-    visited: set[Named] = set()
-    while waiting:
-        named = waiting.pop()
-        if named not in visited:
-            visited.add(named)
-            text, more = _written(_definition(named))
-            definitions.setdefault(_name(named), text)
-            waiting.extend(more)
+    first, refs = _written([root])
+    definitions = {_name(named): text for named, (text, _) in _definitions(refs, lambda _: True).items()}
     lines = [f"{kind} structure", first, *(definitions[name] for name in sorted(definitions))]
     return schemas.digest("\n".join(lines).encode("ascii"))
 
 
 def assign_digests(root: Node) -> None:
     """Set `digest` on all named types of a schema that have none yet."""
-    forms: dict[Named, tuple[bytes, list[Named]]] = {}
-    waiting = _written([root])[1]
-    while waiting:
-        named = waiting.pop()
-        if not named.digest and named not in forms:
-            text, refs = _written(_definition(named))
-            forms[named] = _sha256(text), refs
-            waiting.extend(refs)
+    forms = _definitions(_written([root])[1], lambda named: not named.digest)
     for component in components({named: [ref for ref in refs if ref in forms] for named, (_, refs) in forms.items()}):
         _assign_together(component, forms)
 
 
-def _assign_together(component: Sequence[Named], forms: Mapping[Named, tuple[bytes, list[Named]]]) -> None:
+def _definitions(refs: Sequence[Named], is_needed: Callable[[Named], bool]) -> dict[Named, _Form]:
+    """Return the forms of the definitions that are needed, of `refs` and of all types that these lead to."""
+    forms: dict[Named, _Form] = {}
+    waiting = [*refs]
+    while waiting:
+        named = waiting.pop()
+        if named not in forms and is_needed(named):
+            forms[named] = _written(_definition(named))
+            waiting += forms[named][1]
+    return forms
+
+
+def _assign_together(component: Sequence[Named], forms: Mapping[Named, _Form]) -> None:
     """Set the digests of one type or of types that refer to each other.
 
     All other types that they refer to have theirs.
     """
     others = {ref.digest for node in component for ref in forms[node][1]} - {b""}
-    closure = _sha256(repr((sorted(forms[node][0] for node in component), sorted(others)))).hex()
+    closure = _sha256(repr((sorted(_sha256(forms[node][0]) for node in component), sorted(others)))).hex()
     for node in component:
         node.digest = _sha256(f"{closure} {encode_basestring_ascii(_name(node))}")
 
@@ -94,7 +92,7 @@ def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode("ascii")).digest()
 
 
-def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
+def _written(parts: Sequence[_Part]) -> _Form:
     """Return the text of the parts, with named types by their names, and these named types in order."""
     texts: list[str] = []
     refs: list[Named] = []

@@ -43,12 +43,13 @@ class Node:
     """The attributes of all types.
 
     `props` are the custom properties that Avro's equality compares, `logicalType` among them. `digest` is that of a
-    Named; it is empty for all other types.
+    Named; it is empty for all other types. `traits` is the cache of `graph.traits` for roots; a copy has none.
     """
 
     path: str
     props: Mapping[str, JsonValue] = NO_PROPS
     digest: bytes = b""
+    traits: "SchemaTraits | None" = field(default=None, init=False, repr=False)
 
     @property
     def children(self) -> "tuple[Node, ...]":
@@ -126,7 +127,7 @@ class Named(Node):
 
 @dataclass(slots=True)
 class SchemaTraits:
-    """The traits of a record and of all types that it leads to; `graph.traits` defines the terms.
+    """The traits of a schema, given by its root; `graph.traits` defines the terms.
 
     `has_independent_parts` is None until `graph.traits.has_independent_parts` is called.
     """
@@ -156,13 +157,9 @@ class Field:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Record(Named):
-    """A record or an error, which Avro treats as a record. `fields` is set once, after parsing.
-
-    `traits` is the cache of `graph.traits`; a copy has none.
-    """
+    """A record or an error, which Avro treats as a record. `fields` is set once, after parsing."""
 
     fields: tuple[Field, ...] = ()
-    traits: SchemaTraits | None = field(default=None, init=False, repr=False)
 
     @property
     def children(self) -> tuple[Node, ...]:

@@ -16,24 +16,22 @@ from topicschema.core.steps import PER_DEFAULT, Steps
 
 
 def traits_of(root: Node) -> SchemaTraits:
-    """Return the traits of the schema. Those of a record are cached."""
-    if isinstance(root, Record) and root.traits is not None:
+    """Return the traits of the schema. They are cached."""
+    if root.traits is not None:
         return root.traits
     walk = _Walk()
     records = walk.new_records(root)
     is_cyclic = walk.has_met_again and _is_cyclic(records)
-    traits = SchemaTraits(
+    root.traits = SchemaTraits(
         is_aliased=walk.has_met_alias or any(field.aliases for record in records for field in record.fields),
         is_cyclic=is_cyclic,
         is_recursive_through_fields=is_cyclic and _is_recursive_through_fields(records),
     )
-    if isinstance(root, Record):
-        root.traits = traits
-    return traits
+    return root.traits
 
 
 def has_independent_parts(root: Node) -> bool:
-    """Return True if comparing a part of the schema has no effect on other comparisons."""
+    """Return True if comparing a part of the schema has no effect on other comparisons. The result is cached."""
     traits = traits_of(root)
     if traits.has_independent_parts is None:
         fields = (field for record in _Walk().new_records(root) for field in record.fields)

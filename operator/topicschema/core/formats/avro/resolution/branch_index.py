@@ -46,15 +46,8 @@ class BranchIndex:
         cached = self._steps.union_records
         if union not in cached:
             self._steps.take(PER_PAIR + 4 * len(union.branches))
-            cached[union] = _Records(union) if self._has_independent_parts() else None
+            cached[union] = _Records(union) if has_independent_parts(self._root) else None
         return cast("_Records | None", cached[union])
-
-    def _has_independent_parts(self) -> bool:
-        """Return the trait of the root. It takes a walk over the whole schema, so it is cached for all its unions."""
-        cached = self._steps.independent_parts
-        if self._root not in cached:
-            cached[self._root] = has_independent_parts(self._root)
-        return cached[self._root]
 
 
 class _Records:

@@ -92,9 +92,8 @@ class _Trials:
     def __init__(self, reader: Node, writer: Node, library: Library, steps: Steps) -> None:
         self._steps = steps
         self._fits: dict[tuple[Record, Record], bool] = {}
-        traits = traits_of(reader)
         self._resolution = Resolution(reader, library, steps)
-        renamed = aliases.apply(writer, reader, library, steps)[0] if traits.is_aliased else writer
+        renamed = aliases.apply(writer, reader, library, steps)[0] if traits_of(reader).is_aliased else writer
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
 
     def candidates(self, writer: Record, reader: Union) -> Iterator[Record] | None:
