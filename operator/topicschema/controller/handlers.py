@@ -23,6 +23,7 @@ def handlers(
     async def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
         settings.posting.enabled = False
         settings.scanning.disabled = True
+        settings.queueing.idle_timeout = 0.1  # a handler only enqueues: kopf's task for an object can end at once
         settings.watching.inactivity_timeout = 70.0  # bookmarks come every minute: less would reconnect all the time
         settings.watching.connect_timeout = 5.0
         settings.watching.server_timeout = max(1, int(watch_timeout / 3))  # a quiet watch that lives counts as activity

@@ -23,15 +23,21 @@ _RETRYABLE = frozenset({401, 408, 429})
 
 
 class MetadataResponse(aiohttp.ClientResponse):
-    """A response whose JSON has an array instead of `items: null`, which an empty list of metadata has."""
+    """A response whose JSON has an array instead of `items: null`, which an empty list of metadata has.
+
+    It is parsed once, for the middleware and for kopf.
+    """
+
+    _parsed: Any = None
 
     @override
     async def json(self, **how: Any) -> Any:
         """Return the parsed body."""
-        answer = await super().json(**how)
-        if isinstance(answer, dict) and "items" in answer:
-            answer["items"] = answer["items"] or []
-        return answer
+        if self._parsed is None:
+            self._parsed = await super().json(**how)
+            if isinstance(self._parsed, dict) and "items" in self._parsed:
+                self._parsed["items"] = self._parsed["items"] or []
+        return self._parsed
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,6 @@ class _CachedPolicy(NamedTuple):
 
     name: str
     pulsar_cluster: str
-    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +101,6 @@ class PolicyResolver:
         cached = self._cache.get((namespace, topic.pulsar_namespace))
         return TopicKey(cached.pulsar_cluster, topic) if cached else None
 
-    def expected_address(self, namespace: str, pulsar_namespace: str) -> str | None:
-        """Return the broker's address of the last call, "" for none, or None. It may be stale: only for limits."""
-        cached = self._cache.get((namespace, pulsar_namespace))
-        return cached.address if cached else None
-
     async def _find(self, names: _Names) -> ActivePolicy:
         cached = self._cache.get(names)
         if cached is not None:
@@ -135,7 +129,7 @@ class PolicyResolver:
         names = (namespace, resource.spec.pulsar_namespace)
         if names not in self._cache and len(self._cache) >= _CACHE_SIZE:
             self._cache.clear()
-        self._cache[names] = _CachedPolicy(resource.metadata.name, resource.spec.pulsar_cluster, address_of(resource))
+        self._cache[names] = _CachedPolicy(resource.metadata.name, resource.spec.pulsar_cluster)
         return ActivePolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from topicschema.api import record
@@ -30,6 +31,7 @@ from topicschema.storage.protocol import (
 )
 
 _LOG = logging.getLogger(__name__)
+_LARGE_BYTES = 64 * 1024
 _CACHE_BYTES = 64 << 20
 _WRITES_AT_ONCE = 16
 
@@ -162,10 +164,9 @@ class RecordStorage:
             async with at_once:
                 sources = source_hash if entry is versions[-1][0] else None
                 until = replace(history, entries=(entry,))
-                # Compressing takes milliseconds, in which other tasks can run.
-                wire = await asyncio.to_thread(
-                    record.version_to_wire, until, payload, sources, namespace=self._namespace
-                )
+                to_wire = partial(record.version_to_wire, until, payload, sources, namespace=self._namespace)
+                # Compressing a large payload takes milliseconds, in which other tasks can run.
+                wire = to_wire() if weight(payload) < _LARGE_BYTES else await asyncio.to_thread(to_wire)
                 await self._put_payload(wire, payload, annotations or {})
 
         await asyncio.gather(*(write(entry, payload) for entry, payload in versions))

@@ -75,9 +75,8 @@ class TopicSchemas:
 
         Errors are ignored, because the reconcile gets them, too, and reports them.
         """
-        ctx, summary = self._ctx, self._ctx.index.summary(key)
-        pulsar_namespace = summary.pulsar_namespace if summary else ""
-        known = ctx.policies.expected_address(key.namespace, pulsar_namespace)
+        ctx = self._ctx
+        known = ctx.index.broker_of_topic(key)
         if known is not None:
             return known
         with suppress(TopicSchemaError):

@@ -16,7 +16,7 @@ from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
-from topicschema.reconcile.runtime.object_index import TopicSummary
+from topicschema.reconcile.runtime.object_index import PolicySummary, TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, Result
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 
@@ -92,7 +92,7 @@ async def test_a_new_and_a_deleted_policy_enqueue_only_their_own_topics_and_a_se
     ("topic", "has_broker"),
     [("shop/orders/created", True), ("shop/other/created", False), ("no", False), (None, False)],
 )
-async def test_the_broker_of_a_topic_is_that_of_its_policy_and_is_known_after_a_reconcile(
+async def test_the_broker_of_a_topic_is_that_of_its_policy(
     world: World, topic: str | None, *, has_broker: bool
 ) -> None:
     key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
@@ -101,11 +101,25 @@ async def test_the_broker_of_a_topic_is_that_of_its_policy_and_is_known_after_a_
         world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": spec})
     address = URL(world.broker.url).authority if has_broker else ""
     assert await topics.broker_of(key) == address
-    if has_broker:
-        while await topics.reconcile(key) is Result.REQUEUE:
-            pass
-        world.api.requests.clear()
-        assert (await topics.broker_of(key), world.api.requests) == (address, [])
+
+
+async def test_the_broker_of_a_new_topic_is_known_without_a_read_if_all_policies_have_it(world: World) -> None:
+    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
+    index = world.ctx.index
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    index.update_policy(Key(KEY.plural, "elsewhere", "other"), PolicySummary(ORDERS, "other.example:8080"))
+    world.api.requests.clear()
+    address = URL(world.broker.url).authority
+    assert (await topics.broker_of(key), world.api.requests) == (address, [])
+    index.update_policy(
+        Key(KEY.plural, "shop", "other"),
+        PolicySummary(PulsarNamespaceKey("pulsar", "shop", "other"), "other.example:8080"),
+    )
+    assert index.broker_of_topic(key) is None
+    index.update_topic(key, TopicSummary("shop/other/created", "shop/other"))
+    assert index.broker_of_topic(key) == "other.example:8080"
+    index.update_topic(key, TopicSummary())
+    assert index.broker_of_topic(key) is None
 
 
 async def test_the_broker_of_a_policy_is_unknown_while_it_cannot_be_read(world: World) -> None:
