@@ -108,7 +108,9 @@ def test_a_default_may_belong_to_any_branch_of_a_union() -> None:
     later = field("note", ["null", "string", {"type": "array", "items": ["null", "int"]}], default=[1])
     assert only_new(record("Order", later)) == ("INVALID_DEFAULT", "$.fields[0].default")
     neither = record("Order", field("note", ["null", "string"], default=1))
-    assert refusal(neither, NEW) == ("INVALID_DEFAULT", "$.fields[0].default")
+    of_itself = record("Order", field("note", ["Order", {"type": "map", "values": "int"}], default={}))
+    for schema in (neither, of_itself):
+        assert refusal(schema, NEW) == ("INVALID_DEFAULT", "$.fields[0].default")
 
 
 def test_a_default_of_a_later_branch_is_put_in() -> None:
