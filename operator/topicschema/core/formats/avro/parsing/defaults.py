@@ -1,39 +1,24 @@
-"""Validation of field defaults by the rule that Avro applies on parsing (Schema.isValidDefault).
+"""Validation of field defaults by the rule that Avro applies on parsing (Schema.isValidDefault, isValidValue).
 
-In Avro 1.11 a union's default must fit the first branch, in 1.12 any branch (`union_defaults`).
+In Avro 1.11 a union's default must fit the first branch, in 1.12 any branch.
 
 The broker skips this check for the first version and applies it to every later upload. So a history that starts with a
 bad default refuses everything; the operator refuses such a default from the start.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.model import (
-    ABSENT,
-    Array,
-    Enum,
-    Field,
-    Fixed,
-    Map,
-    Named,
-    Node,
-    Primitive,
-    Record,
-    Union,
-)
-from topicschema.core.formats.avro.parsing import scalar_defaults, union_defaults
-from topicschema.core.formats.avro.parsing.union_defaults import Fitting, IncompleteError
+from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node, Record, Union
+from topicschema.core.formats.avro.parsing import scalar_defaults
 from topicschema.core.steps import MOST_STEPS, PER_DEFAULT, Steps, TooComplexError
 
-_Work = tuple[Node, Any, str]
-_LEAVES: Final = frozenset({Primitive, Enum, Fixed})
 _KINDS: Final = {
     type(None): "null",
     bool: "a boolean",
@@ -56,12 +41,15 @@ def check(fields: Iterable[Field], library: Library) -> None:
     checker = Checker(library, Steps())
     for field in fields:
         if field.default is not ABSENT:
-            with _bounded(f"{field.path}.default"):
-                checker.check(field)
+            with bounded(f"{field.path}.default"):
+                error = checker.error(field)
+            if error is not None:
+                raise error
 
 
 @contextmanager
-def _bounded(path: str) -> Iterator[None]:
+def bounded(path: str) -> Iterator[None]:
+    """Replace TooComplexError by the InvalidSchemaError at `path`."""
     try:
         yield
     except TooComplexError:
@@ -69,140 +57,177 @@ def _bounded(path: str) -> Iterator[None]:
         raise InvalidSchemaError("COMPARISON_TOO_COMPLEX", message, Place(path)) from None
 
 
-def _fits_at_sight(field: Field) -> bool:
-    """Return True if the type, or a union's first branch, has no parts and the default fits. Nearly all defaults do."""
-    node = field.type
-    if node.__class__ is Union and node.branches:
-        node = node.branches[0]
-    return node.__class__ in _LEAVES and scalar_defaults.expected(node, field.default) is None
+class _Misfit(NamedTuple):
+    """A part of a default that does not fit: its path within the default, and the reason.
 
-
-def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:
-    """Check as `check` does, for Avro 1.12 and a schema that names types at `ahead` before their definition.
-
-    Until its definition, Avro treats such a type as a record without fields. It checks the defaults again afterward.
+    `is_final` is True if Avro throws, so that no other branch of a union is tried.
     """
-    has_met_record, steps = False, Steps()
-    for field in fields:
-        if field.default is not ABSENT:
-            fitting = Fitting(_within(field), ahead, steps)
-            with _bounded(f"{field.path}.default"):
-                if not _is_fit(fitting, field):
-                    raise _misfit(field, f"{field.path}.default", _AHEAD)
-            has_met_record |= fitting.has_met_record
-    with _bounded("$"):
-        misfit = union_defaults.misfit_when_resolved(named, ahead, steps) if has_met_record else None
-    if misfit is not None:
-        raise _misfit(misfit, f"{misfit.path}.default", _AHEAD)
+
+    path: str
+    reason: str
+    is_final: bool = False
+
+    def within(self, key: str | int) -> "_Misfit":
+        """Return the same of the default that has this one as its member or element `key`."""
+        step = f"[{key}]" if isinstance(key, int) else json_text.member("", key)
+        return self._replace(path=step + self.path)
 
 
-_AHEAD: Final = "does not fit its type as far as that is known there; define types before they are named"
-
-
-def _within(field: Field) -> Callable[[Record], bool]:
-    """Return a function that returns True for a record that contains the field.
-
-    Such a record was incomplete when the field was read.
-    """
-    return lambda record: field.path.startswith(f"{record.path}.fields[")
-
-
-def _is_fit(fitting: Fitting, field: Field) -> bool:
-    try:
-        return fitting.fits(field)
-    except IncompleteError:
-        return False
+_ENDLESS: Final = _Misfit("", "", is_final=True)
+"""The error of a default that leads back to itself through the default of a record's field, so that Avro throws."""
 
 
 class Checker:
-    """A check for the defaults of many fields that caches the fields of their records."""
+    """A check of the defaults of many fields, which caches the fields of their records.
 
-    def __init__(self, library: Library, steps: Steps | None = None) -> None:
+    In unions of Avro 1.12, and in schemas that name types before their definition, the check is in full. As in Avro, it
+    checks the defaults of fields that a record leaves out, too, and ends at a record that is not complete, so the order
+    counts. Elsewhere the defaults of fields that a record leaves out count as checked.
+
+    `ahead` are the places, as JSON paths, that name a type before its definition; each counts as a record without
+    fields. `complete` are the records that Avro can read. Without it, Avro cannot read those that contain the field.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        steps: Steps,
+        *,
+        ahead: frozenset[str] = frozenset(),
+        complete: set[Record] | None = None,
+    ) -> None:
+        self.has_met_record = False
+        """True if a default contained a record."""
         self._library = library
         self._steps = steps
-        self._known: dict[int, tuple[dict[str, Field], frozenset[str]]] = {}
+        self._ahead = ahead
+        self._complete = complete
+        self._known: dict[tuple[int, int], _Misfit | None] = {}
+        self._fields: dict[Record, tuple[dict[str, Field], frozenset[str]]] = {}
 
-    def check(self, field: Field) -> None:
-        """Raise InvalidSchemaError as the function `check` does, or TooComplexError if too few steps remain."""
-        if _fits_at_sight(field):
-            return
-        work: list[_Work] = [(field.type, field.default, f"{field.path}.default")]
-        while work:
-            node, value, path = work.pop()
-            if self._steps:
-                self._steps.take(PER_DEFAULT // 2 + (len(value) if isinstance(value, list | dict) else 0))
-            parts: Iterable[_Work]
-            if isinstance(node, Record):
-                parts = self._record(node, value, path, field)
-            elif isinstance(node, Union) and self._library is Library.AVRO_1_12:
-                parts = self._any_branch(node, value, path, field)
-            else:
-                parts = _parts(node, value, path, field)
-            work.extend(reversed(list(parts)))
+    def error(self, field: Field) -> InvalidSchemaError | None:
+        """Return the error of the field's default, or None if it fits. Raise TooComplexError if steps are lacking."""
+        self._field = field
+        self._in_full = bool(self._ahead) or self._complete is not None
+        self._known.clear()
+        node = field.type
+        if isinstance(node, Union) and node.branches:
+            node = node.branches[0]
+        if not self._in_full and _fits_at_sight(node, field.default):
+            return None
+        misfit = run(self._of(f"{field.path}.type", field.type, field.default))
+        return None if misfit is None else error_of(field, misfit.reason, misfit.path)
 
-    def _record(self, node: Record, value: Any, path: str, field: Field) -> Iterator[_Work]:
+    def _of(self, place: str, node: Node, value: Any) -> Step[_Misfit | None]:
+        """Return the first part of a value that does not fit its type, or None."""
+        if self._in_full:
+            return self._once(place, node, value)
+        self._steps.take(PER_DEFAULT // 2 + (len(value) if isinstance(value, list | dict) else 0))
+        return self._by_kind(place, node, value)
+
+    def _once(self, place: str, node: Node, value: Any) -> Step[_Misfit | None]:
+        """Return the result of a check in full, which checks each pair of type and value once."""
+        if place in self._ahead:
+            self.has_met_record = True
+            return None if isinstance(value, dict) else _Misfit("", "")
+        key = id(node), id(value)
+        if key not in self._known:
+            self._steps.take(3)
+            self._known[key] = _ENDLESS
+            self._known[key] = yield self._by_kind(place, node, value)
+        return self._known[key]
+
+    def _by_kind(self, place: str, node: Node, value: Any) -> Step[_Misfit | None]:
+        misfit: _Misfit | None = None
+        if isinstance(node, Record):
+            misfit = yield self._record(node, value)
+        elif isinstance(node, Union):
+            misfit = yield self._union(place, node, value)
+        elif (expected := scalar_defaults.expected(node, value)) is not None:
+            hint = " (a union's default belongs to its first branch)" if isinstance(self._field.type, Union) else ""
+            misfit = _Misfit("", f"is {_KINDS[type(value)]}, {expected} is expected{hint}")
+        elif isinstance(node, Array):
+            misfit = yield self._all(f"{node.path}.items", node.items, enumerate(value))
+        elif isinstance(node, Map):
+            misfit = yield self._all(f"{node.path}.values", node.values, value.items())
+        return misfit
+
+    def _all(self, place: str, node: Node, values: Iterable[tuple[int | str, Any]]) -> Step[_Misfit | None]:
+        for key, value in values:
+            if self._in_full or not _fits_at_sight(node, value):
+                misfit: _Misfit | None = yield self._of(place, node, value)
+                if misfit is not None:
+                    return misfit.within(key)
+        return None
+
+    def _union(self, place: str, node: Union, value: Any) -> Step[_Misfit | None]:
+        misfit: _Misfit | None
+        if self._library is Library.AVRO_1_11:
+            if not node.branches:
+                return _Misfit("", "cannot fit an empty union; remove it")
+            misfit = yield self._of(place, node.branches[0], value)
+            return misfit
+        if not self._in_full:
+            self._in_full = True
+            self._known.clear()
+            misfit = yield self._once(place, node, value)
+            self._in_full = False
+            return misfit
+        reason = f"is {_KINDS[type(value)]}, which fits no branch of its union"
+        for index, branch in enumerate(node.branches):
+            misfit = yield self._once(f"{node.path}[{index}]", branch, value)
+            if misfit is None:
+                return None
+            if misfit.is_final:
+                return _Misfit("", reason, is_final=True)
+        return _Misfit("", reason)
+
+    def _record(self, node: Record, value: Any) -> Step[_Misfit | None]:
         if not isinstance(value, dict):
-            raise _misfit(
-                field, path, f"is {_KINDS[type(value)]}, the record {names.shown(node.full_name)} needs an object"
-            )
-        if field.path.startswith(f"{node.path}.fields["):
-            raise _misfit(field, path, f"holds the record {names.shown(node.full_name)}, of which the field is a part")
-        fields, required = self._fields(node)
-        missing = required - value.keys()
-        if missing:
-            lacks = f"lacks {names.shown(min(missing))}, which has no default in {names.shown(node.full_name)}"
-            raise _misfit(field, path, lacks)
-        for name, inner in value.items():
-            if name in fields:
-                yield fields[name].type, inner, json_text.member(path, name)
+            needs = f"the record {names.shown(node.full_name)} needs an object"
+            return _Misfit("", f"is {_KINDS[type(value)]}, {needs}")
+        self.has_met_record = True
+        if not self._is_complete(node):
+            holds = f"holds the record {names.shown(node.full_name)}, of which the field is a part"
+            return _Misfit("", holds, is_final=True)
+        for field, inner in self._all_fields(node, value) if self._in_full else self._members(node, value):
+            if inner is ABSENT:
+                lacks = f"lacks {names.shown(field.name)}, which has no default in {names.shown(node.full_name)}"
+                return _Misfit("", lacks)
+            misfit: _Misfit | None = yield self._of(f"{field.path}.type", field.type, inner)
+            if misfit is not None:
+                return misfit.within(field.name)
+        return None
 
-    def _any_branch(self, node: Union, value: Any, path: str, field: Field) -> tuple[()]:
-        whole = replace(field, type=node, default=value)
-        if not _is_fit(Fitting(_within(field), steps=self._steps), whole):
-            raise _misfit(field, path, f"is {_KINDS[type(value)]}, which fits no branch of its union")
-        return ()
+    def _all_fields(self, node: Record, value: dict[str, Any]) -> list[tuple[Field, Any]]:
+        self._steps.take(len(node.fields))
+        return [(field, value.get(field.name, field.default)) for field in node.fields]
 
-    def _fields(self, node: Record) -> tuple[dict[str, Field], frozenset[str]]:
-        """Return the fields by name, and the names of those without a default."""
-        if id(node) not in self._known:
-            if self._steps:
-                self._steps.take(len(node.fields))
-            if not node.fields:
-                return {}, frozenset()  # it may not be complete yet
+    def _members(self, node: Record, value: dict[str, Any]) -> list[tuple[Field, Any]]:
+        """Return the fields that the value has, or one that it must have and lacks."""
+        if node not in self._fields and node.fields:  # without fields, it may not be complete yet
+            self._steps.take(len(node.fields))
             required = frozenset(field.name for field in node.fields if field.default is ABSENT)
-            self._known[id(node)] = {field.name: field for field in node.fields}, required
-        return self._known[id(node)]
+            self._fields[node] = {field.name: field for field in node.fields}, required
+        fields, required = self._fields.get(node, ({}, frozenset()))
+        missing = required - value.keys()
+        present = [min(missing)] if missing else value
+        return [(fields[name], value.get(name, ABSENT)) for name in present if name in fields]
+
+    def _is_complete(self, record: Record) -> bool:
+        if self._complete is not None:
+            return record in self._complete
+        return not self._field.path.startswith(f"{record.path}.fields[")
 
 
-def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
-    """Check the kind of `value`. Yield the parts that remain to be checked, with their types and paths."""
-    if isinstance(node, Union):
-        if not node.branches:
-            raise _misfit(field, path, "cannot fit an empty union; remove it")
-        yield node.branches[0], value, path
-        return
-    expected = scalar_defaults.expected(node, value)
-    if expected is not None:
-        raise _misfit(field, path, f"is {_KINDS[type(value)]}, {expected} is expected{_union_hint(field)}")
-    if isinstance(node, Array):
-        inner = node.items
-        yield from ((inner, item, f"{path}[{index}]") for index, item in enumerate(value) if _is_open(inner, item))
-    elif isinstance(node, Map):
-        inner = node.values
-        held = ((name, item) for name, item in value.items() if _is_open(inner, item))
-        yield from ((inner, item, json_text.member(path, name)) for name, item in held)
-
-
-def _is_open(node: Node, value: Any) -> bool:
-    """Return True if the value needs a check. Most values in large defaults fit and have no parts."""
+def _fits_at_sight(node: Node, value: Any) -> bool:
+    """Return True if the value fits and has no parts. Most values in large defaults do."""
     if isinstance(node, Record | Union) or (isinstance(node, Array | Map) and value):
-        return True
-    return scalar_defaults.expected(node, value) is not None
+        return False
+    return scalar_defaults.expected(node, value) is None
 
 
-def _union_hint(field: Field) -> str:
-    return " (a union's default belongs to its first branch)" if isinstance(field.type, Union) else ""
-
-
-def _misfit(field: Field, path: str, why: str) -> InvalidSchemaError:
-    return InvalidSchemaError("INVALID_DEFAULT", f"the default of field {names.shown(field.name)} {why}", Place(path))
+def error_of(field: Field, reason: str, path: str = "") -> InvalidSchemaError:
+    """Return the error of the field's default, or of the part at `path` in it."""
+    message = f"the default of field {names.shown(field.name)} {reason}"
+    return InvalidSchemaError("INVALID_DEFAULT", message, Place(f"{field.path}.default{path}"))

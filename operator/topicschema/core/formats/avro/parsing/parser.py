@@ -17,7 +17,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import avro_version, fingerprint
 from topicschema.core.formats.avro.model import Node, Union
-from topicschema.core.formats.avro.parsing import defaults
+from topicschema.core.formats.avro.parsing import defaults, forward_defaults
 from topicschema.core.formats.avro.parsing.builder import Builder
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
@@ -47,7 +47,7 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
 
 def _check_defaults(builder: Builder) -> None:
     if builder.forward.places:
-        defaults.check_ahead(builder.fields, builder.named.values(), frozenset(builder.forward.places))
+        forward_defaults.check(builder.fields, builder.named.values(), frozenset(builder.forward.places))
     else:
         defaults.check(builder.fields, builder.library)
 

@@ -8,7 +8,6 @@ without the validator that the broker sets for its parser: on 1.12 a parsed name
 from dataclasses import dataclass, field
 from typing import Any
 
-from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import (
@@ -119,16 +118,7 @@ def _are_left_alone(record: Record, renames: _Renames, checker: Checker, steps: 
     for each in record.fields:
         if each.name in targets or "$" in each.name:
             return False
-    return all(each.default is ABSENT or _misfit(each, checker) is None for each in record.fields)
-
-
-def _misfit(each: Field, checker: Checker) -> str | None:
-    """Return the error of the field's default, or None if it fits."""
-    try:
-        checker.check(each)
-    except InvalidSchemaError as error:
-        return error.message
-    return None
+    return all(each.default is ABSENT or checker.error(each) is None for each in record.fields)
 
 
 class _View:
@@ -246,6 +236,6 @@ class _View:
         contains are complete.
         """
         for each, place in reversed(made):
-            wrong = None if each.default is ABSENT else _misfit(each, self._checker)
-            if wrong is not None:
-                self.faults.insert(place, Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, wrong))
+            error = None if each.default is ABSENT else self._checker.error(each)
+            if error is not None:
+                self.faults.insert(place, Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, error.message))
