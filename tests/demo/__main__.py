@@ -68,8 +68,8 @@ def say_how_to_go_on(stage: Stage, instance: Instance) -> None:
     environment = stage.environment()
     program = stage.cluster.kubectl_program.parent
     stage.narrator.note(
-        "Cluster, controller and webhook keep running for a day, the lifetime of their service "
-        "account tokens. To look around, run:"
+        "Cluster, controller and webhook keep running. After a day their service account tokens "
+        "expire. To look around, run:"
     )
     of_broker = [
         f"export {name}={shlex.quote(environment[name])}"

@@ -51,7 +51,7 @@ def registered_and_refused(stage: Stage) -> None:
     """Step 10."""
     stage.narrator.step(
         "10. Register at a real broker",
-        "The policy names its broker. The operator registers accepted schemas there, and the broker "
+        "This policy names a broker. The operator registers accepted schemas there, and the broker "
         "assigns the version numbers. A rejected schema never reaches the broker.",
     )
     stage.run("cat sales-policy.yaml")
@@ -71,8 +71,8 @@ def adopted(stage: Stage) -> None:
     """Step 11."""
     stage.narrator.step(
         "11. Adopt an existing schema",
-        "On this topic a producer registered its schema first. A TopicSchema for the topic adopts "
-        "that version as history, and is judged against it.",
+        "On this topic a producer registered its schema first. The operator stores "
+        "that version as history, and judges the TopicSchema against it.",
     )
     stage.run("python3 produce.py refunded refunded.avsc")
     _claim_there(stage, "refunded", [0])
@@ -81,7 +81,7 @@ def adopted(stage: Stage) -> None:
     stage.run(f"kubectl get tsc -n {NAMESPACE}")
     origins = [(entry["schemaVersion"], entry["origin"]) for entry in _status(stage, _REFUNDED)["versions"]]
     wanted = [(0, "Broker"), (1, "Spec")]
-    stage.claim("version 0 is the broker's, version 1 is from Git", holds=origins == wanted, instead=origins)
+    stage.claim("version 0 is from the producer, version 1 is from Git", holds=origins == wanted, instead=origins)
     _claim_there(stage, "refunded", [0, 1])
 
 
@@ -89,7 +89,7 @@ def back_again(stage: Stage) -> None:
     """Step 12."""
     stage.narrator.step(
         "12. Roll back at the broker",
-        "The broker recognizes the text, and its latest version does not change. The status says so.",
+        "The broker finds the text among its versions. The topic's latest version does not change.",
     )
     stage.run(f"{_APPLY} sales-placed.yaml")
     _wait_for(stage, _PLACED)
@@ -97,7 +97,7 @@ def back_again(stage: Stage) -> None:
     ready = condition(status, "Ready")
     found = (status.get("schemaVersion"), status.get("latestSchemaVersion"), ready.get("reason"))
     stage.claim(
-        "the version is 0, the latest is 1, the reason is RolledBack",
+        "schemaVersion is 0, latestSchemaVersion is 1, the reason is RolledBack",
         holds=found == (0, 1, "RolledBack"),
         instead=found,
     )
@@ -111,9 +111,9 @@ def locked(stage: Stage) -> None:
     """Step 13."""
     stage.narrator.step(
         "13. Lock the topics",
-        "After one line in the policy, clients can no longer add schemas. A producer with a schema "
-        "from Git connects. One with an unreviewed field does not. A consumer connects if its "
-        "schema reads the latest version.",
+        "One line in the policy stops clients from adding schemas. A producer with a schema from Git "
+        "can connect. A producer whose schema has an unreviewed field cannot. A consumer can connect "
+        "if its schema reads the latest version.",
     )
     stage.run("diff -U1 sales-policy.yaml sales-policy-locked.yaml", fails=True)
     stage.run(f"{_APPLY} sales-policy-locked.yaml")
@@ -122,14 +122,16 @@ def locked(stage: Stage) -> None:
     stage.run("python3 produce.py placed placed-with-note.avsc")
     refused = stage.run("python3 produce.py placed placed-with-coupon.avsc", fails=True)
     said = "IncompatibleSchema" in refused.output
-    stage.claim("the broker itself refuses it: IncompatibleSchema", holds=said, instead=refused.output)
+    stage.claim("the broker refuses the producer: IncompatibleSchema", holds=said, instead=refused.output)
     stage.narrator.line("\nA consumer connects, and reads messages of the version that the operator registered:")
     received = stage.run("python3 consume.py placed placed-with-note.avsc")
     stage.claim("the message carries version 1", holds="with version 1" in received.output, instead=received.output)
-    stage.narrator.line("\nA consumer with a field that the messages lack, without a default, does not:")
+    stage.narrator.line(
+        "\nA consumer cannot connect if its schema has a field that the messages lack, without a default:"
+    )
     refused = stage.run("python3 consume.py placed placed-with-invoice.avsc", fails=True)
     said = "IncompatibleSchema" in refused.output
-    stage.claim("the broker refuses it, too: IncompatibleSchema", holds=said, instead=refused.output)
+    stage.claim("the broker refuses the consumer: IncompatibleSchema", holds=said, instead=refused.output)
     _claim_there(stage, "placed", [0, 1])
 
 

@@ -20,7 +20,7 @@ def pair_and_sources(stage: Stage) -> None:
     """Step 8."""
     stage.narrator.step(
         "8. KEY_VALUE, and protobuf from sources",
-        "A KEY_VALUE topic has a schema for each part. A PROTOBUF_NATIVE topic accepts the .proto "
+        "A KEY_VALUE topic has a schema for each part. For PROTOBUF_NATIVE you write the .proto "
         "files, and the operator compiles them to what a Java producer would send.",
     )
     stage.run(f"{_APPLY} parcels-policy.yaml")
@@ -46,7 +46,7 @@ def what_the_broker_lets_pass(stage: Stage) -> None:
     stage.narrator.step(
         "9. Risks that the broker accepts",
         "For protobuf, the broker compares only the name of the root message. It accepts an edit "
-        "that gives a field's number to another field, and so does the operator. kubectl, the "
+        "that gives a field's number to another field. The operator accepts it, too. kubectl, the "
         "status and an Event warn of the effect on consumers.",
     )
     stage.run("diff -U1 parcel-sent-with-weight.yaml parcel-sent-reused-number.yaml", fails=True)
@@ -60,9 +60,9 @@ def what_the_broker_lets_pass(stage: Stage) -> None:
         "Compatible is True, with the reason ConsumerRisk", holds=found == ("True", "ConsumerRisk"), instead=found
     )
     told = ("events", "-n", NAMESPACE, "--field-selector", "reason=ConsumerRisk")
-    stage.narrator.claim_soon("an Event says it, too", lambda: stage.read(*told)["items"])
+    stage.narrator.claim_soon("an Event reports the risk, too", lambda: stage.read(*told)["items"])
     stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=ConsumerRisk")
-    stage.narrator.line("\nWith strictness Strict, the policy rejects the edit:")
+    stage.narrator.line("\nA policy with strictness Strict rejects such edits. The next edit changes a field's type:")
     stage.run("diff -U1 parcels-policy.yaml parcels-policy-strict.yaml", fails=True)
     stage.run(f"{_APPLY} parcels-policy-strict.yaml")
     stage.run(f"kubectl wait --for=condition=Ready nsp/parcels -n {NAMESPACE} --timeout=60s")

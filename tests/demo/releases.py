@@ -65,8 +65,7 @@ def perform(stage: Stage) -> list[Outcome]:
     """Play step 7; what became of each release on each topic."""
     stage.narrator.step(
         "7. Schemas with a real history",
-        "DataHub's own events in their released versions, 8 kB to 377 kB. Which release could have "
-        "followed the one before?",
+        "The event schemas of DataHub's releases, 8 kB to 377 kB. Is each one compatible with the release before?",
     )
     fetched = wheels.fetch(RELEASES, Progress())
     stage.run("cat datahub.yaml")
@@ -126,7 +125,7 @@ def claim_outcomes(stage: Stage, outcomes: list[Outcome]) -> None:
         found = tuple(outcome.schema_version for outcome in outcomes if outcome.topic == topic)
         accepted = sum(number is not None for number in expected)
         stage.claim(
-            f"{topic.name}: {accepted} of {len(expected)} releases accepted, as Avro's own library answers",
+            f"{topic.name}: {accepted} of {len(expected)} releases accepted, the same verdicts as Avro's own library",
             holds=found == expected,
             instead=found,
         )

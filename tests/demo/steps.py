@@ -29,7 +29,7 @@ def first_version(stage: Stage) -> None:
     stage.narrator.step(
         "1. A policy and a schema",
         "The platform team's policy says how schemas may change. A team describes the schema of its "
-        "topic. The newest accepted text becomes a numbered version.",
+        "topic. Each accepted text becomes the topic's next version.",
     )
     stage.run("cat policy.yaml")
     stage.run(f"{_APPLY} policy.yaml")
@@ -57,7 +57,7 @@ def compatible_edit(stage: Stage) -> None:
     fingerprints = {version["fingerprint"] for version in status["versions"]}
     stage.claim("each version has its own fingerprint", holds=len(fingerprints) == 2, instead=fingerprints)
     stage.claim(
-        "the status says which clients to upgrade first: the consumers, under BACKWARD_TRANSITIVE",
+        "status.upgradeFirst is Consumers, because the strategy is BACKWARD_TRANSITIVE",
         holds=status.get("upgradeFirst") == "Consumers",
         instead=status.get("upgradeFirst"),
     )
@@ -81,7 +81,7 @@ def incompatible_edit(stage: Stage) -> None:
         ("incompatible version", "version 1"),
     ):
         stage.claim(f"the rejection names the {what}: {word}", holds=word in refused.output, instead=refused.output)
-    stage.narrator.line("\nThe same response for programs has one cause for each incompatibility:")
+    stage.narrator.line("\nThe same rejection as JSON, with one cause for each incompatibility:")
     answer = stage.run(
         f'{_APPLY} orders-created-breaking.yaml -v=9 2>&1 | grep \'"kind":"Status"\' | python3 -m json.tool'
     )
@@ -115,8 +115,8 @@ def back_to_the_first_text(stage: Stage) -> None:
     """Step 5."""
     stage.narrator.step(
         "5. A rollback to version 0",
-        "Pulsar recognizes an earlier schema: the resource is at version 0, the latest stays 1, and "
-        "no version is added.",
+        "The text is that of version 0. So the resource is at version 0 again, the topic's latest "
+        "version stays 1, and no version is added.",
     )
     stage.run(f"{_APPLY} orders-created.yaml")
     stage.run(_READY)
@@ -163,7 +163,7 @@ def _status(stage: Stage) -> dict[str, Any]:
 
 def _claim_versions(status: dict[str, Any], current: int, count: int, stage: Stage) -> None:
     stage.claim(
-        f"the schema is version {current}, of {count}",
+        f"the schema is version {current}, and the topic has {count} version{'s'[: count > 1]}",
         holds=(status.get("schemaVersion"), status.get("versionCount")) == (current, count),
         instead=status,
     )
@@ -176,7 +176,9 @@ def _claim_causes(stage: Stage, answer: dict[str, Any]) -> None:
     stage.claim("the response is 422 Invalid", holds=(answer["code"], answer["reason"]) == (422, "Invalid"))
     stage.claim(f"details.causes has an entry for each of the {len(causes)} incompatibilities", holds=len(causes) == 4)
     clashes = [next((v for v in (1, 0) if f"version {v}" in cause["message"]), None) for cause in causes]
-    stage.claim("they are in order: version 1 first, then version 0", holds=clashes == [1, 1, 0, 0], instead=clashes)
+    stage.claim(
+        "the causes are in order: version 1 first, then version 0", holds=clashes == [1, 1, 0, 0], instead=clashes
+    )
     complete = all("$.fields[" in cause["message"] and "BACKWARD_TRANSITIVE" in cause["message"] for cause in causes)
     stage.claim("each names the path in the schema and the strategy", holds=complete, instead=causes)
 

@@ -83,7 +83,7 @@ def alone(lock: Path, progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.say("somebody else makes the same: waiting for it")
+            progress.say("another process builds this: waiting")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

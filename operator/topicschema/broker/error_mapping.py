@@ -150,7 +150,7 @@ _TABLE: Final = (
     _Row(_one(412), _ANY, _unavailable, may_retry=True),
     _Row(_one(408), _ANY, _unavailable, may_retry=True),
     _Row(_one(429), _ANY, _unavailable, may_retry=True),
-    _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # the broker has disabled them for all of its topics
+    _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # disabled for all topics
     _Row(range(400, 500), WRITES, _refused),
     _Row(range(400, 500), _ANY, _not_a_broker),
     _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),

@@ -1,5 +1,7 @@
 """Errors of calls to a broker, as reasons of conditions. `error_mapping` maps HTTP and network errors to these."""
 
+from typing import Final
+
 from topicschema.core.errors import StalledError, WaitingError
 
 
@@ -70,11 +72,15 @@ class SchemaNotFoundError(WaitingError):
         super().__init__("SchemaNotFound", message)
 
 
+REFUSED_BY_BROKER: Final = "RefusedByBroker"
+"""Condition reason of a refusal. After some refusals the operator tries again, so they have no class of their own."""
+
+
 class RefusedByBrokerError(StalledError):
     """The broker refuses the request permanently. `status` is the HTTP status, or 0 if nothing was sent."""
 
     def __init__(self, message: str, status: int) -> None:
-        super().__init__("RefusedByBroker", message)
+        super().__init__(REFUSED_BY_BROKER, message)
         self.status = status
 
 

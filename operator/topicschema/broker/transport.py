@@ -104,7 +104,8 @@ class Request:
 class Transport:
     """One policy's client of a broker: within the broker's limits, with its own connections and credentials.
 
-    A repeatable request is retried once; the work queue does all other retries.
+    A repeatable request is retried once, and once more with the Secret read again after 401. The work queue does all
+    other retries.
     """
 
     def __init__(self, access: ClientConfig, clock: Clock) -> None:

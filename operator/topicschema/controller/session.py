@@ -16,14 +16,14 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.context import ReconcileContext, ValidationContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Validations
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import Settings
 from topicschema.storage.claims import Claims
@@ -65,7 +65,7 @@ class LeaderSession:
             enqueue=self.queue.add,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
-            validation=Validations(
+            validation=ValidationContext(
                 validation.image, JobLimiter(Limits(validation.jobs, validation.jobs_per_namespace)), hosts
             ),
         )

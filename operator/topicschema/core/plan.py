@@ -69,12 +69,12 @@ class DeleteRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class StartValidation:
-    """Start a Job that validates the topic's retained messages with the candidate."""
+class CreateValidationJob:
+    """Create a Job that validates the topic's retained messages with the candidate. `job_limiter` starts it."""
 
 
 @dataclass(frozen=True, slots=True)
-class StopValidation:
+class DeleteObsoleteJobs:
     """Delete the Jobs of obsolete requests."""
 
 
@@ -88,8 +88,8 @@ Action = (
     | UploadRecorded
     | RecordSettings
     | WriteSettings
-    | StartValidation
-    | StopValidation
+    | CreateValidationJob
+    | DeleteObsoleteJobs
 )
 DeletionAction = RemoveFinalizer | WriteSettings | SoftDelete | DeleteRecord
 
@@ -156,8 +156,8 @@ def _validate(observed: Observed) -> tuple[Action, ...]:
     if observed.validation is None:
         return ()
     if observed.validation.has_obsolete_jobs:
-        return (StopValidation(),)
-    return (StartValidation(),) if observed.validation.needs_job else ()
+        return (DeleteObsoleteJobs(),)
+    return (CreateValidationJob(),) if observed.validation.needs_job else ()
 
 
 def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
@@ -175,7 +175,7 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
                 return _restore(broker)
             return _write_settings(broker, is_before_schema=True) or (UploadRecorded(missing),)
         case HistoryAhead() if observed.verdict is not None:
-            return _settle(observed, observed.verdict)
+            return _settle(observed, observed.verdict) or _validate(observed)
         case _:
             return ()
 

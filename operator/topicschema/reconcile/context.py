@@ -1,10 +1,12 @@
 """The context of a reconcile: API server, record, brokers, judge, clocks, index of objects, work queue."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.judging.judge import Judge
@@ -13,7 +15,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.validation.job_limiter import Validations
+from topicschema.reconcile.validation.job_limiter import JobLimiter
 from topicschema.storage.claims import Claims
 from topicschema.storage.protocol import SchemaStorage
 
@@ -21,6 +23,21 @@ from topicschema.storage.protocol import SchemaStorage
 def utc_now() -> str:
     """Return the current time as stored: RFC 3339, UTC, seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationContext:
+    """Settings and limits of validation in this installation. Without an image there is no validation.
+
+    `hosts` is the allow list of broker hosts for the pods. `packing` limits the requests, and `reading` the reports, in
+    memory. Reading waits for nodes, so two run at once.
+    """
+
+    image: str = ""
+    limiter: JobLimiter = field(default_factory=JobLimiter)
+    hosts: AllowedHosts = field(default_factory=AllowedHosts)
+    packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,4 +62,4 @@ class ReconcileContext:
     claims_are_open: bool = False
     now: Callable[[], str] = utc_now
     clock: Callable[[], float] = time.monotonic
-    validation: Validations = field(default_factory=Validations)
+    validation: ValidationContext = field(default_factory=ValidationContext)

@@ -15,9 +15,10 @@ from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD,
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import Owner
 from topicschema.core.schemas import Schema
+from topicschema.reconcile.context import ValidationContext
 from topicschema.reconcile.runtime.work_queue import Key, Result
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.reconcile.validation.job_limiter import JobLimiter, Validations
+from topicschema.reconcile.validation.job_limiter import JobLimiter
 from topicschema.storage.record import RecordStorage
 from topicschema.validation.job.log_protocol import report_lines
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, REQUEST_ANNOTATION
@@ -44,7 +45,7 @@ class AskedTopic:
     def __post_init__(self) -> None:
         ctx = replace(
             self.world.ctx,
-            validation=Validations("validation:1", JobLimiter(clock=count(step=60.0).__next__)),
+            validation=ValidationContext("validation:1", JobLimiter(clock=count(step=60.0).__next__)),
             now=lambda: self.clock,
             clock=lambda: self.seconds,
             enqueue=lambda key, after: self.enqueued.append((key.name, after)),

@@ -17,6 +17,8 @@ from topicschema.core.plan import (
     Action,
     AddFinalizer,
     Claim,
+    CreateValidationJob,
+    DeleteObsoleteJobs,
     DeleteRecord,
     DeletionAction,
     Import,
@@ -24,8 +26,6 @@ from topicschema.core.plan import (
     Register,
     RemoveFinalizer,
     SoftDelete,
-    StartValidation,
-    StopValidation,
     Upload,
     UploadRecorded,
     Validation,
@@ -45,6 +45,7 @@ REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
 
 
 CLOSED, OPEN = Validation(holds_back=True), Validation()
+NEEDS_JOB = Validation(needs_job=True)
 NOTHING_TO_ALIGN = BrokerState(InSync())
 
 
@@ -79,17 +80,17 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -
         (observed(REFUSED, has_finalizer=True), (RemoveFinalizer(),)),
         # A closed gate holds back a next version alone, and validation comes after all else.
         (observed(NEXT, validation=CLOSED), ()),
-        (observed(NEXT, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
-        (observed(NEXT, validation=replace(CLOSED, needs_job=True, has_obsolete_jobs=True)), (StopValidation(),)),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True)), (CreateValidationJob(),)),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True, has_obsolete_jobs=True)), (DeleteObsoleteJobs(),)),
         (observed(NEXT, validation=OPEN), (Register(ME),)),
-        (observed(NEXT, validation=replace(OPEN, needs_job=True)), (Register(ME),)),
-        (observed(EQUAL, validation=replace(OPEN, needs_job=True)), (StartValidation(),)),
-        (observed(EQUAL, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
+        (observed(NEXT, validation=NEEDS_JOB), (Register(ME),)),
+        (observed(EQUAL, validation=NEEDS_JOB), (CreateValidationJob(),)),
+        (observed(EQUAL, validation=replace(CLOSED, needs_job=True)), (CreateValidationJob(),)),
         (observed(EQUAL, None, validation=CLOSED), (Claim(ME),)),
-        (observed(REFUSED, validation=Validation(has_obsolete_jobs=True)), (StopValidation(),)),
+        (observed(REFUSED, validation=Validation(has_obsolete_jobs=True)), (DeleteObsoleteJobs(),)),
         (observed(NEXT, validation=CLOSED, broker=NOTHING_TO_ALIGN), ()),
         (observed(NEXT, validation=OPEN, broker=NOTHING_TO_ALIGN), (Upload(),)),
-        (observed(NEXT, validation=replace(CLOSED, needs_job=True), broker=NOTHING_TO_ALIGN), (StartValidation(),)),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True), broker=NOTHING_TO_ALIGN), (CreateValidationJob(),)),
         (observed(NEXT, validation=replace(CLOSED, needs_job=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )
@@ -209,6 +210,10 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
         (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries), refused=NO)), ()),
         (observed_at(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False)), ()),
+        (
+            observed_at(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False), validation=NEEDS_JOB),
+            (CreateValidationJob(),),
+        ),
         (observed_at(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
         (observed_at(NEXT, at(SET)), (Upload(),)),
         (observed_at(NEXT, at(SET, refused=NO)), ()),

@@ -55,19 +55,19 @@ async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> L
             return await _import(ctx, loaded, action)
         case plan.Upload() | plan.UploadRecorded() | WriteSettings():
             return await apply_at_broker(ctx, loaded, action)
-        case plan.StartValidation() | plan.StopValidation():
+        case plan.CreateValidationJob() | plan.DeleteObsoleteJobs():
             return await _validate(ctx, judged, action)
 
 
 async def _validate(
-    ctx: ReconcileContext, judged: Judged, action: plan.StartValidation | plan.StopValidation
+    ctx: ReconcileContext, judged: Judged, action: plan.CreateValidationJob | plan.DeleteObsoleteJobs
 ) -> Loaded:
-    """Start or delete validation Jobs. An error fails the validation, but not the topic."""
+    """Create or delete validation Jobs. An error fails the validation, but not the topic."""
     loaded, validation = judged.loaded, judged.validation
     if validation is None:
         raise TypeError("an action of a validation that was not gathered")
     try:
-        if isinstance(action, plan.StartValidation):
+        if isinstance(action, plan.CreateValidationJob):
             await validation_actions.create_job(ctx, loaded.resource, validation)
         else:
             await validation_actions.delete_jobs(ctx, validation.obsolete_jobs)
@@ -76,8 +76,8 @@ async def _validate(
     except TopicSchemaError as error:
         if validation.run is None:
             raise  # the status must still name the run, or nothing would end it
-        is_start = isinstance(action, plan.StartValidation)
-        what = "its Job cannot be created" if is_start else "a Job of another request cannot be deleted"
+        is_creation = isinstance(action, plan.CreateValidationJob)
+        what = "its Job cannot be created" if is_creation else "a Job of another request cannot be deleted"
         return replace(loaded, job_error=(what, error))
     return loaded
 

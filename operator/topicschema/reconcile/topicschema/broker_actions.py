@@ -9,7 +9,12 @@ from dataclasses import replace
 from topicschema import telemetry
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.broker.broker import Broker
-from topicschema.broker.errors import BrokerForbiddenError, BrokerInconsistentError, RefusedByBrokerError
+from topicschema.broker.errors import (
+    REFUSED_BY_BROKER,
+    BrokerForbiddenError,
+    BrokerInconsistentError,
+    RefusedByBrokerError,
+)
 from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
@@ -25,7 +30,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_settings import other_line
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.broker_fetch import fetch, fetch_after_upload
-from topicschema.reconcile.topicschema.broker_gather import REFUSED_BY_BROKER, refused_record, topic_settings
+from topicschema.reconcile.topicschema.broker_gather import refused_record, topic_settings
 from topicschema.reconcile.topicschema.gather import Loaded
 
 _LOG = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
+    REFUSED_BY_BROKER,
     BrokerForbiddenError,
     BrokerUnauthorizedError,
     RefusedByBrokerError,
@@ -31,7 +32,6 @@ from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
 
 T = TypeVar("T")
-REFUSED_BY_BROKER = "RefusedByBroker"
 MISSING = "TopicNotFound"
 TOPIC_SECONDS = 10.0
 

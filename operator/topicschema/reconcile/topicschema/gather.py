@@ -186,7 +186,7 @@ async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     if validation is not None and loaded.state is not None:
         validation = replace(validation, observe_only=not loaded.state.may_write)
     if validation is not None and loaded.job_error is not None:
-        validation = validation.rejected(*loaded.job_error)
+        validation = validation.with_api_error(*loaded.job_error)
     return replace(judged, validation=validation)
 
 

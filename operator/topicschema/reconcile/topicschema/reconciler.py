@@ -44,7 +44,7 @@ from topicschema.reconcile.topicschema.status import StatusInput
 from topicschema.reconcile.validation import actions as validation_actions
 from topicschema.reconcile.validation import gather as validation_gather
 from topicschema.reconcile.validation import status as validation_status
-from topicschema.reconcile.validation.jobs import may_run
+from topicschema.reconcile.validation.jobs import may_have_job
 from topicschema.reconcile.validation.report_configmap import report_with_values, with_report, without_values
 from topicschema.validation.job.outcome import Failed, Passed, Waiting
 
@@ -123,7 +123,7 @@ class TopicSchemas:
     ) -> TopicSchemaStatus:
         """Return the status without a validation run, and delete its Jobs, if `error` revokes the permission to run."""
         is_ruled_out, validation = getattr(error, "reason", "") in _ACCESS_REVOKED, status.validation
-        if not is_ruled_out or not may_run(self._ctx, metadata, validation):
+        if not is_ruled_out or not may_have_job(self._ctx, metadata, validation):
             return status
         try:
             await validation_actions.delete_all_jobs(self._ctx, metadata, validation)
@@ -189,7 +189,7 @@ class TopicSchemas:
             ctx = self._ctx
             await ctx.validation.limiter.start(ctx.client, key, ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
-            return replace(judged, validation=judged.validation.rejected("its Job cannot be started", error))
+            return replace(judged, validation=judged.validation.with_api_error("its Job cannot be started", error))
         return await gather.gather_validation(self._ctx, judged)
 
     async def _status_input(self, key: Key, judged: Judged, verdict: Verdict) -> StatusInput:

@@ -16,7 +16,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.gather import ValidationState
-from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_run, of_request, unended_of
+from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_have_job, of_request, unended_of
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest
@@ -91,7 +91,7 @@ async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) ->
 
 async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> None:
     """Delete the Jobs that still run for a resource that is suspended or has no permission to run them."""
-    if not ctx.validation.image or not may_run(ctx, metadata, before):
+    if not ctx.validation.image or not may_have_job(ctx, metadata, before):
         return
     await delete_jobs(ctx, unended_of(before, await jobs_of(ctx, metadata)))
     ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -1,4 +1,4 @@
-"""Reads of the state of a topic's validation. Nothing is written here.
+"""Reads of the state of a topic's validation, and the decision whether a Job is due. Nothing is written here.
 
 `settings` builds the request, `job_limiter` selects the Jobs that run, `status` reports.
 """
@@ -23,7 +23,7 @@ from topicschema.reconcile.validation.jobs import (
     config_map_exists,
     events_of,
     jobs_of,
-    may_run,
+    may_have_job,
     obsolete_jobs_of,
     of_request,
     percent_of,
@@ -64,9 +64,9 @@ class ValidationState:
     verdict. `recorded` is its status, or that of an earlier request if its verdict stays. `job` is its newest Job, and
     `outcome` the result of that.
 
-    `due_attempt` is the attempt whose Job is to be created or completed, or 0. `obsolete_jobs` are to be deleted.
-    `api_rejected` is True if the API server refused a call; then this reconcile sends no more. `observe_only` is True
-    if the operator may not write to the topic.
+    `due_attempt` is the number of the attempt that needs a Job or its ConfigMaps now, or 0. `obsolete_jobs` are to be
+    deleted. `has_api_error` is True if the API server refused a call; then this reconcile sends no more. `observe_only`
+    is True if the operator may not write to the topic.
     """
 
     run: RunSpec | None = None
@@ -76,7 +76,7 @@ class ValidationState:
     outcome: Outcome | None = None
     due_attempt: int = 0
     obsolete_jobs: tuple[Object, ...] = ()
-    api_rejected: bool = False
+    has_api_error: bool = False
     observe_only: bool = False
 
     @property
@@ -115,10 +115,10 @@ class ValidationState:
             has_obsolete_jobs=bool(self.obsolete_jobs),
         )
 
-    def rejected(self, what: str, error: TopicSchemaError) -> "ValidationState":
+    def with_api_error(self, what: str, error: TopicSchemaError) -> "ValidationState":
         """Return the state after the API server refused `what`. This is not an error of the topic."""
         outcome = self.outcome if isinstance(self.outcome, Passed | Failed) else refused(what, error.message)
-        return replace(self, outcome=outcome, due_attempt=0, obsolete_jobs=(), api_rejected=True)
+        return replace(self, outcome=outcome, due_attempt=0, obsolete_jobs=(), has_api_error=True)
 
 
 async def _unknown() -> bool:
@@ -147,7 +147,7 @@ async def gather(
     """Return the state of the validation, or None if there is none and there was none."""
     before = resource.status.validation
     settings = validation_settings.effective(governing, resource, ctx.validation.image, ctx.validation.hosts)
-    if settings is None and not may_run(ctx, resource.metadata, before):
+    if settings is None and not may_have_job(ctx, resource.metadata, before):
         return None
     state = await _superseded(ctx, _requested(resource, settings, target), inputs)
     is_settled = state.recorded is not None and state.recorded.is_final and not state.needs_run
@@ -163,7 +163,7 @@ async def gather(
     except (ForbiddenError, ApiRefusedError) as error:
         if settings is None:
             raise  # the status must still name the run, or nothing would end it
-        return state.rejected("its Jobs cannot be listed", error)
+        return state.with_api_error("its Jobs cannot be listed", error)
     return state
 
 
@@ -284,6 +284,6 @@ def requeue_after(ctx: ReconcileContext, state: ValidationState) -> float | None
     """Return the seconds until the next reconcile, or None if an event triggers it."""
     if isinstance(state.outcome, CouldNotRun) and state.outcome.is_over and state.job is not None:
         return max(_pause_left(ctx, state.job, state.outcome), 1.0) if state.needs_run else None
-    if state.api_rejected:
+    if state.has_api_error:
         return _REJECTED_SECONDS
     return _POLL_SECONDS if isinstance(state.outcome, Waiting | Running | CouldNotRun) else None

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from topicschema.api.kinds import JOB
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import (
     ApiRefusedError,
@@ -138,18 +137,3 @@ class JobLimiter:
         except ConflictError:
             return True  # another client changed it, and may have started it
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class Validations:
-    """Settings and limits of validation in this installation. Without an image there is no validation.
-
-    `hosts` is the allow list of broker hosts for the pods. `packing` limits the requests, and `reading` the reports, in
-    memory. Reading waits for nodes, so two run at once.
-    """
-
-    image: str = ""
-    limiter: JobLimiter = field(default_factory=JobLimiter)
-    hosts: AllowedHosts = field(default_factory=AllowedHosts)
-    packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))

@@ -21,7 +21,7 @@ _PROGRESS_LINES: Final = 50
 _PROGRESS_BYTES: Final = 64 * 1024
 
 
-def may_run(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> bool:
+def may_have_job(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> bool:
     """Return True if the resource may have a Job, by its status, or by an event if the status was lost."""
     return (before is not None and not before.is_final) or ctx.index.may_have_job(_key(metadata))
 
@@ -30,12 +30,12 @@ async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
     """Return the Jobs of this resource, without those of a former one of the same name."""
     key, index = _key(metadata), ctx.index
     selector = f"{manifest.TOPIC_LABEL}={manifest.topic_label(metadata.name)}"
-    may_have_job = index.may_have_job(key)
+    was_marked = index.may_have_job(key)
     index.clear_job(key)  # before the list, which may lack a Job whose event arrives in the meantime
     try:
         listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
     except BaseException:
-        if may_have_job:
+        if was_marked:
             index.mark_job(key)
         raise
     jobs: list[Object] = [
@@ -63,7 +63,7 @@ async def obsolete_jobs_of(ctx: ReconcileContext, resource: TopicSchema, request
 
     An edit that is reverted before the status names its run leaves such a Job.
     """
-    if not ctx.validation.image or not may_run(ctx, resource.metadata, None):
+    if not ctx.validation.image or not may_have_job(ctx, resource.metadata, None):
         return ()
     try:
         jobs = await jobs_of(ctx, resource.metadata)

@@ -124,7 +124,7 @@ def blocking_error(state: ValidationState) -> TopicSchemaError | None:
         case ValidationPhase.FAILED:
             return StalledError(VALIDATION_FAILED, _failed_message(state, status))
         case ValidationPhase.ERROR:
-            after = _LATER if state.invalid_reason or state.api_rejected else _SOON
+            after = _LATER if state.invalid_reason or state.has_api_error else _SOON
             return WaitingError(VALIDATION_ERROR, _error_message(state), after)
         case _:
             return WaitingError(VALIDATING, _progress_message(state, status), _SOON)
