@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro import FORMAT, fingerprint
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 RECORDED = json.loads((Path(__file__).parent / "avro-parse-and-equality.json").read_text())
@@ -24,7 +23,7 @@ RECORDED_OF = {
 
 def parsed(text: str, line: PulsarLine, *, validate_defaults: bool) -> Node:
     info = SchemaInfo(SchemaType.JSON, text.encode())
-    return parser.parse(info, line, validate_defaults=validate_defaults)
+    return FORMAT.parse(info, line, validate_defaults=validate_defaults).root
 
 
 def accepts(text: str, line: PulsarLine, *, validate_defaults: bool) -> bool:

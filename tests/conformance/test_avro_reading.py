@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import avro_version
+from topicschema.core.formats.avro import FORMAT, avro_version
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
@@ -24,7 +23,7 @@ VALIDATOR_OF = {line: avro_version.of(line).value for line in PulsarLine}
 
 
 def parsed(schema: Any, kind: SchemaType, line: PulsarLine) -> Node:
-    return parser.parse(SchemaInfo(kind, json.dumps(schema).encode()), line, validate_defaults=False)
+    return FORMAT.parse(SchemaInfo(kind, json.dumps(schema).encode()), line, validate_defaults=False).root
 
 
 def reads(case: dict[str, Any], line: PulsarLine = PulsarLine.V4_0) -> bool:

@@ -15,9 +15,8 @@ from differential import oracle, seeds
 from differential.shrinking import Pair, shrunk
 from support.schemas import avro_pairs
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import avro_version, fingerprint
+from topicschema.core.formats.avro import FORMAT, avro_version, fingerprint
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
@@ -29,7 +28,7 @@ Answer = dict[str, bool]
 def parsed(text: str, line: PulsarLine, *, validate_defaults: bool) -> Node | None:
     info = SchemaInfo(SchemaType.JSON, text.encode())
     try:
-        return parser.parse(info, line, validate_defaults=validate_defaults)
+        return FORMAT.parse(info, line, validate_defaults=validate_defaults).root
     except InvalidSchemaError:
         return None
 

@@ -8,8 +8,8 @@ import pytest
 from differential import oracle
 from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import FORMAT
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 pytestmark = pytest.mark.differential
@@ -21,7 +21,7 @@ LINES = (PulsarLine.V4_0, PulsarLine.V4_1)  # 4.2 judges with the library of 4.1
 def parsed(text: str, line: PulsarLine, *, validate_defaults: bool) -> Node | None:
     info = SchemaInfo(SchemaType.JSON, text.encode("utf-8"))
     try:
-        return parser.parse(info, line, validate_defaults=validate_defaults)
+        return FORMAT.parse(info, line, validate_defaults=validate_defaults).root
     except InvalidSchemaError:
         return None
 

@@ -3,16 +3,17 @@
 import json
 from typing import Any
 
+from topicschema.core.formats.avro import FORMAT
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 
 def parsed(schema: Any) -> Node:
     """The model of a schema, its defaults unread (as in the broker's check); asked as JSON, which may be a union."""
-    return parser.parse(SchemaInfo(SchemaType.JSON, json.dumps(schema).encode()), validate_defaults=False)
+    info = SchemaInfo(SchemaType.JSON, json.dumps(schema).encode())
+    return FORMAT.parse(info, PulsarLine.V4_0, validate_defaults=False).root
 
 
 def unreadable(reader: Any, writer: Any) -> tuple[Mismatch, ...]:

@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from support.schemas.avro import array, enum, field, fixed, mapping, record
-from topicschema.core.formats.avro import avro_version
-from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro import FORMAT, avro_version
 from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 
 def found(reader: Any, writer: Any, line: PulsarLine = PulsarLine.V4_1) -> list[tuple[str, str, str]]:
     nodes = [
-        parser.parse(SchemaInfo(SchemaType.JSON, json.dumps(each).encode()), line, validate_defaults=False)
+        FORMAT.parse(SchemaInfo(SchemaType.JSON, json.dumps(each).encode()), line, validate_defaults=False).root
         for each in (reader, writer)
     ]
     mismatches = resolver.unreadable(nodes[0], nodes[1], avro_version.of(line))

@@ -1,9 +1,8 @@
 """AVRO and JSON schemas: parsing, fingerprints, and the resolution rules of the Avro library that the broker uses."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from topicschema.core.formats.avro import avro_version
-from topicschema.core.formats.avro import fingerprint as avro_fingerprint
+from topicschema.core.formats.avro import avro_version, fingerprint
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.avro.parsing import parser
@@ -23,14 +22,7 @@ class AvroSchema:
     info: SchemaInfo
     root: Node
     library: Library
-    _fingerprints: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint, computed on first access."""
-        if not self._fingerprints:
-            self._fingerprints.append(avro_fingerprint.fingerprint(self.info.type, self.root))
-        return self._fingerprints[0]
+    fingerprint: str
 
 
 class _Avro:
@@ -44,7 +36,7 @@ class _Avro:
         Raise InvalidSchemaError if the broker would refuse the schema, or would store it and fail on later uploads.
         """
         root = parser.parse(info, line, validate_defaults=validate_defaults)
-        return AvroSchema(info, root, avro_version.of(line))
+        return AvroSchema(info, root, avro_version.of(line), fingerprint.seal(info.type, root))
 
     def compares(self, schema: AvroSchema) -> bool:
         """Return True for every schema."""

@@ -45,14 +45,29 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
     The result is equal for two schemas exactly when the broker treats the second as the first.
     """
     first, refs = _written([root])
-    definitions = {_name(named): text for named, (text, _) in _definitions(refs, lambda _: True).items()}
-    lines = [f"{kind} structure", first, *(definitions[name] for name in sorted(definitions))]
-    return schemas.digest("\n".join(lines).encode("ascii"))
+    return _of_whole(kind, first, _definitions(refs, lambda _: True))
+
+
+def seal(kind: SchemaType, root: Node) -> str:
+    """Set `digest` on all named types of a new schema, and return its fingerprint."""
+    first, refs = _written([root])
+    forms = _definitions(refs, lambda _: True)
+    _assign(forms)
+    return _of_whole(kind, first, forms)
 
 
 def assign_digests(root: Node) -> None:
     """Set `digest` on all named types of a schema that have none yet."""
-    forms = _definitions(_written([root])[1], lambda named: not named.digest)
+    _assign(_definitions(_written([root])[1], lambda named: not named.digest))
+
+
+def _of_whole(kind: SchemaType, first: str, forms: Mapping[Named, _Form]) -> str:
+    definitions = {_name(named): text for named, (text, _) in forms.items()}
+    lines = [f"{kind} structure", first, *(definitions[name] for name in sorted(definitions))]
+    return schemas.digest("\n".join(lines).encode("ascii"))
+
+
+def _assign(forms: Mapping[Named, _Form]) -> None:
     for component in components({named: [ref for ref in refs if ref in forms] for named, (_, refs) in forms.items()}):
         _assign_together(component, forms)
 

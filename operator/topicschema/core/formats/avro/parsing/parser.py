@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro import avro_version, fingerprint
+from topicschema.core.formats.avro import avro_version
 from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.formats.avro.parsing import defaults, forward_defaults
 from topicschema.core.formats.avro.parsing.builder import Builder
@@ -25,7 +25,7 @@ _LEGACY_TYPES: Final = ("object", "integer", "number", "any")  # a tuple, becaus
 
 
 def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defaults: bool = True) -> Node:
-    """Return the root of the schema.
+    """Return the root of the schema. Its named types have no digests yet.
 
     Raise InvalidSchemaError with rule and place if a broker of `line` could not use the schema.
     `validate_defaults=False` parses as the broker's compatibility check does, which does not validate defaults.
@@ -41,7 +41,6 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
         raise InvalidSchemaError("UNION_AT_TOP", "a schema of type AVRO may not be a union; wrap it in a record")
     if validate_defaults:
         _check_defaults(builder)
-    fingerprint.assign_digests(root)
     return root
 
 
