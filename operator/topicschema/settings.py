@@ -62,7 +62,7 @@ class Settings:
     lease: LeaseSettings = LeaseSettings()
     probe_port: int = 8080
     log_level: str = "INFO"
-    workers: int = 16
+    workers: int = 8
     resync_period: float = 1800.0
     watch_timeout: float = 600.0
     broker_hosts: str = ""
@@ -88,7 +88,7 @@ class Settings:
             lease=lease,
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
-            workers=_count(environment, "WORKERS", 16),
+            workers=_count(environment, "WORKERS", 8),
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
             watch_timeout=_seconds(environment, "WATCH_TIMEOUT", 600.0),
             broker_hosts=_hosts(environment),

@@ -28,7 +28,7 @@ from topicschema.reconcile.policy.claim import acquire_claim
 from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
 from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
-from topicschema.reconcile.runtime.object_index import PolicySummary, TopicSummary
+from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, Result
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
@@ -89,10 +89,16 @@ class NamespaceSchemaPolicies:
         """Reconcile the policy and write its status. Return the error that prevents its settings, or None."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
-        if self._ctx.index.update_policy(key, PolicySummary(claims, address_of(resource))):
+        index = self._ctx.index
+        if index.update_policy(key, claims):
             self._enqueue_topics(key)
         self._update_uid(key, resource.metadata.uid)
-        claim = await acquire_claim(self._ctx, resource, claims)
+        try:
+            claim = await acquire_claim(self._ctx, resource, claims)
+        except StalledError:
+            index.brokers.pop(key, None)
+            raise
+        index.brokers[key] = address_of(resource)
         ours = self._topics(key, claims)
         declared = None if ours is None else _local_names(ours, claims)
         state = await apply_settings(self._ctx, resource, claim, declared)
@@ -166,7 +172,7 @@ class NamespaceSchemaPolicies:
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
-            self._ctx.index.update_policy(key, PolicySummary(claims))
+            self._ctx.index.update_policy(key, claims)
 
     def _update_uid(self, key: Key, uid: str) -> None:
         """Store the UID of the policy. If it changed, the policy was created again: drop all data of the former one."""
@@ -184,8 +190,8 @@ class NamespaceSchemaPolicies:
         self._forget(key, self._uids.pop(key, ""))
         self._ctx.own_writes.forget(key)
         self._enqueue_topics(key)
-        policy = self._ctx.index.remove_policy(key)
-        for rival in self._ctx.index.policies_of_pulsar_namespace(policy.claims.pulsar_namespace) if policy else ():
+        claimed = self._ctx.index.remove_policy(key)
+        for rival in self._ctx.index.policies_of_pulsar_namespace(claimed.pulsar_namespace) if claimed else ():
             self._ctx.enqueue(rival, 0.0)
 
     def _enqueue_topics(self, key: Key) -> None:

@@ -1,7 +1,7 @@
 """The index of known objects: keys by topic, history and policy, and a summary of each topic.
 
-It is in memory only. After a restart, the first reconcile of each object fills it. It serves to enqueue related keys
-and to count topics in a policy's status, but not for other decisions.
+It is in memory only. After a restart, the first reconcile of each object fills it. It serves to enqueue related keys,
+to limit the reconciles of a broker, and to count topics in a policy's status, but not for other decisions.
 """
 
 from collections import defaultdict
@@ -31,14 +31,6 @@ class TopicSummary:
     lost_claim: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PolicySummary:
-    """The Pulsar namespace that a policy names, and the address of its broker, or "" for none."""
-
-    claims: PulsarNamespaceKey
-    broker: str = ""
-
-
 class ObjectIndex:
     """An index of objects by topic, history and policy.
 
@@ -48,9 +40,10 @@ class ObjectIndex:
 
     def __init__(self) -> None:
         self.known: dict[str, set[Key]] = {TOPIC_SCHEMA.plural: set(), NAMESPACE_SCHEMA_POLICY.plural: set()}
+        self.brokers: dict[Key, str] = {}
         self.are_topics_listed = False
         self._topics: dict[Key, TopicSummary] = {}
-        self._policies: dict[Key, PolicySummary] = {}
+        self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._with_jobs: set[Key] = set()
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
@@ -84,15 +77,16 @@ class ObjectIndex:
         self.known[key.plural].discard(key)
         return self._drop(key)
 
-    def update_policy(self, key: Key, summary: PolicySummary) -> bool:
-        """Store the summary of a policy. Return True if it changed."""
+    def update_policy(self, key: Key, claims: PulsarNamespaceKey) -> bool:
+        """Store the Pulsar namespace that a policy names. Return True if it changed."""
         self.known[key.plural].add(key)
         before = self._policies.get(key)
-        self._policies[key] = summary
-        return before != summary
+        self._policies[key] = claims
+        return before != claims
 
-    def remove_policy(self, key: Key) -> PolicySummary | None:
-        """Remove a deleted policy. Return its last summary, or None."""
+    def remove_policy(self, key: Key) -> PulsarNamespaceKey | None:
+        """Remove a deleted policy. Return the Pulsar namespace that it named, or None."""
+        self.brokers.pop(key, None)
         self.known[key.plural].discard(key)
         return self._policies.pop(key, None)
 
@@ -108,14 +102,14 @@ class ObjectIndex:
         """Return the policies that name a Pulsar namespace, in all Kubernetes namespaces or in one."""
         return {
             key
-            for key, policy in self._policies.items()
-            if policy.claims.pulsar_namespace == pulsar_namespace and namespace in (None, key.namespace)
+            for key, claims in self._policies.items()
+            if claims.pulsar_namespace == pulsar_namespace and namespace in (None, key.namespace)
         }
 
     def topics_of_policy(self, key: Key) -> set[Key]:
         """Return the topics that a policy may govern, none while its Pulsar namespace is unknown."""
-        policy = self._policies.get(key)
-        return set() if policy is None else self.governed_topics(key.namespace, policy.claims.pulsar_namespace)
+        claims = self._policies.get(key)
+        return set() if claims is None else self.governed_topics(key.namespace, claims.pulsar_namespace)
 
     def governed_topics(self, namespace: str, pulsar_namespace: str) -> set[Key]:
         """Return the topics of a Kubernetes namespace that are in that Pulsar namespace, or were not reconciled yet.
@@ -126,17 +120,14 @@ class ObjectIndex:
         return {key for key, summary in summaries if summary is None or summary.pulsar_namespace == pulsar_namespace}
 
     def broker_of_topic(self, key: Key) -> str | None:
-        """Return the address of a topic's broker, or None if its policy is unknown. It may be stale: only for limits.
+        """Return the address of a topic's broker, or None if it is unknown. It may be stale: only for limits.
 
-        Before the first reconcile of the topic, it is known if all policies of its Kubernetes namespace have one.
+        Before the first reconcile of the topic, it is known if all policies of its Kubernetes namespace name the same.
         """
-        topic = self.summary(key)
-        brokers = {
-            policy.broker
-            for policy_key, policy in self._policies.items()
-            if policy_key.namespace == key.namespace
-            and (topic is None or policy.claims.pulsar_namespace == topic.pulsar_namespace)
-        }
+        policies, topic = self.policies_in(key.namespace), self.summary(key)
+        if topic is not None:
+            policies &= self.policies_of_pulsar_namespace(topic.pulsar_namespace, key.namespace) & self.brokers.keys()
+        brokers = {self.brokers.get(policy) for policy in policies}
         return brokers.pop() if len(brokers) == 1 else None
 
     def policies_in(self, namespace: str) -> set[Key]:

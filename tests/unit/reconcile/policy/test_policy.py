@@ -13,10 +13,11 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
 from topicschema.broker.errors import BrokerForbiddenError
+from topicschema.core.errors import StalledError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
-from topicschema.reconcile.runtime.object_index import PolicySummary, TopicSummary
+from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, Result
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 
@@ -103,23 +104,23 @@ async def test_the_broker_of_a_topic_is_that_of_its_policy(
     assert await topics.broker_of(key) == address
 
 
-async def test_the_broker_of_a_new_topic_is_known_without_a_read_if_all_policies_have_it(world: World) -> None:
-    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
-    index = world.ctx.index
-    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
-    index.update_policy(Key(KEY.plural, "elsewhere", "other"), PolicySummary(ORDERS, "other.example:8080"))
+async def test_the_broker_of_a_topic_is_known_without_a_read_by_the_policies_with_a_claim(world: World) -> None:
+    key, topics, index = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx), world.ctx.index
+    policies, address = NamespaceSchemaPolicies(world.ctx, 600.0), URL(world.broker.url).authority
+    await policies.reconcile(KEY)
     world.api.requests.clear()
-    address = URL(world.broker.url).authority
     assert (await topics.broker_of(key), world.api.requests) == (address, [])
-    index.update_policy(
-        Key(KEY.plural, "shop", "other"),
-        PolicySummary(PulsarNamespaceKey("pulsar", "shop", "other"), "other.example:8080"),
-    )
+    rival = Key(KEY.plural, "shop", "rival")
+    index.update_policy(rival, ORDERS)  # without a claim
     assert index.broker_of_topic(key) is None
-    index.update_topic(key, TopicSummary("shop/other/created", "shop/other"))
-    assert index.broker_of_topic(key) == "other.example:8080"
+    index.update_topic(key, TopicSummary("shop/orders/created", "shop/orders"))
+    assert index.broker_of_topic(key) == address
     index.update_topic(key, TopicSummary())
     assert index.broker_of_topic(key) is None
+    world.api.change("/namespaces/shop", lambda wire: wire["metadata"].pop("annotations"))
+    with pytest.raises(StalledError):
+        await policies.reconcile(KEY)
+    assert not index.brokers
 
 
 async def test_the_broker_of_a_policy_is_unknown_while_it_cannot_be_read(world: World) -> None:

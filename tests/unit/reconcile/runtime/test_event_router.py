@@ -5,7 +5,7 @@ import pytest
 
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.runtime.event_router import EventRouter, history_key
-from topicschema.reconcile.runtime.object_index import ObjectIndex, PolicySummary, TopicSummary
+from topicschema.reconcile.runtime.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.validation.job.manifest import TOPIC_LABEL
@@ -139,8 +139,8 @@ def test_a_changed_policy_enqueues_the_topics_of_its_pulsar_namespace_and_those_
     for topic, pulsar_namespace in ((CREATED, "shop/orders"), (elsewhere, "shop/orders"), (of_another, "shop/returns")):
         handlers.index.update_topic(topic, TopicSummary(f"{pulsar_namespace}/created", pulsar_namespace))
     assert handlers.event(ORDERS, "1", uid="u", generation=1) == {ORDERS}
-    assert handlers.index.update_policy(ORDERS, PolicySummary(PulsarNamespaceKey("pulsar", "shop", "orders")))
-    assert not handlers.index.update_policy(ORDERS, PolicySummary(PulsarNamespaceKey("pulsar", "shop", "orders")))
+    assert handlers.index.update_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
+    assert not handlers.index.update_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
     assert handlers.event(ORDERS, "2", uid="u", generation=1) == {ORDERS}
     assert handlers.event(ORDERS, "3", uid="u", generation=2) == {ORDERS, CREATED, CHANGED}
     assert handlers.event(ORDERS, "4", uid="another", generation=2) == {ORDERS, CREATED, CHANGED}
@@ -194,13 +194,13 @@ def test_topics_are_counted_only_after_the_first_reconcile_of_all_of_them() -> N
 
 def test_policies_are_indexed_by_the_pulsar_namespace_that_they_name() -> None:
     index, elsewhere = ObjectIndex(), Key(POLICIES, "elsewhere", "orders")
-    summary = PolicySummary(PulsarNamespaceKey("pulsar", "shop", "orders"))
+    key = PulsarNamespaceKey("pulsar", "shop", "orders")
     for policy in (ORDERS, elsewhere):
-        index.update_policy(policy, summary)
+        index.update_policy(policy, key)
     assert index.policies_of_pulsar_namespace("shop/orders") == {ORDERS, elsewhere}
     assert index.policies_of_pulsar_namespace("shop/orders", "shop") == {ORDERS}
     assert index.policies_of_pulsar_namespace("shop/returns") == set()
-    assert index.remove_policy(ORDERS) == summary
+    assert index.remove_policy(ORDERS) == key
     assert index.policies_of_pulsar_namespace("shop/orders") == {elsewhere}
 
 

@@ -62,8 +62,8 @@ def assign_digests(root: Node) -> None:
 
 
 def _of_whole(kind: SchemaType, first: str, forms: Mapping[Named, _Form]) -> str:
-    definitions = {_name(named): text for named, (text, _) in forms.items()}
-    lines = [f"{kind} structure", first, *(definitions[name] for name in sorted(definitions))]
+    definitions = sorted({(_name(named), text) for named, (text, _) in forms.items()})
+    lines = [f"{kind} structure", first, *(text for _, text in definitions)]
     return schemas.digest("\n".join(lines).encode("ascii"))
 
 
