@@ -42,6 +42,9 @@ _SMALL = {
     "dbStorage_writeCacheMaxSizeMb": "16",
     "dbStorage_readAheadCacheMaxSizeMb": "8",
     "dbStorage_rocksDB_blockCacheSize": "8388608",
+    # On a disk that is nearly full, a bookie would become read-only, and the broker's answers late.
+    "diskUsageThreshold": "0.99",
+    "diskUsageWarnThreshold": "0.99",
     "journalPreAllocSizeMB": "1",
     "journalSyncData": "false",
     "numIOThreads": "2",
