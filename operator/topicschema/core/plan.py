@@ -135,7 +135,7 @@ def plan(observed: Observed) -> tuple[Action, ...]:
     """
     if observed.broker is not None and not isinstance(observed.broker.alignment, InSync):
         return _align(observed, observed.broker)
-    return () if observed.verdict is None else _settle(observed, observed.verdict) or _validate(observed)
+    return _proceed(observed)
 
 
 def plan_deletion(history: History | None, broker: BrokerState | None) -> DeletionAction:
@@ -149,6 +149,11 @@ def plan_deletion(history: History | None, broker: BrokerState | None) -> Deleti
     if isinstance(step, WriteSettings):  # a record of it would be deleted next
         return step
     return SoftDelete() if broker is not None and broker.is_serving else DeleteRecord()
+
+
+def _proceed(observed: Observed) -> tuple[Action, ...]:
+    """Return the next action if the history needs no alignment: to settle the topic, then to validate its messages."""
+    return () if observed.verdict is None else _settle(observed, observed.verdict) or _validate(observed)
 
 
 def _validate(observed: Observed) -> tuple[Action, ...]:
@@ -174,8 +179,8 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
             if broker.refused is not None:
                 return _restore(broker)
             return _write_settings(broker, is_before_schema=True) or (UploadRecorded(missing),)
-        case HistoryAhead() if observed.verdict is not None:
-            return _settle(observed, observed.verdict) or _validate(observed)
+        case HistoryAhead():
+            return _proceed(observed)
         case _:
             return ()
 
