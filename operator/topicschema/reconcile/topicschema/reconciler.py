@@ -145,20 +145,22 @@ class TopicSchemas:
             await self._report_unreachable(key, wire, loaded, error)
             return error
         converged = await self._converge(judged)
+        if converged is not None:
+            started = await self._with_started_job(key, converged)
+            converged = await self._converge(started)  # its messages may be valid by now
         if converged is None:
             return Result.REQUEUE
-        judged = await self._with_started_job(key, converged)
-        stop = gather.blocking_error(judged)
-        if judged.verdict is None:
+        stop = gather.blocking_error(converged)
+        if converged.verdict is None:
             if stop is not None:
                 raise stop
             return Result.REQUEUE
-        observed = await self._status_input(key, judged, judged.verdict)
+        observed = await self._status_input(key, converged, converged.verdict)
         moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
         await self._report(key, wire, topicschema_status.with_verdict(observed, moment, stop))
         if any(each.rule == broker_versions.RULE for each in observed.verdict.incompatibilities):
             return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
-        return stop if stop is not None and judged.verdict.is_compatible else Result.DONE
+        return stop if stop is not None and converged.verdict.is_compatible else Result.DONE
 
     async def _converge(self, judged: Judged) -> Judged | None:
         """Apply one action after the other. Return the final state, or None if the object must be read again."""

@@ -6,6 +6,7 @@ import pytest
 
 from support.schemas.examples import record
 from support.validation.validated_topic import AskedTopic, asked
+from topicschema.reconcile.validation.job_limiter import JobLimiter
 from topicschema.validation.job.result import Answer
 
 NOON, NEXT_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z"
@@ -50,6 +51,23 @@ async def test_a_pass_that_only_was_observed_is_asked_anew_before_it_is_register
         assert await topic.look() == ""
         told = await validation(topic)
         assert (told["phase"], told["judgedAt"]) == ("Passed", MUCH_LATER)
+        assert (await topic.status())["schemaVersion"] == 0
+
+
+async def test_a_pass_that_comes_while_its_job_is_started_registers_the_version_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with asked("Gate") as topic:
+        start = JobLimiter.start
+
+        async def start_and_pass(*arguments: Any) -> None:
+            await start(*arguments)
+            topic.ends(await topic.newest(), Answer.PASS, NOON)
+
+        monkeypatch.setattr(JobLimiter, "start", start_and_pass)
+        assert await topic.look() == ""
+        ready = (await topic.conditions())["Ready"]
+        assert (ready["status"], ready["reason"]) == ("True", "Registered")
         assert (await topic.status())["schemaVersion"] == 0
 
 
