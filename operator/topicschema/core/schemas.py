@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
@@ -79,7 +80,7 @@ AVRO_TEXTS = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF})
 """Types whose texts the broker's dedupe parses with Avro and compares by structure."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SchemaInfo:
     """A topic's schema in Pulsar's form: type, bytes, properties. Clients make up the name, and it is never stored."""
 
@@ -87,7 +88,7 @@ class SchemaInfo:
     schema: bytes = b""
     properties: Mapping[str, str] = field(default_factory=lambda: _NO_PROPERTIES)
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """`sha256:` and 64 hex digits over type, properties and bytes, which are equal only if all of these are equal.
 

@@ -89,10 +89,13 @@ def _assign_together(component: Sequence[Named], forms: Mapping[Named, _Form]) -
 
     All other types that they refer to have theirs.
     """
-    others = {ref.digest for node in component for ref in forms[node][1]} - {b""}
-    closure = _sha256(repr((sorted(_sha256(forms[node][0]) for node in component), sorted(others)))).hex()
+    others = {ref.digest.hex() for node in component for ref in forms[node][1]}
+    lines = [*sorted(forms[node][0] for node in component), *sorted(others)]
+    closure = hashlib.sha256("\n".join(lines).encode("ascii"))
     for node in component:
-        node.digest = _sha256(f"{closure} {encode_basestring_ascii(_name(node))}")
+        whole = closure.copy()
+        whole.update(f"\n{encode_basestring_ascii(_name(node))}".encode("ascii"))
+        node.digest = whole.digest()
 
 
 def equal(one: Node, other: Node) -> bool:
@@ -101,10 +104,6 @@ def equal(one: Node, other: Node) -> bool:
     if text != other_text:
         return False
     return all(left.digest and left.digest == right.digest for left, right in zip(refs, other_refs, strict=True))
-
-
-def _sha256(text: str) -> bytes:
-    return hashlib.sha256(text.encode("ascii")).digest()
 
 
 def _written(parts: Sequence[_Part]) -> _Form:
