@@ -134,6 +134,18 @@ def test_names_that_are_renamed_twice_are_so_as_in_java() -> None:
         payload.reader(schema(reader), schema(writer))
 
 
+def test_avro_breaks_down_on_what_is_left_after_both_renames() -> None:
+    def version(default: str, *of_s: Any) -> Any:
+        names = ["null", "R", record("S", *of_s)]  # twice renamed, `c` and `a` have their names again
+        swapped = field("c", "int", default=0, aliases=["a"]), field("a", names, default=None, aliases=["c"])
+        return record("R", *swapped, field("b", enum("E", "X"), default=default))
+
+    written = field("f", "int")
+    assert refusal(payload.reader, schema(version("Y")), schema(version("Y", written)))[0] == "INVALID_DEFAULT"
+    value = {"c": 1, "a": None, "b": "X"}
+    assert read(version("X", written), version("X"), value) == value
+
+
 def test_a_long_value_is_rounded_once() -> None:
     assert payload.numbers.nearest_float(2**62 + 2**38 + 1) == 2**62 + 2**39
     assert payload.numbers.nearest_float(1e300) == math.inf

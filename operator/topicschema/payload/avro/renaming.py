@@ -18,7 +18,6 @@ from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import SchemaType
 from topicschema.core.steps import Steps
 
-_TIMES: Final = 2
 _BREAKS: Final = frozenset(
     {
         Rule.ALIAS_CONFLICT,
@@ -34,18 +33,17 @@ _BREAKS: Final = frozenset(
 
 
 def renamed(writer: Node, reader: Node, library: Library) -> Node:
-    """Return the writer's version as the reader sees it. Raises InvalidSchemaError for a duplicate name."""
-    target = fingerprint.fingerprint(SchemaType.AVRO, reader)
+    """Return the writer's version after one application of the reader's aliases, or `writer` if none applies.
+
+    The copy has the digests that a comparison needs. Raises InvalidSchemaError for a duplicate name.
+    """
+    if fingerprint.fingerprint(SchemaType.AVRO, writer) == fingerprint.fingerprint(SchemaType.AVRO, reader):
+        return writer
     steps = Steps(sys.maxsize)
-    for _ in range(_TIMES):
-        if fingerprint.fingerprint(SchemaType.AVRO, writer) == target:
-            break
-        before = writer
-        writer, faults = aliases.apply(writer, reader, library, steps)
-        demand_no_break(findings.mismatches(None, faults, steps))
-        if writer is before:
-            break
-    return writer
+    made, faults = aliases.apply(writer, reader, library, steps)
+    demand_no_break(findings.mismatches(None, faults, steps))
+    fingerprint.assign_digests(made)
+    return made
 
 
 def demand_no_break(mismatches: Iterable[Mismatch]) -> None:

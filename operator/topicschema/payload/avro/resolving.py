@@ -37,7 +37,8 @@ class Resolver:
     """
 
     def __init__(self, writer: Node, reader: Node, library: Library) -> None:
-        self.writer = renaming.renamed(writer, reader, library)
+        once = renaming.renamed(writer, reader, library)
+        self.writer = once if once is writer else renaming.renamed(once, reader, library)
         self.reader = reader
         self._unions = Equivalence(Steps(sys.maxsize))
         self._chosen: dict[tuple[Node, Union], Node | None] = {}
@@ -45,7 +46,7 @@ class Resolver:
         self._plans: dict[tuple[Record, Record], _Plan] = {}
         self._readable: dict[tuple[Node, Node], bool] = {}
         with suppress(TooComplexError):  # no such version is admitted after the other
-            renaming.demand_no_break(unreadable(reader, writer, library))
+            renaming.demand_no_break(unreadable(reader, once, library))  # which renames it once more
         self._resolution = Resolution(reader, library, Steps())
         self._is_compared = False
 
