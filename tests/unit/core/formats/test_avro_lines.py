@@ -86,6 +86,17 @@ def test_a_default_that_looks_into_an_incomplete_copy_is_refused() -> None:
     assert refusal(outer, NEW) == ("INVALID_DEFAULT", "$.fields[0].default")
 
 
+def test_a_default_of_a_record_that_is_copied_later_is_refused() -> None:
+    price = record("Price", field("of", ["null", "Item"]))
+    item = record("Item", field("price", price, default={"of": None}))
+    assert refusal(item, NEW) is None
+    assert refusal(record("Order", field("first", ["Price", item])), NEW) is None  # its last branch is copied first
+    assert only_old(record("Order", field("first", [item, "Price"]))) == (
+        "INVALID_DEFAULT",
+        "$.fields[0].type[0].fields[0].default",
+    )
+
+
 def test_a_name_may_be_defined_twice_where_avro_sees_no_difference() -> None:
     inner = record("Order", field("id", "int"))
     assert only_new(record("Order", field("again", inner))) == ("DUPLICATE_NAME", "$.fields[0].type")

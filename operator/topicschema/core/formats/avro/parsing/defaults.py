@@ -30,15 +30,16 @@ _KINDS: Final = {
 }
 
 
-def check(fields: Iterable[Field], library: Library) -> None:
-    """Raise InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
+def check(fields: Iterable[Field]) -> None:
+    """Check the defaults as Avro 1.11 does; `resolved_defaults` has the check of Avro 1.12.
 
-    Raise COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
+    Raise InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit, and
+    COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
 
     `fields` are all fields of a schema in the order of the text. So a default that relies on another field's default
     may treat that one as checked.
     """
-    checker = Checker(library, Steps())
+    checker = Checker(Library.AVRO_1_11, Steps())
     for field in fields:
         if field.default is not ABSENT:
             with bounded(f"{field.path}.default"):

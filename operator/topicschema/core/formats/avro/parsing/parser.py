@@ -16,8 +16,9 @@ from typing import Any, Final
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import avro_version
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node, Union
-from topicschema.core.formats.avro.parsing import defaults, forward_defaults
+from topicschema.core.formats.avro.parsing import defaults, resolved_defaults
 from topicschema.core.formats.avro.parsing.builder import Builder
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
@@ -45,10 +46,10 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
 
 
 def _check_defaults(builder: Builder) -> None:
-    if builder.forward.places:
-        forward_defaults.check(builder.fields, builder.named.values(), frozenset(builder.forward.places))
+    if builder.library is Library.AVRO_1_12:
+        resolved_defaults.check(builder.fields, builder.named.values(), frozenset(builder.forward.places))
     else:
-        defaults.check(builder.fields, builder.library)
+        defaults.check(builder.fields)
 
 
 def _text(schema: bytes) -> str:

@@ -1,8 +1,8 @@
-"""Validation of defaults in schemas that name types before their definition, which only Avro 1.12 accepts.
+"""Validation of defaults by Avro 1.12, which does it twice: when it parses a field, and when it resolves the names.
 
-Until its definition, Avro treats such a type as a record without fields. It validates the defaults again when it
-resolves the names (SchemaResolver, Schemas.visit). This module follows its order: Avro copies record by record, and
-throws on a default that reads a record whose copy is incomplete.
+To resolve the names, Avro copies record by record (SchemaResolver, Schemas.visit), and throws on a default that reads a
+record whose copy is incomplete. This module follows its order. Until the definition of a type, Avro treats its name as
+a record without fields.
 """
 
 from collections.abc import Iterable
@@ -21,25 +21,32 @@ _MOST_VISITS: Final = 1_000_000
 Avro walks over the whole schema again for each name that is used before its definition.
 """
 _REASON: Final = "does not fit its type as far as that is known there; define types before they are named"
+_INCOMPLETE: Final = (
+    "holds a record that refers back to the field's record: Avro 1.12 copies one after the other, and throws because one "
+    "is incomplete; remove the default"
+)
 
 
 def check(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:
-    """Check as `defaults.check` does, for a schema that names types at `ahead` before their definition."""
+    """Check as `defaults.check` does, and once more in the order in which Avro copies the records.
+
+    `ahead` are the places, as JSON paths, that name a type before its definition.
+    """
     steps = Steps()
     checker = Checker(Library.AVRO_1_12, steps, ahead=ahead)
     for field in fields:
         if field.default is not ABSENT:
             with bounded(f"{field.path}.default"):
-                is_misfit = checker.error(field) is not None
-            if is_misfit:
-                raise error_of(field, _REASON)
+                error = checker.error(field)
+            if error is not None:
+                raise error_of(field, _REASON) if ahead else error
     if checker.has_met_record:
         visits = _Visits(ahead, steps)
         with bounded("$"):
             for node in named:
                 run(visits.visit(node))
         if visits.misfit is not None:
-            raise error_of(visits.misfit, _REASON)
+            raise error_of(visits.misfit, _REASON if ahead else _INCOMPLETE)
 
 
 class _Visits:
@@ -69,7 +76,7 @@ class _Visits:
                     if node not in self._begun:
                         yield self.visit(node)
                     self._begun.add(place)
-            elif node not in visited:
+            elif node not in visited and (self._ahead or node not in self._complete):
                 visited.add(node)
                 self._begun.add(node)
                 stack.append((node, place, True))
