@@ -22,8 +22,8 @@ Avro walks over the whole schema again for each name that is used before its def
 """
 _REASON: Final = "does not fit its type as far as that is known there; define types before they are named"
 _INCOMPLETE: Final = (
-    "holds a record that refers back to the field's record: Avro 1.12 copies one after the other, and throws because one "
-    "is incomplete; remove the default"
+    "holds a record that refers back to the field's record: Avro 1.12 copies one after the other, and throws if the "
+    "default needs a copy that is incomplete; remove the default"
 )
 
 
