@@ -35,7 +35,8 @@ class ObjectIndex:
     """An index of objects by topic, history and policy.
 
     `known` has all keys of events and lists, by plural, reconciled or not. If `are_topics_listed` is True, the first
-    list of topics was handled, and `known` has all of them.
+    list of topics was handled, and `known` has all of them. `brokers` has the addresses of the brokers of the policies
+    that hold their claim, or "" for none.
     """
 
     def __init__(self) -> None:
@@ -124,9 +125,11 @@ class ObjectIndex:
 
         Before the first reconcile of the topic, it is known if all policies of its Kubernetes namespace name the same.
         """
-        policies, topic = self.policies_in(key.namespace), self.summary(key)
-        if topic is not None:
-            policies &= self.policies_of_pulsar_namespace(topic.pulsar_namespace, key.namespace) & self.brokers.keys()
+        topic = self.summary(key)
+        if topic is None:
+            policies = self.policies_in(key.namespace)
+        else:
+            policies = self.policies_of_pulsar_namespace(topic.pulsar_namespace, key.namespace) & self.brokers.keys()
         brokers = {self.brokers.get(policy) for policy in policies}
         return brokers.pop() if len(brokers) == 1 else None
 

@@ -101,15 +101,13 @@ class Builder:
     def _array(self, value: _Json, path: str, space: str) -> _Building:
         if "items" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "an array needs 'items', the type of its elements", path)
-        made: Any = self._schema(value["items"], f"{path}.items", space)
-        items: Node = (yield made) if made.__class__ is GeneratorType else made
+        items = yield settled(self._schema(value["items"], f"{path}.items", space))
         return Array(path=path, props=attributes.copied_props(value, path, self.library), items=items)
 
     def _map(self, value: _Json, path: str, space: str) -> _Building:
         if "values" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "a map needs 'values', the type of its values", path)
-        made: Any = self._schema(value["values"], f"{path}.values", space)
-        values: Node = (yield made) if made.__class__ is GeneratorType else made
+        values = yield settled(self._schema(value["values"], f"{path}.values", space))
         return Map(path=path, props=attributes.copied_props(value, path, self.library), values=values)
 
     def _union(self, value: list[Any], path: str, space: str) -> _Building:

@@ -19,6 +19,7 @@ from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node,
 from topicschema.core.formats.avro.parsing import scalar_defaults
 from topicschema.core.steps import MOST_STEPS, PER_DEFAULT, Steps, TooComplexError
 
+UNKNOWN_TYPE: Final = "does not fit its type as far as that is known there; define types before they are named"
 _KINDS: Final = {
     type(None): "null",
     bool: "a boolean",
@@ -30,16 +31,14 @@ _KINDS: Final = {
 }
 
 
-def check(fields: Iterable[Field]) -> None:
-    """Check the defaults as Avro 1.11 does; `resolved_defaults` has the check of Avro 1.12.
+def check(fields: Iterable[Field], checker: "Checker") -> None:
+    """Raise InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
 
-    Raise InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit, and
-    COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
+    Raise COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
 
     `fields` are all fields of a schema in the order of the text. So a default that relies on another field's default
     may treat that one as checked.
     """
-    checker = Checker(Library.AVRO_1_11, Steps())
     for field in fields:
         if field.default is not ABSENT:
             with bounded(f"{field.path}.default"):
@@ -117,7 +116,9 @@ class Checker:
         if not self._in_full and _fits_at_sight(node, field.default):
             return None
         misfit = run(self._of(f"{field.path}.type", field.type, field.default))
-        return None if misfit is None else error_of(field, misfit.reason, misfit.path)
+        if misfit is None:
+            return None
+        return error_of(field, UNKNOWN_TYPE) if self._ahead else error_of(field, misfit.reason, misfit.path)
 
     def _of(self, place: str, node: Node, value: Any) -> Step[_Misfit | None]:
         """Return the first part of a value that does not fit its type, or None."""

@@ -20,7 +20,9 @@ from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.formats.avro.parsing import defaults, resolved_defaults
 from topicschema.core.formats.avro.parsing.builder import Builder
+from topicschema.core.formats.avro.parsing.defaults import Checker
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.steps import Steps
 
 _LEGACY_TYPES: Final = ("object", "integer", "number", "any")  # a tuple, because `type` may be unhashable
 
@@ -49,7 +51,7 @@ def _check_defaults(builder: Builder) -> None:
     if builder.library is Library.AVRO_1_12:
         resolved_defaults.check(builder.fields, builder.named.values(), frozenset(builder.forward.places))
     else:
-        defaults.check(builder.fields)
+        defaults.check(builder.fields, Checker(Library.AVRO_1_11, Steps()))
 
 
 def _text(schema: bytes) -> str:

@@ -12,7 +12,8 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Record, Union
-from topicschema.core.formats.avro.parsing.defaults import Checker, bounded, error_of
+from topicschema.core.formats.avro.parsing import defaults
+from topicschema.core.formats.avro.parsing.defaults import UNKNOWN_TYPE, Checker, bounded, error_of
 from topicschema.core.steps import Steps
 
 _MOST_VISITS: Final = 1_000_000
@@ -20,7 +21,6 @@ _MOST_VISITS: Final = 1_000_000
 
 Avro walks over the whole schema again for each name that is used before its definition.
 """
-_REASON: Final = "does not fit its type as far as that is known there; define types before they are named"
 _INCOMPLETE: Final = (
     "holds a record that refers back to the field's record: Avro 1.12 copies one after the other, and throws if the "
     "default needs a copy that is incomplete; remove the default"
@@ -28,25 +28,20 @@ _INCOMPLETE: Final = (
 
 
 def check(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:
-    """Check as `defaults.check` does, and once more in the order in which Avro copies the records.
+    """Check the defaults, and once more in the order in which Avro copies the records.
 
     `ahead` are the places, as JSON paths, that name a type before its definition.
     """
     steps = Steps()
     checker = Checker(Library.AVRO_1_12, steps, ahead=ahead)
-    for field in fields:
-        if field.default is not ABSENT:
-            with bounded(f"{field.path}.default"):
-                error = checker.error(field)
-            if error is not None:
-                raise error_of(field, _REASON) if ahead else error
+    defaults.check(fields, checker)
     if checker.has_met_record:
         visits = _Visits(ahead, steps)
         with bounded("$"):
             for node in named:
                 run(visits.visit(node))
         if visits.misfit is not None:
-            raise error_of(visits.misfit, _REASON if ahead else _INCOMPLETE)
+            raise error_of(visits.misfit, UNKNOWN_TYPE if ahead else _INCOMPLETE)
 
 
 class _Visits:
