@@ -15,7 +15,6 @@ from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.avro.resolution import aliases, findings
 from topicschema.core.formats.avro.resolution.findings import Rule
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.schemas import SchemaType
 from topicschema.core.steps import Steps
 
 _BREAKS: Final = frozenset(
@@ -37,7 +36,7 @@ def renamed(writer: Node, reader: Node, library: Library) -> Node:
 
     The copy has the digests that a comparison needs. Raises InvalidSchemaError for a duplicate name.
     """
-    if fingerprint.fingerprint(SchemaType.AVRO, writer) == fingerprint.fingerprint(SchemaType.AVRO, reader):
+    if fingerprint.equal(writer, reader):
         return writer
     steps = Steps(sys.maxsize)
     made, faults = aliases.apply(writer, reader, library, steps)

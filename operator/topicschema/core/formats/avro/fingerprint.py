@@ -39,17 +39,11 @@ _EMPTY: Final[Mapping[type, str]] = {type(None): "null", bool: "false", int: "0"
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
 
 
-def fingerprint(kind: SchemaType, root: Node) -> str:
-    """Return `sha256:` and 64 hex digits.
-
-    The result is equal for two schemas exactly when the broker treats the second as the first.
-    """
-    first, refs = _written([root])
-    return _of_whole(kind, first, _definitions(refs, lambda _: True))
-
-
 def seal(kind: SchemaType, root: Node) -> str:
-    """Set `digest` on all named types of a new schema, and return its fingerprint."""
+    """Set `digest` on all named types of a new schema, and return its fingerprint: `sha256:` and 64 hex digits.
+
+    The fingerprint is equal for two schemas exactly when the broker treats the second as the first.
+    """
     first, refs = _written([root])
     forms = _definitions(refs, lambda _: True)
     _assign(forms)
