@@ -42,7 +42,7 @@ _TEXT_TAGS: Final = frozenset({f"{_TAG}str", f"{_TAG}timestamp"})
 
 
 class YamlError(Exception):
-    """A text that kubectl cannot read, or reads in a way that nobody means. `line` counts from 1."""
+    """A text that kubectl cannot read, or a member that it reads twice. `line` counts from 1."""
 
     def __init__(self, why: str, line: int) -> None:
         super().__init__(why)
