@@ -66,7 +66,7 @@ class Document:
 
         `path` is written as in the errors of `api.wire`: `spec.properties[owner]`. With a `text_line` of 1 or more, the
         member is a text, and the result is the line of the file that has this line of the text. Only a literal block
-        (`|`) tells these lines; another text is at its first line.
+        (`|`) has these lines in the file; another text is at its first line.
         """
         node, line = self.node, self.node.line
         for key, name in _STEP.findall(path):
@@ -100,13 +100,13 @@ def documents(file: str, content: bytes) -> list[Document]:
     text = ""
     try:
         text = go_yaml.decoded(content)
-        found = [each for root in _roots(text) for each in _resources(file, root)]
+        present = [each for root in _roots(text) for each in _resources(file, root)]
     except YamlError as error:
         _refuse_template(file, text)
         raise ManifestError(file, error.line, error.why) from None
-    for each in found:
+    for each in present:
         _check_members(each)
-    return found
+    return present
 
 
 def schema_of(document: Document) -> SchemaInfo:
@@ -131,10 +131,10 @@ def schema_of(document: Document) -> SchemaInfo:
 
 def schema(file: str, content: bytes) -> SchemaInfo:
     """Return the schema of the file's TopicSchema. Raises UsageError unless there is one, and it is valid."""
-    found = documents(file, content)
-    resources = [each for each in found if each.kind == TOPIC_SCHEMA.name]
+    present = documents(file, content)
+    resources = [each for each in present if each.kind == TOPIC_SCHEMA.name]
     if len(resources) != 1:
-        others = sorted({each.kind for each in found if each.kind} - {TOPIC_SCHEMA.name})
+        others = sorted({each.kind for each in present if each.kind} - {TOPIC_SCHEMA.name})
         beside = f" (it has {', '.join(others)})" if others and not resources else ""
         raise UsageError(f"{file} has {len(resources)} TopicSchemas{beside}; one is needed")
     try:
@@ -271,9 +271,9 @@ def _advice(name: str, known: Sequence[str]) -> str:
 
 def _refuse_template(file: str, text: str) -> None:
     """Raise ManifestError if the text is a template."""
-    found = _TEMPLATE.search(text)
-    if found is not None:
-        raise ManifestError(file, text.count("\n", 0, found.start()) + 1, _RENDER) from None
+    match = _TEMPLATE.search(text)
+    if match is not None:
+        raise ManifestError(file, text.count("\n", 0, match.start()) + 1, _RENDER) from None
 
 
 def _shown(value: Any) -> str:
