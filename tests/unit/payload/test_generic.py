@@ -9,7 +9,7 @@ from support.payloads.verdicts import FITS, refusal, verdicts
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.payload import Pair, columnar, generic
 from topicschema.payload.avro.read_offset import READ_OFFSET
 from topicschema.payload.generic import GenericRecord
@@ -72,5 +72,5 @@ def test_the_parts_of_a_pair_have_bytes_of_another_system_by_their_own_propertie
     content = (of_value, of_key) if encoding is Encoding.SEPARATED else (inline, None)
     found = generic.record(schema, *content).value
     assert [each.value for each in found] == [{"n": 1, "s": "a"}] * 2
-    validator = columnar.validator_for(schema.info, schema.info, PulsarLine.V4_0)
+    validator = columnar.validator_for(schema.info, schema.info, PulsarVersion.V4_0)
     assert verdicts(validator, content[0], keys=[content[1]]) == [FITS]
