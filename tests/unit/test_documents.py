@@ -1,4 +1,4 @@
-"""What documents name is there: pages, chapters, files, modules, constants, resources that are read, metrics, versions."""
+"""What documents name exists: pages, chapters, files, modules, constants, resources, metrics, versions."""
 
 import json
 import pkgutil
