@@ -173,7 +173,7 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
         strategy=_namespace_strategy(spec, observed),
         strictness=spec.strictness,
         profile=BrokerProfile(
-            profile.line,
+            profile.pulsar_version,
             default.schema_compatibility_strategy or profile.schema_compatibility_strategy or Strategy.FULL,
         ),
         constraints=Constraints(

@@ -1,7 +1,7 @@
 """The policy that governs a topic, and its rules by what it sets itself and what was observed at its broker.
 
 The order of strategies is Pulsar's: topic, namespace, the namespace's deprecated setting, broker (AdminResource and
-SchemaRegistryServiceImpl, line 4.0); "not set" and UNDEFINED ask the next level.
+SchemaRegistryServiceImpl, Pulsar 4.0); "not set" and UNDEFINED ask the next level.
 """
 
 from collections.abc import AsyncIterator, Callable
