@@ -1,5 +1,6 @@
 """The examples of docs/gitops.md: schemas in their own files, and remote bases."""
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,10 @@ def test_schemas_in_their_own_files_become_resources(installed: Cluster, namespa
 def test_base_and_components_can_be_remote(cluster: Cluster, tmp_path: Path) -> None:
     repository, overlay = tmp_path / "repository", tmp_path / "overlay"
     overlay.mkdir()
-    identity = ("-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", "init", "--quiet", repository], check=True)
-    subprocess.run(["cp", "-r", REPOSITORY / "manifests", repository], check=True)
-    subprocess.run(["git", "-C", repository, "add", "--all"], check=True)
-    subprocess.run(["git", *identity, "-C", repository, "commit", "--quiet", "-m", "manifests"], check=True)
-    subprocess.run(["git", "-C", repository, "tag", "v0.1.0"], check=True)
+    git = ("git", "-C", str(repository), "-c", "user.name=test", "-c", "user.email=test@example.com")
+    shutil.copytree(REPOSITORY / "manifests", repository / "manifests")
+    for command in ("init --quiet", "add --all", "commit --quiet --no-gpg-sign -m manifests", "tag v0.1.0"):
+        subprocess.run([*git, *command.split()], check=True)
     local = EXAMPLES / "overlay"
     text = (local / "kustomization.yaml").read_text()
     for part in ("base", "components/cert-manager", "components/monitoring"):
