@@ -1,8 +1,7 @@
 """The index of known objects: keys by topic, history and policy, and a summary of each topic.
 
-It is in memory only. After a restart, the first reconcile of each object fills it. It serves to enqueue related keys,
-to limit the reconciles of a broker, and to count topics in a policy's status and conditions in the metrics, but not for
-other decisions.
+It is in memory only. After a restart, the first reconcile of each object fills it. It serves to enqueue related keys
+and to limit the reconciles of a broker. It counts topics for a policy's status, and conditions for the metrics.
 """
 
 from collections import Counter, defaultdict
