@@ -182,6 +182,11 @@ def _manifest(command: argparse.ArgumentParser) -> None:
     command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
     command.add_argument("--namespace", metavar="NAMESPACE", help="Kubernetes namespace of the resource")
     command.add_argument("--name", metavar="NAME", help="name of the resource (default: from the topic)")
+    command.add_argument(
+        "--verbatim",
+        action="store_true",
+        help="keep the file's bytes; default: indent JSON that is hard to read as YAML",
+    )
     command.add_argument("file", nargs="?", metavar="FILE", help="file of the schema; a primitive type needs none")
     command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="files that FILE imports, as --import")
 
