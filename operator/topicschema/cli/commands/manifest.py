@@ -69,7 +69,7 @@ def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | Non
 def name_of(topic: Topic) -> str:
     """Return a name for the topic's resource: its Pulsar namespace and local name, in Kubernetes' characters.
 
-    Different topics of a tenant have different names: a name that another topic could have, too, ends with a part of a hash.
+    Different topics of a tenant have different names: a name that another topic could have, too, ends with a hash.
     """
     plain = f"{topic.namespace}-{topic.local_name}"
     name = _BETWEEN.sub(lambda match: "." if match[0] == "." else "-", plain.lower()).strip("-.")
