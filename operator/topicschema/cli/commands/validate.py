@@ -64,4 +64,4 @@ def _lines(name: str, findings: Sequence[Finding], *, is_valid: bool, is_sent: b
 
 
 _SENT = "A Java producer with AUTO_PRODUCE still sends it: its check is less strict."
-_NOT_SENT = "A Java producer with AUTO_PRODUCE still refuses it: it reads it with another schema."
+_NOT_SENT = "A Java producer with AUTO_PRODUCE still refuses it: it reads the bytes in another way."
