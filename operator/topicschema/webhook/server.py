@@ -158,8 +158,7 @@ class Endpoint:
         judge = self.reviewers.get(requested.kind)
         if judge is None:
             return web.Response(status=400, text=f"nothing of kind {requested.kind[:80]!r} is reviewed here")
-        deadline = _deadline(request)
-        response = await _answer_in_time(judge, replace(requested, seconds=deadline), deadline)
+        response = await _answer_in_time(judge, requested, _deadline(request))
         ADMISSION_REVIEW_DURATION.labels(requested.kind).observe(time.perf_counter() - started)
         return response
 
@@ -169,7 +168,8 @@ async def _answer_in_time(judge: Reviewer, requested: Review, deadline: float) -
         async with asyncio.timeout(deadline):
             answer = await judge(requested)
     except TimeoutError:
-        return _error_response(requested, "Timeout", f"not judged within {deadline:g} s; try again")
+        text = f"not judged within {deadline:g} s, because the webhook is busy with other edits; try again"
+        return _error_response(requested, "Timeout", text)
     except TopicSchemaError as error:
         return _error_response(requested, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
     except Exception:  # noqa: BLE001 - a bug is counted, logged and answered only here

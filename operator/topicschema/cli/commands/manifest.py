@@ -49,7 +49,10 @@ def run(options: Namespace) -> int:
         formats.parse(info, PulsarVersion(options.pulsar_version))
     except InvalidSchemaError as error:
         text = spec.get("schema", "")
-        print(check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
+        print(
+            check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file"), options.pulsar_version),
+            file=sys.stderr,
+        )
         return INCOMPATIBLE
     print(writing.rendered(manifest(options.topic, spec, name, options.namespace)), end="")
     return COMPATIBLE
