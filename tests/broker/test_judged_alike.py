@@ -26,7 +26,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import policy_of
+from topicschema.judging.policy_rules import policy_of
 from topicschema.reconcile.policy.namespace_settings import observed
 from topicschema.storage.protocol import Stored
 

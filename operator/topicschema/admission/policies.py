@@ -32,8 +32,8 @@ from topicschema.judging.policies import (
     Reader,
     address_of,
     owner_of,
-    policy_of,
 )
+from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
 

@@ -22,7 +22,8 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import PolicyResolver, policy_of
+from topicschema.judging.policies import PolicyResolver
+from topicschema.judging.policy_rules import policy_of
 from topicschema.storage.claims import Claims
 
 TOPIC = Topic("shop", "orders", "created")

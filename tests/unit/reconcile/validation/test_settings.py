@@ -16,7 +16,8 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.judging.policies import ActivePolicy, policy_of
+from topicschema.judging.policies import ActivePolicy
+from topicschema.judging.policy_rules import policy_of
 from topicschema.reconcile.validation.settings import (
     EffectiveSettings,
     RunSpec,
