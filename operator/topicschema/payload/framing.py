@@ -34,7 +34,7 @@ _MOST: Final = 64 * 1024
 def format_of(kind: SchemaType, payload: bytes, is_valid: IsValid, *, is_read: bool) -> str | None:
     """Return the format that the payload of the type, which has findings, begins like, or None.
 
-    `is_valid` tells if other bytes are a payload of the same schema. `is_read` means that consumers read on.
+    `is_valid` returns True if other bytes are a payload of the same schema. `is_read` means that consumers read on.
     """
     for beginning, name in _BEGINNINGS:
         if payload.startswith(beginning):
