@@ -62,6 +62,6 @@ def test_it_names_the_other_formats_that_examples_begin_like() -> None:
         Example(rank, (0, 0, rank, 0), -1, -1, "TRUNCATED", "$", 0, format=each) for rank, each in enumerate(formats)
     )
     assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == [
-        "of the invalid messages that were looked at, 2 begin like JSON text",
-        "of the invalid messages that were looked at, 1 begins like base64 text",
+        "of the examples of invalid messages, 2 begin like JSON text",
+        "of the examples of invalid messages, 1 begins like base64 text",
     ]

@@ -130,7 +130,7 @@ def _notes(request: ValidationRequest, plan: Plan, tally: Tally) -> list[str]:
     if -1 in tally.writers and request.versions:
         notes.append("messages that name no schema version were read by the proposed schema, as consumers read them")
     notes += [
-        f"of the invalid messages that were looked at, {count:,} begin{'s' if count == 1 else ''} like {name}"
+        f"of the examples of invalid messages, {count:,} begin{'s' if count == 1 else ''} like {name}"
         for name, count in Counter(_formats(tally)).most_common(_MOST_FORMATS)
     ]
     if tally.messages and SchemaType.PROTOBUF in _types(request):
