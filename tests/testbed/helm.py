@@ -1,4 +1,4 @@
-"""Helm, of a version that this project pins, and the project's chart. Nothing of a user's own Helm is used."""
+"""Helm, of the versions that this project pins, and the project's chart. Nothing of a user's own Helm is used."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from testbed import paths
+from testbed import paths, prebuilt
 from testbed.build import Recipe, build
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
@@ -21,13 +21,15 @@ _RELEASE = "topicschema"
 
 
 def recipe() -> Recipe:
-    """Helm as this project pins it."""
+    """Helm 3 as this project pins it."""
     return Recipe("helm", Path(__file__).parent / "helm", {"helm": "helm.sh/helm/v3/cmd/helm"}, "-s -w")
 
 
 def program(progress: Progress | None = None) -> Path:
-    """The built program, from the cache if it is there."""
-    return build(recipe(), progress or Progress()) / "helm"
+    """Return Helm 4 where a package ships it, else Helm 3, which is built; TOPICSCHEMA_TEST_HELM=3 wants that."""
+    progress = progress or Progress()
+    shipped = None if os.environ.get("TOPICSCHEMA_TEST_HELM") == "3" else prebuilt.program("helm", progress)
+    return shipped or build(recipe(), progress) / "helm"
 
 
 def render(values: Mapping[str, Any], namespace: str) -> list[dict[str, Any]]:

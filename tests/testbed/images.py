@@ -119,7 +119,7 @@ def _base(engine: Docker, progress: Progress) -> str:
         return own
     if engine.has_image(_BASE) or engine.pull(_BASE, progress):
         return _BASE
-    if lacking := packages.missing(packages.DEBIAN):
+    if lacking := packages.supply(packages.DEBIAN, progress):
         raise SourceMissingError(f"{_BASE} cannot be pulled, and another base takes {packages.install(lacking)}")
     progress.say(f"{_BASE} cannot be pulled: making the base of the images from Debian's packages")
     with tempfile.TemporaryDirectory(dir=paths.cache()) as folder:
