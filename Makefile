@@ -8,7 +8,7 @@ PULSAR := topicschema/validation/sources/pulsar
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fmt lint test test-all smoke e2e images histories mutation bench generate well-known lock lock-check verify demo ahead demo-down clean
+.PHONY: help setup fmt lint test test-all smoke e2e images histories mutation bench generate well-known lock lock-check verify quickstart quickstart-down demo ahead demo-down clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
@@ -97,6 +97,12 @@ lock-check: setup ## check that the locked versions match pyproject.toml
 verify: lint generate lock-check ## check that generated files are current; fails on a dirty tree
 	@git diff --exit-code --stat || { echo "make verify: the files above differ from what is committed"; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: the tree is not clean"; exit 1; }
+
+quickstart: | $(BIN)/pip ## create a kind cluster with the operator alone, without Pulsar; needs Docker or root
+	@PYTHONPATH=tests $(BIN)/python -m demo.quickstart
+
+quickstart-down: | $(BIN)/pip ## delete the quick start's cluster
+	@PYTHONPATH=tests $(BIN)/python -m demo.quickstart down
 
 demo: | $(BIN)/pip ## run the demo on a real API server, command by command
 	@$(MAKE) --no-print-directory -j2 setup ahead

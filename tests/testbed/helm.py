@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from testbed import paths, prebuilt
 from testbed.build import Recipe, build
 from testbed.cluster import Cluster
@@ -16,7 +14,7 @@ from testbed.errors import TestbedError
 from testbed.progress import Progress
 from testbed.sources import KUBERNETES
 
-CHART = Path(__file__).parents[2] / "charts" / "topicschema"
+CHART = paths.REPOSITORY / "charts" / "topicschema"
 _RELEASE = "topicschema"
 
 
@@ -34,6 +32,8 @@ def program(progress: Progress | None = None) -> Path:
 
 def render(values: Mapping[str, Any], namespace: str) -> list[dict[str, Any]]:
     """The objects that the chart makes with these values, without asking a cluster; TestbedError with Helm's words."""
+    import yaml  # noqa: PLC0415  # the quick start does without
+
     told = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {})
     return [document for document in yaml.safe_load_all(told) if document]
 
@@ -45,21 +45,24 @@ def install(cluster: Cluster, values: Mapping[str, Any], namespace: str) -> None
 
 def uninstall(cluster: Cluster, namespace: str) -> None:
     """Take the release away."""
-    environment = {"KUBECONFIG": str(cluster.kubeconfig)}
-    _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", environment)
+    _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", {"KUBECONFIG": str(cluster.kubeconfig)})
 
 
-def _helm(command: tuple[str, ...], values: Mapping[str, Any], namespace: str, environment: Mapping[str, str]) -> str:
+def _helm(command: tuple[str, ...], values: Mapping[str, Any], namespace: str, variables: Mapping[str, str]) -> str:
     rest = (_RELEASE, str(CHART), "--namespace", namespace, "--values", "-")
-    return _run((*command, *rest), json.dumps(values), environment)
+    return _run((*command, *rest), json.dumps(values), variables)
 
 
-def _run(arguments: tuple[str, ...], stdin: str, environment: Mapping[str, str]) -> str:
-    own = {f"HELM_{each}_HOME": str(paths.cache() / "helm" / each.lower()) for each in ("CACHE", "CONFIG", "DATA")}
+def environment() -> dict[str, str]:
+    """Return the variables that keep Helm from a user's own files."""
+    return {f"HELM_{each}_HOME": str(paths.cache() / "helm" / each.lower()) for each in ("CACHE", "CONFIG", "DATA")}
+
+
+def _run(arguments: tuple[str, ...], stdin: str, variables: Mapping[str, str]) -> str:
     told = subprocess.run(
         [program(), *arguments],
         input=stdin,
-        env={**os.environ, "KUBECONFIG": os.devnull, **own, **environment},
+        env={**os.environ, "KUBECONFIG": os.devnull, **environment(), **variables},
         capture_output=True,
         text=True,
         check=False,

@@ -19,8 +19,8 @@ from testbed import debian, docker, packages, paths
 from testbed.build import alone
 from testbed.docker import Docker, run_in
 from testbed.errors import SourceMissingError, TestbedError
-from testbed.install import REPOSITORY
 from testbed.instances import Instance
+from testbed.paths import REPOSITORY
 from testbed.progress import Progress
 
 NAMES = ("operator", "validation")

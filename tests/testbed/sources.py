@@ -13,6 +13,8 @@ from testbed.progress import Progress
 KUBERNETES = "1.34.4"
 KINDEST = "v1.34.0"
 """The tag of kind's own image for its nodes, of the version that this project pins."""
+ON_THE_NODE = ("coredns", "pause")
+"""The programs of `kind_recipe` that only a node image of our own has."""
 _KUBERNETES = Path(__file__).parent / "controlplane"
 _NEEDED = ("etcd", "kube-apiserver", "kubectl")
 _MANAGER = "kube-controller-manager"
