@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 
 import topicschema.validation.run.driver
 import topicschema.validation.run.spark
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import frames
@@ -41,7 +41,9 @@ def protobuf() -> bytes:
 
 for kind, schema, payload in ((SchemaType.AVRO, AVRO, b"\x02"), (SchemaType.PROTOBUF_NATIVE, protobuf(), b"\x08\x02")):
     info = SchemaInfo(kind, schema)
-    verdicts = validator_for(info, info, next(iter(PulsarLine))).validate(Column.of([payload, payload[:-1] + b"\xff"]))
+    verdicts = validator_for(info, info, next(iter(PulsarVersion))).validate(
+        Column.of([payload, payload[:-1] + b"\xff"])
+    )
     if [bool(each) for each in verdicts.reasons] != [False, True]:
         raise SystemExit(f"the compiled loop judges {kind.value} wrongly")
 came = np.frombuffer(protocol.frame(BaseCommand(type=BaseCommand.PONG)), np.uint8)

@@ -18,7 +18,7 @@ from support.payloads import orders
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 
@@ -94,7 +94,7 @@ def _walk(message: Any) -> None:
 
 
 def _judged(reader: SchemaInfo, writer: SchemaInfo, payloads: list[bytes]) -> Speed:
-    validator = validator_for(reader, writer, PulsarLine.V4_0)
+    validator = validator_for(reader, writer, PulsarVersion.V4_0)
     column = Column.of(payloads)
     validator.validate(Column.of(payloads[:10]))  # what is compiled is compiled
     return lambda: _speed(lambda: validator.validate(column), len(payloads))

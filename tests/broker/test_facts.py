@@ -1,7 +1,7 @@
 """What a real broker does with settings and over HTTP, where one would expect something else.
 
-The product is built on these; a broker of another line that breaks one of them shows here what has changed. More of the
-kind: test_facts_versions (what becomes a version) and test_facts_deletion (how versions go).
+The product is built on these; a broker of another version that breaks one of them shows here what has changed. More of
+the kind: test_facts_versions (what becomes a version) and test_facts_deletion (how versions go).
 """
 
 import pytest
@@ -9,7 +9,7 @@ from pulsar import Client
 from pulsar.schema import StringSchema
 
 from support.pulsar.rest_topic import RestTopic, optional, record
-from testbed.pulsar import LINE, Pulsar
+from testbed.pulsar import PULSAR_VERSION, Pulsar
 
 _REFUSED_LATER = record('{"name": "a", "type": "string"}')
 _FIRST = record(optional("a"))
@@ -269,7 +269,7 @@ def test_a_slash_in_a_topics_name_reaches_into_another_namespace(topic: RestTopi
 
     answer = RestTopic(topic.pulsar, topic.namespace, "other/x").upload(_FIRST)
 
-    if LINE == "4.2":
+    if PULSAR_VERSION == "4.2":
         assert (answer.status, answer.json["reason"]) == (412, "Topic name is not valid")
         return
     assert answer.status == 200

@@ -11,16 +11,16 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 
 from support.pulsar.rest_topic import RestTopic, optional, record
 from support.schemas import protobuf_schemas
-from testbed.pulsar import LINE, Pulsar
+from testbed.pulsar import PULSAR_VERSION, Pulsar
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, TopicState, connect
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 _FIRST = record(optional("a"))
 _SECOND = record(optional("a"), optional("b"))
 _INVALID_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
-_HAS_NO_JACKSON = LINE == "4.2"  # unless it is told to read the JSON Schemas of old clients
+_HAS_NO_JACKSON = PULSAR_VERSION == "4.2"  # unless it is told to read the JSON Schemas of old clients
 _KEY_VALUE = {"key.schema.type": "AVRO", "value.schema.type": "STRING", "kv.encoding.type": "INLINE"}
 
 
@@ -158,7 +158,7 @@ def test_json_that_avro_does_not_parse_is_refused_in_two_ways_or_taken_and_can_c
 ) -> None:
     status = 422 if _HAS_NO_JACKSON else status
     assert topic.upload(text, "JSON").status == status
-    state = TopicState((), Strategy.FULL, line=PulsarLine(LINE))
+    state = TopicState((), Strategy.FULL, pulsar_version=PulsarVersion(PULSAR_VERSION))
     sent = connect(Client.PRODUCER, SchemaInfo(SchemaType.JSON, text.encode()), state)
     assert sent.error is {200: None, 422: BrokerError.INCOMPATIBLE_SCHEMA, 500: BrokerError.NO_ANSWER}[status]
 

@@ -37,4 +37,4 @@ async def test_verdict_version_and_error_are_the_brokers(field: HistoryField, fi
         assert {each.strategy for each in histories} == set(Strategy)
         assert {step.type for each in histories for step in each.steps if step is not None} == set(AVAILABLE_TYPES)
         assert {f"answers {status}" for status in (200, 409, 422, 500)} < set(tally.counts)
-        assert tally.left_open <= 2  # exactly so at 4.0; a broker of another line ends some histories earlier
+        assert tally.left_open <= 2  # exactly so at 4.0; a broker of another version ends some histories earlier

@@ -21,12 +21,12 @@ from topicschema.core import formats
 from topicschema.core.history import Counter, History
 from topicschema.core.imports import entry_of
 from topicschema.core.policy import Policy, effective_strategy
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import policy_of
+from topicschema.judging.policy_rules import policy_of
 from topicschema.reconcile.policy.namespace_settings import observed
 from topicschema.storage.protocol import Stored
 
@@ -106,7 +106,7 @@ async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -
     versions = [each async for each in broker.versions(key.topic)]
     versions.sort(key=lambda each: each.schema_version)
     await broker.close()
-    entries = tuple(entry_of(each, PulsarLine.V4_0) for each in versions)
+    entries = tuple(entry_of(each, PulsarVersion.V4_0) for each in versions)
     history, storage = History(key, None, 0, entries, Counter.BROKER), MemoryStorage()
     await storage.put(Stored(History(key)), history, [each.info for each in versions])
     judge = Judge(storage)

@@ -7,7 +7,7 @@ import pytest
 
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
-from testbed.pulsar import LINE
+from testbed.pulsar import PULSAR_VERSION
 from topicschema.core.history import Flaw
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
@@ -17,7 +17,7 @@ PRICED = json.dumps({"type": "record", "name": "Priced", "fields": [{"name": "pr
 
 NOTE = '{"name": "note", "type": "string", "default": ""}'
 _DASHED, _DOLLAR = ONE.replace("{", '{"namespace": "my-shop", ', 1), ONE.replace('"name": "', '"name": "$', 1)
-# By the line of the tests' brokers: another line, and a text that only this one's brokers read.
+# By the version of the tests' brokers: another version, and a text that only this one's brokers read.
 ONLY_HERE = {"4.0": ("4.1", _DASHED), "4.1": ("4.0", _DOLLAR), "4.2": ("4.0", _DOLLAR)}
 
 
@@ -142,8 +142,8 @@ async def test_plain_bytes_that_block_a_topic_are_recorded_as_they_are(governed:
 async def test_what_another_line_could_not_read_is_a_version_like_any_once_the_policy_names_the_broker_s(
     governed: BrokeredShop,
 ) -> None:
-    topic, (another, left) = BrokeredTopic(governed), ONLY_HERE[LINE]
-    governed.apply(schemaCompatibilityStrategy="FULL", brokerProfile={"line": another})
+    topic, (another, left) = BrokeredTopic(governed), ONLY_HERE[PULSAR_VERSION]
+    governed.apply(schemaCompatibilityStrategy="FULL", brokerProfile={"pulsarVersion": another})
     await governed.policy_ready("Active")
     topic.rest.uploaded(left, "AVRO")
     topic.put(CLASHING)

@@ -95,7 +95,7 @@ POLICY = _resource(
         "pulsarNamespace": "shop/orders",
         "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
         "strictness": "Broker",
-        "brokerProfile": {"line": "4.0", "schemaCompatibilityStrategy": "FULL"},
+        "brokerProfile": {"pulsarVersion": "4.0", "schemaCompatibilityStrategy": "FULL"},
         "constraints": {
             "allowedTypes": ["AVRO", "JSON"],
             "allowedStrategies": ["FULL"],

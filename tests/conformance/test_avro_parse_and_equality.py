@@ -8,43 +8,45 @@ import pytest
 
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import FORMAT, AvroSchema, fingerprint
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 RECORDED = json.loads((Path(__file__).parent / "avro-parse-and-equality.json").read_text())
 
 
 RECORDED_OF = {
-    PulsarLine.V4_0: "avro_1_11_4",
-    PulsarLine.V4_1: "avro_1_12_0_pulsar_names",
-    PulsarLine.V4_2: "avro_1_12_0_pulsar_names",
+    PulsarVersion.V4_0: "avro_1_11_4",
+    PulsarVersion.V4_1: "avro_1_12_0_pulsar_names",
+    PulsarVersion.V4_2: "avro_1_12_0_pulsar_names",
 }
 
 
-def parsed(text: str, line: PulsarLine, *, validate_defaults: bool) -> AvroSchema:
+def parsed(text: str, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> AvroSchema:
     info = SchemaInfo(SchemaType.JSON, text.encode())
-    return FORMAT.parse(info, line, validate_defaults=validate_defaults)
+    return FORMAT.parse(info, pulsar_version, validate_defaults=validate_defaults)
 
 
-def accepts(text: str, line: PulsarLine, *, validate_defaults: bool) -> bool:
+def accepts(text: str, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> bool:
     try:
-        parsed(text, line, validate_defaults=validate_defaults)
+        parsed(text, pulsar_version, validate_defaults=validate_defaults)
     except InvalidSchemaError:
         return False
     return True
 
 
-@pytest.mark.parametrize("line", PulsarLine)
+@pytest.mark.parametrize("pulsar_version", PulsarVersion)
 @pytest.mark.parametrize("case", RECORDED["parse"], ids=lambda case: repr(case["text"])[:60].replace("\\", "/"))
-def test_a_text_is_taken_where_avro_takes_it(case: dict[str, Any], line: PulsarLine) -> None:
-    recorded = case[RECORDED_OF[line]]
-    assert accepts(case["text"], line, validate_defaults=False) is recorded["accept_without_default_validation"]
-    assert accepts(case["text"], line, validate_defaults=True) is recorded["accept_with_default_validation"]
+def test_a_text_is_taken_where_avro_takes_it(case: dict[str, Any], pulsar_version: PulsarVersion) -> None:
+    recorded = case[RECORDED_OF[pulsar_version]]
+    assert (
+        accepts(case["text"], pulsar_version, validate_defaults=False) is recorded["accept_without_default_validation"]
+    )
+    assert accepts(case["text"], pulsar_version, validate_defaults=True) is recorded["accept_with_default_validation"]
 
 
-@pytest.mark.parametrize("line", PulsarLine)
+@pytest.mark.parametrize("pulsar_version", PulsarVersion)
 @pytest.mark.parametrize("case", RECORDED["schema_equality_used_for_dedupe"], ids=lambda case: case["id"])
-def test_schemas_are_equal_where_avro_holds_them_equal(case: dict[str, Any], line: PulsarLine) -> None:
-    a = parsed(case["a"], line, validate_defaults=False)
-    b = parsed(case["b"], line, validate_defaults=False)
+def test_schemas_are_equal_where_avro_holds_them_equal(case: dict[str, Any], pulsar_version: PulsarVersion) -> None:
+    a = parsed(case["a"], pulsar_version, validate_defaults=False)
+    b = parsed(case["b"], pulsar_version, validate_defaults=False)
     assert (a.fingerprint == b.fingerprint) is case["equal"]
     assert fingerprint.equal(a.root, b.root) is case["equal"]

@@ -14,31 +14,33 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import FORMAT, avro_version
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.avro.resolution import resolver
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 HERE = Path(__file__).parent
 EDGE_CASES: list[dict[str, Any]] = json.loads((HERE / "avro-edge-cases.json").read_text())
 RANDOM_PAIRS: list[dict[str, Any]] = json.loads((HERE / "avro-random-pairs.json").read_text())
-VALIDATOR_OF = {line: avro_version.of(line).value for line in PulsarLine}
+VALIDATOR_OF = {each: avro_version.of(each).value for each in PulsarVersion}
 
 
-def parsed(schema: Any, kind: SchemaType, line: PulsarLine) -> Node:
-    return FORMAT.parse(SchemaInfo(kind, json.dumps(schema).encode()), line, validate_defaults=False).root
+def parsed(schema: Any, kind: SchemaType, pulsar_version: PulsarVersion) -> Node:
+    return FORMAT.parse(SchemaInfo(kind, json.dumps(schema).encode()), pulsar_version, validate_defaults=False).root
 
 
-def reads(case: dict[str, Any], line: PulsarLine = PulsarLine.V4_0) -> bool:
+def reads(case: dict[str, Any], pulsar_version: PulsarVersion = PulsarVersion.V4_0) -> bool:
     reader, writer = case["reader"], case["writer"]
     kind = SchemaType.JSON if isinstance(reader, list) or isinstance(writer, list) else SchemaType.AVRO
     try:
-        return not resolver.unreadable(parsed(reader, kind, line), parsed(writer, kind, line), avro_version.of(line))
+        return not resolver.unreadable(
+            parsed(reader, kind, pulsar_version), parsed(writer, kind, pulsar_version), avro_version.of(pulsar_version)
+        )
     except InvalidSchemaError:
         return False
 
 
-@pytest.mark.parametrize("line", PulsarLine)
+@pytest.mark.parametrize("pulsar_version", PulsarVersion)
 @pytest.mark.parametrize("case", EDGE_CASES, ids=lambda case: case["id"])
-def test_an_edge_case_is_judged_as_avro_judges_it(case: dict[str, Any], line: PulsarLine) -> None:
-    assert reads(case, line) == (case["pulsar_can_read"][VALIDATOR_OF[line]] is True)
+def test_an_edge_case_is_judged_as_avro_judges_it(case: dict[str, Any], pulsar_version: PulsarVersion) -> None:
+    assert reads(case, pulsar_version) == (case["pulsar_can_read"][VALIDATOR_OF[pulsar_version]] is True)
 
 
 def test_random_pairs_are_judged_as_avro_judges_them() -> None:

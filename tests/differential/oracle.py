@@ -1,7 +1,7 @@
 """Java as an oracle: what it takes to start it, and the asking. What is asked stands in the tests.
 
 There are three: AVRO, Avro's own library (as Pulsar 4.0.7 ships it), BROKER, the classes of a Pulsar 4.0.7 broker, and
-CLIENT, those of its Java client. AVRO_OF and BROKER_OF name the class path of each line of Pulsar.
+CLIENT, those of its Java client. AVRO_OF and BROKER_OF name the class path of each Pulsar version.
 A batch is one run of
 the oracle's program, which documents requests and answers.
 """
@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from testbed import maven
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 
 _HERE = Path(__file__).parent
 AVRO = _HERE / "Oracle.java"
 BROKER = _HERE / "broker" / "BrokerOracle.java"
 CLIENT = _HERE / "client" / "ClientOracle.java"
-AVRO_OF: Mapping[PulsarLine, Path] = {
-    PulsarLine.V4_0: _HERE / "pom.xml",
-    PulsarLine.V4_1: _HERE / "pom-1.12.xml",
-    PulsarLine.V4_2: _HERE / "pom-1.12.xml",
+AVRO_OF: Mapping[PulsarVersion, Path] = {
+    PulsarVersion.V4_0: _HERE / "pom.xml",
+    PulsarVersion.V4_1: _HERE / "pom-1.12.xml",
+    PulsarVersion.V4_2: _HERE / "pom-1.12.xml",
 }
-BROKER_OF: Mapping[PulsarLine, Path] = {
-    PulsarLine.V4_0: _HERE / "broker" / "pom.xml",
-    PulsarLine.V4_1: _HERE / "broker" / "pom-4.1.xml",
-    PulsarLine.V4_2: _HERE / "broker" / "pom-4.2.xml",
+BROKER_OF: Mapping[PulsarVersion, Path] = {
+    PulsarVersion.V4_0: _HERE / "broker" / "pom.xml",
+    PulsarVersion.V4_1: _HERE / "broker" / "pom-4.1.xml",
+    PulsarVersion.V4_2: _HERE / "broker" / "pom-4.2.xml",
 }
 
 

@@ -1,7 +1,7 @@
 """Where the broker's comparison ends in an exception, not a verdict, `check --batch` says so: beside its own classes.
 
 On generated pairs, alone and as the values of a KEY_VALUE beside a second pair as the keys.
-It takes longer than most tests: 1,500 comparisons of the broker's classes for each line of Pulsar.
+It takes longer than most tests: 1,500 comparisons of the broker's classes for each Pulsar version.
 """
 
 import base64
@@ -15,7 +15,7 @@ from differential import oracle, seeds
 from support.schemas import avro_circles, avro_pairs
 from topicschema.cli.check.engine import Answer, Question, Step, answer, as_stored
 from topicschema.core.policy import BrokerProfile, Policy
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential
@@ -50,10 +50,10 @@ def joined(key: str, value: str) -> SchemaInfo:
     return SchemaInfo(SchemaType.KEY_VALUE, f'{{"key": {key}, "value": {value}}}'.encode(), TYPES_OF_PAIR)
 
 
-def is_readable(info: SchemaInfo, line: PulsarLine) -> bool:
+def is_readable(info: SchemaInfo, pulsar_version: PulsarVersion) -> bool:
     """Whether it comes to a comparison; JSON's checker in 4.1 knows no names with $, unlike its validator."""
-    asked = Question(info, (), Policy(profile=BrokerProfile(line)), Step.COMPATIBILITY)
-    return answer(asked).refusal is None and (line is not PulsarLine.V4_1 or b"$" not in info.schema)
+    asked = Question(info, (), Policy(profile=BrokerProfile(pulsar_version)), Step.COMPATIBILITY)
+    return answer(asked).refusal is None and (pulsar_version is not PulsarVersion.V4_1 or b"$" not in info.schema)
 
 
 def wire(info: SchemaInfo) -> dict[str, Any]:
@@ -80,12 +80,14 @@ def is_undecided(ours: Answer, theirs: Any) -> bool:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", seeds.SEEDS.values(), ids=seeds.SEEDS)
-@pytest.mark.parametrize("line", PulsarLine)
-def test_an_error_is_told_exactly_where_the_brokers_comparison_fails(line: PulsarLine, seed: str) -> None:
+@pytest.mark.parametrize("pulsar_version", PulsarVersion)
+def test_an_error_is_told_exactly_where_the_brokers_comparison_fails(pulsar_version: PulsarVersion, seed: str) -> None:
     asked = [
         (earlier, candidate, STRATEGIES[number % len(STRATEGIES)])
         for number, (earlier, candidate) in enumerate(pairs(seed))
-        if earlier.schema != candidate.schema and is_readable(earlier, line) and is_readable(candidate, line)
+        if earlier.schema != candidate.schema
+        and is_readable(earlier, pulsar_version)
+        and is_readable(candidate, pulsar_version)
     ]
     assert len(asked) > seeds.PAIRS / 2
     requests = (
@@ -99,9 +101,11 @@ def test_an_error_is_told_exactly_where_the_brokers_comparison_fails(line: Pulsa
         for earlier, candidate, strategy in asked
     )
     met, differing = 0, []
-    for question, theirs in zip(asked, oracle.ask(requests, oracle.BROKER, oracle.BROKER_OF[line]), strict=True):
+    for question, theirs in zip(
+        asked, oracle.ask(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version]), strict=True
+    ):
         earlier, candidate, strategy = question
-        policy = Policy(strategy, profile=BrokerProfile(line))
+        policy = Policy(strategy, profile=BrokerProfile(pulsar_version))
         ours = answer(Question(candidate, (earlier,), policy, Step.COMPATIBILITY))
         assert ours.is_compatible == (theirs["verdict"] is True), (seed, question, ours, theirs)
         if (ours.refusal is not None) != is_error(theirs["verdict"], strategy) and not is_undecided(ours, theirs):

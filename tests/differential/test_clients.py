@@ -16,7 +16,7 @@ from differential import oracle
 from support.pulsar.connections import avro, consumer, field, producer, topic
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Connection
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential
@@ -92,7 +92,7 @@ CHECKS = (Strategy.BACKWARD, Strategy.BACKWARD_TRANSITIVE, Strategy.FULL_TRANSIT
 
 
 @functools.cache
-def answered(line: PulsarLine) -> list[dict[str, Any]]:
+def answered(pulsar_version: PulsarVersion) -> list[dict[str, Any]]:
     """What the broker's classes say: of each schema, then under each strategy of each couple; one run of Java."""
     checks = (
         {
@@ -106,14 +106,16 @@ def answered(line: PulsarLine) -> list[dict[str, Any]]:
         for existing, sent in COUPLES
     )
     validations = ({"op": "validate", "schema": wire(each)} for each in SCHEMAS)
-    return oracle.ask([*validations, *checks], oracle.BROKER, oracle.BROKER_OF[line])
+    return oracle.ask([*validations, *checks], oracle.BROKER, oracle.BROKER_OF[pulsar_version])
 
 
-@pytest.mark.parametrize("line", PulsarLine)
-def test_what_an_empty_topic_takes_of_a_producer_is_what_the_brokers_validator_takes(line: PulsarLine) -> None:
+@pytest.mark.parametrize("pulsar_version", PulsarVersion)
+def test_what_an_empty_topic_takes_of_a_producer_is_what_the_brokers_validator_takes(
+    pulsar_version: PulsarVersion,
+) -> None:
     differing = []
-    for sent, theirs in zip(SCHEMAS, answered(line)[: len(SCHEMAS)], strict=True):
-        ours = producer(sent, topic(line=line))
+    for sent, theirs in zip(SCHEMAS, answered(pulsar_version)[: len(SCHEMAS)], strict=True):
+        ours = producer(sent, topic(pulsar_version=pulsar_version))
         # What nobody catches there leaves the client without an answer.
         wanted = BrokerError.NO_ANSWER if named(theirs) is BrokerError.UNKNOWN_ERROR else named(theirs)
         if ours.error is not wanted or not begins(ours, theirs):
@@ -122,15 +124,15 @@ def test_what_an_empty_topic_takes_of_a_producer_is_what_the_brokers_validator_t
 
 
 @pytest.mark.parametrize("strategy", [Strategy.FULL, Strategy.BACKWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE])
-@pytest.mark.parametrize("line", PulsarLine)
-def test_a_consumer_is_answered_as_the_brokers_checker_says(line: PulsarLine, strategy: Strategy) -> None:
+@pytest.mark.parametrize("pulsar_version", PulsarVersion)
+def test_a_consumer_is_answered_as_the_brokers_checker_says(pulsar_version: PulsarVersion, strategy: Strategy) -> None:
     position = CHECKS.index(strategy if strategy.is_transitive else Strategy.BACKWARD)
     start = len(SCHEMAS) + position * len(COUPLES)
-    answers = answered(line)[start : start + len(COUPLES)]
+    answers = answered(pulsar_version)[start : start + len(COUPLES)]
     assert len(answers) > 900
     differing = []
     for (existing, sent), theirs in zip(COUPLES, answers, strict=True):
-        ours = consumer(sent, topic(existing, strategy=strategy, line=line))
+        ours = consumer(sent, topic(existing, strategy=strategy, pulsar_version=pulsar_version))
         if ours.error is not named(theirs, wraps=strategy.is_transitive) or not begins(ours, theirs):
             differing.append(
                 (existing.schema, sent.schema, sent.type, ours.error, ours.message, json.dumps(theirs)[:200])

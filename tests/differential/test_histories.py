@@ -15,12 +15,12 @@ from differential import oracle
 from support.schemas import datahub_releases
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 pytestmark = [pytest.mark.differential, pytest.mark.full, pytest.mark.timeout(1800)]
 
-LINES = (PulsarLine.V4_0, PulsarLine.V4_1)  # 4.2 judges with the library of 4.1
+PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 judges with the library of 4.1
 PAIRWISE = (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL)
 ASKED_OF_AVRO = (*PAIRWISE, *(strategy for strategy in Strategy if strategy.is_transitive))
 
@@ -39,9 +39,9 @@ def avro(file: str, class_path: Path) -> dict[str, Any]:
     return answer
 
 
-def parsed(file: str, line: PulsarLine) -> list[Schema]:
+def parsed(file: str, pulsar_version: PulsarVersion) -> list[Schema]:
     infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in texts(file)]
-    return [formats.parse(info, line, validate_defaults=False) for info in infos]
+    return [formats.parse(info, pulsar_version, validate_defaults=False) for info in infos]
 
 
 def is_admitted(candidate: Schema, before: list[Schema], strategy: Strategy) -> bool:
@@ -51,9 +51,9 @@ def is_admitted(candidate: Schema, before: list[Schema], strategy: Strategy) -> 
 
 
 @pytest.mark.parametrize("file", datahub_releases.FILES)
-@pytest.mark.parametrize("line", LINES)
-def test_every_release_follows_every_other_exactly_where_avro_says_so(file: str, line: PulsarLine) -> None:
-    schemas, reads = parsed(file, line), avro(file, oracle.AVRO_OF[line])["reads"]
+@pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
+def test_every_release_follows_every_other_exactly_where_avro_says_so(file: str, pulsar_version: PulsarVersion) -> None:
+    schemas, reads = parsed(file, pulsar_version), avro(file, oracle.AVRO_OF[pulsar_version])["reads"]
     wrong = []
     for before, after in product(range(len(schemas)), repeat=2):
         backward, forward = reads[after][before], reads[before][after]
@@ -65,9 +65,11 @@ def test_every_release_follows_every_other_exactly_where_avro_says_so(file: str,
 
 
 @pytest.mark.parametrize("file", datahub_releases.FILES)
-@pytest.mark.parametrize("line", LINES)
-def test_every_release_follows_all_before_it_exactly_where_avro_says_so(file: str, line: PulsarLine) -> None:
-    schemas, follows = parsed(file, line), avro(file, oracle.AVRO_OF[line])["follows"]
+@pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
+def test_every_release_follows_all_before_it_exactly_where_avro_says_so(
+    file: str, pulsar_version: PulsarVersion
+) -> None:
+    schemas, follows = parsed(file, pulsar_version), avro(file, oracle.AVRO_OF[pulsar_version])["follows"]
     for strategy in ASKED_OF_AVRO:
         found = [is_admitted(schema, schemas[:number], strategy) for number, schema in enumerate(schemas)]
         assert found == follows[strategy.value], strategy
@@ -79,6 +81,6 @@ def test_every_release_follows_all_before_it_exactly_where_avro_says_so(file: st
 
 def test_the_large_history_has_releases_that_may_follow_and_some_that_may_not() -> None:
     reads = [
-        verdict for row in avro("MetadataChangeEvent", oracle.AVRO_OF[PulsarLine.V4_0])["reads"] for verdict in row
+        verdict for row in avro("MetadataChangeEvent", oracle.AVRO_OF[PulsarVersion.V4_0])["reads"] for verdict in row
     ]
     assert set(reads) == {True, False}

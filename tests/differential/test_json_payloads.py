@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from differential import oracle
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.reasons import REASONS
@@ -75,6 +75,6 @@ def test_java_reads_what_fits_and_fails_at_what_is_refused_but_for_the_reasons_t
 
 
 def reasons(schema: SchemaInfo, contents: list[bytes]) -> dict[bytes, str]:
-    validator = validator_for(schema, schema, PulsarLine.V4_0)
+    validator = validator_for(schema, schema, PulsarVersion.V4_0)
     found = validator.validate(Column.of(contents)).reasons.tolist()
     return {content: REASONS[each] for content, each in zip(contents, found, strict=True)}

@@ -15,13 +15,13 @@ from differential import oracle, seeds
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, TopicState, connect
 from topicschema.core.formats.key_value import KeyValue, Part, encode
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential
 
-LINES = [PulsarLine.V4_0, PulsarLine.V4_1]
-REST = {PulsarLine.V4_0: 0, PulsarLine.V4_1: 1 / 50}
+PULSAR_VERSIONS = [PulsarVersion.V4_0, PulsarVersion.V4_1]
+REST = {PulsarVersion.V4_0: 0, PulsarVersion.V4_1: 1 / 50}
 """Avro 1.12, of 4.1, looks names up when all else is read, so that another mistake in the text may come first: in about
 one in 200 of these texts."""
 TYPES = ("any", "array", "boolean", "integer", "null", "number", "object", "string")
@@ -115,16 +115,21 @@ def theirs(answer: dict[str, Any]) -> str:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("line", LINES)
-def test_json_that_avro_does_not_parse_is_to_clients_what_it_is_to_the_brokers_classes(line: PulsarLine) -> None:
+@pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
+def test_json_that_avro_does_not_parse_is_to_clients_what_it_is_to_the_brokers_classes(
+    pulsar_version: PulsarVersion,
+) -> None:
     written = [text for seed in seeds.SEEDS.values() for text in texts(seed)]
     sent = [shape(text) for text in written for shape in (alone, paired)]
     pairs = [(alone(one), alone(other)) for one, other in itertools.pairwise(written) if one != other]
-    own = [connect(Client.PRODUCER, each, TopicState(line=line)) for each in sent]
-    own += [connect(Client.CONSUMER, each, TopicState((known,), Strategy.FORWARD, line=line)) for known, each in pairs]
+    own = [connect(Client.PRODUCER, each, TopicState(pulsar_version=pulsar_version)) for each in sent]
+    own += [
+        connect(Client.CONSUMER, each, TopicState((known,), Strategy.FORWARD, pulsar_version=pulsar_version))
+        for known, each in pairs
+    ]
     answers = oracle.ask(
-        (*map(uploaded, sent), *itertools.starmap(compared, pairs)), oracle.BROKER, oracle.BROKER_OF[line]
+        (*map(uploaded, sent), *itertools.starmap(compared, pairs)), oracle.BROKER, oracle.BROKER_OF[pulsar_version]
     )
     differing = [each for each in zip((*sent, *pairs), own, answers, strict=True) if ours(each[1]) != theirs(each[2])]
     assert {theirs(each) for each in answers} == {"yes", "no", "error"}
-    assert len(differing) <= REST[line] * len(answers), (seeds.SEEDS, differing)
+    assert len(differing) <= REST[pulsar_version] * len(answers), (seeds.SEEDS, differing)

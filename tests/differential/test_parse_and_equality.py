@@ -10,18 +10,18 @@ from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import FORMAT
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 pytestmark = pytest.mark.differential
 
 SEEDS = range(2500)
-LINES = (PulsarLine.V4_0, PulsarLine.V4_1)  # 4.2 judges with the library of 4.1
+PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 judges with the library of 4.1
 
 
-def parsed(text: str, line: PulsarLine, *, validate_defaults: bool) -> Node | None:
+def parsed(text: str, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> Node | None:
     info = SchemaInfo(SchemaType.JSON, text.encode("utf-8"))
     try:
-        return FORMAT.parse(info, line, validate_defaults=validate_defaults).root
+        return FORMAT.parse(info, pulsar_version, validate_defaults=validate_defaults).root
     except InvalidSchemaError:
         return None
 
@@ -31,13 +31,16 @@ def text_of(seed: int) -> str:
     return avro_schemas.spoilt(rng) if seed % 2 else json.dumps(avro_schemas.schema(rng))
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_a_text_is_taken_exactly_where_avro_takes_it(line: PulsarLine) -> None:
+@pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
+def test_a_text_is_taken_exactly_where_avro_takes_it(pulsar_version: PulsarVersion) -> None:
     requests: list[dict[str, Any]] = [
         {"op": "parse", "text": text_of(seed), "validate": validate} for seed in SEEDS for validate in (False, True)
     ]
-    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[line])
-    ours = [parsed(request["text"], line, validate_defaults=request["validate"]) is not None for request in requests]
+    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[pulsar_version])
+    ours = [
+        parsed(request["text"], pulsar_version, validate_defaults=request["validate"]) is not None
+        for request in requests
+    ]
     theirs = [answer["verdict"] is True for answer in answers]
     assert [r for r, a, b in zip(requests, ours, theirs, strict=True) if a != b] == []
     assert len(requests) / 4 < sum(ours) < len(requests) * 3 / 4  # the generator tries both sides
@@ -62,9 +65,11 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_the_bounds_of_the_brokers_json_reader_are_ours(line: PulsarLine) -> None:
+@pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
+def test_the_bounds_of_the_brokers_json_reader_are_ours(pulsar_version: PulsarVersion) -> None:
     requests = [{"op": "parse", "text": text, "validate": True} for text in BOUNDS]
-    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[line])
+    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[pulsar_version])
     assert [answer["verdict"] for answer in answers] == list(BOUNDS.values())
-    assert [parsed(text, line, validate_defaults=True) is not None for text in BOUNDS] == list(BOUNDS.values())
+    assert [parsed(text, pulsar_version, validate_defaults=True) is not None for text in BOUNDS] == list(
+        BOUNDS.values()
+    )

@@ -6,14 +6,14 @@ _JUDGED = """
 import gc
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import batch_splitter, frames, protocol
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 
 schema = SchemaInfo(SchemaType.AVRO, b'"long"')
-validator_for(schema, schema, PulsarLine.V4_0).validate(Column.of([b"\\x02"]))
+validator_for(schema, schema, PulsarVersion.V4_0).validate(Column.of([b"\\x02"]))
 came = np.frombuffer(protocol.frame(BaseCommand(type=BaseCommand.PONG)), np.uint8)
 batch_splitter.split(came, frames.scan(came)[0])
 kept = [each.stats for each in gc.get_objects() if isinstance(each, Dispatcher) and each.stats.cache_path]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hostile import descriptors, floods, payloads, texts
 from support.schemas import avro_schemas
 from topicschema.core.formats.key_value import payload as pairs
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 LARGEST: Final = 3_000_000
 _SMALLEST, _SMALL = 8, 20_000
@@ -39,7 +39,7 @@ class Document:
     shape: str
     info: SchemaInfo
     twin: SchemaInfo
-    line: PulsarLine
+    pulsar_version: PulsarVersion
     payload: bytes = field(repr=False)
     value: Any = field(repr=False)
 
@@ -56,7 +56,9 @@ def document(seed: int, number: int) -> Document:
         make = rng.choice((*_MAKERS, _avro, _avro, _avro))
     shape, info, other = make(rng, size, number // _EVERY if is_large else None)
     content = payloads.payload(rng, size)
-    return Document(shape, info, other, rng.choice(tuple(PulsarLine)), content, payloads.value(rng, min(size, _SMALL)))
+    return Document(
+        shape, info, other, rng.choice(tuple(PulsarVersion)), content, payloads.value(rng, min(size, _SMALL))
+    )
 
 
 _Made = tuple[str, SchemaInfo, SchemaInfo]

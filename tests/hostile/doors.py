@@ -6,6 +6,7 @@
 import io
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from hostile.documents import Document
@@ -16,7 +17,7 @@ from topicschema.core.clients import Client, TopicState
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import Place, TopicSchemaError
 from topicschema.core.formats import key_value
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.payload import auto_produce, display_json, generic
@@ -63,13 +64,13 @@ class Guarded(Protocol):
 def unlock() -> None:
     """Judge by each compiled loop once: numba compiles it then, or reads it, which is no document's fault."""
     for kind in (SchemaType.AVRO, SchemaType.PROTOBUF_NATIVE):
-        _verdicts(validator_for(_GOOD[kind], _GOOD[kind], PulsarLine.V4_0), [b""])
+        _verdicts(validator_for(_GOOD[kind], _GOOD[kind], PulsarVersion.V4_0), [b""])
 
 
 def knock(document: Document, guarded: Guarded) -> None:
     """Take the document to every door."""
     infos = (("", document.info), ("twin's ", document.twin))
-    schema, twin = (_parsed(name, info, document.line, guarded) for name, info in infos)
+    schema, twin = (_parsed(name, info, document.pulsar_version, guarded) for name, info in infos)
     earlier = formats.parse(_GOOD[document.info.type]) if document.info.type in _GOOD else None
     found = _judged(schema, twin, earlier, guarded)
     _placed(document.info, found, guarded)
@@ -84,9 +85,9 @@ def knock(document: Document, guarded: Guarded) -> None:
     _asked(document, guarded)
 
 
-def _parsed(name: str, info: SchemaInfo, line: PulsarLine, guarded: Guarded) -> Schema | None:
-    guarded(f"{name}parse without defaults", lambda: formats.parse(info, line, validate_defaults=False))
-    schema = guarded(f"{name}parse", lambda: formats.parse(info, line))
+def _parsed(name: str, info: SchemaInfo, pulsar_version: PulsarVersion, guarded: Guarded) -> Schema | None:
+    guarded(f"{name}parse without defaults", lambda: formats.parse(info, pulsar_version, validate_defaults=False))
+    schema = guarded(f"{name}parse", lambda: formats.parse(info, pulsar_version))
     if schema is not None:
         guarded(f"{name}fingerprint", lambda: schema.fingerprint)
         guarded(f"{name}content_hash", lambda: schema.info.content_hash)
@@ -151,7 +152,8 @@ def _in_columns(document: Document, guarded: Guarded) -> None:
     """The judge of what was written with it, by its twin and by itself: a program, or a checker's source, is made."""
     contents = [document.payload, document.info.schema, None, b""]
     for name, reader in (("its twin", document.twin), ("itself", document.info)):
-        judge = guarded(f"validator_for {name}", lambda: validator_for(reader, document.info, document.line), 2)  # noqa: B023 - called at once
+        make = partial(validator_for, reader, document.info, document.pulsar_version)
+        judge = guarded(f"validator_for {name}", make, 2)
         if judge is not None:
             guarded(f"judge by {name}", lambda: _verdicts(judge, contents), len(contents))  # noqa: B023 - called at once
 
@@ -208,7 +210,7 @@ def _request(document: Document, step: str) -> dict[str, Any]:
     )
     return {
         "id": 1,
-        "line": document.line,
+        "pulsarVersion": document.pulsar_version,
         "strictness": "Strict",
         "strategy": "FULL_TRANSITIVE",
         "step": step,

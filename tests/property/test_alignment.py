@@ -33,12 +33,12 @@ from topicschema.core.plan import (
 )
 from topicschema.core.policy import Policy
 from topicschema.core.remote import TopicSettings
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
 
 TOPIC: Final = "created"
-LINE: Final = PulsarLine.V4_0
+PULSAR_VERSION: Final = PulsarVersion.V4_0
 SPECS: Final = (record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "c"), record("d"))
 WISHES: Final = (None, Strategy.FULL, Strategy.ALWAYS_COMPATIBLE, Strategy.BACKWARD)
 _CALLS: Final = 40
@@ -118,7 +118,7 @@ class World:
     def alignment(self) -> Alignment | None:
         if not self.has_broker:
             return None
-        served = tuple(entry_of(each, LINE, self.spec.info) for each in self.broker.served(TOPIC))
+        served = tuple(entry_of(each, PULSAR_VERSION, self.spec.info) for each in self.broker.served(TOPIC))
         return alignment.align(self.history, BrokerVersions(self.broker.index(TOPIC), served), self.now())
 
     def verdict(self) -> Verdict:

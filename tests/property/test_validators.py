@@ -21,14 +21,14 @@ from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.base import in_schema
 from topicschema.payload.columnar.verdicts import Validator
 from topicschema.payload.finding import MAX_FINDINGS
 from topicschema.payload.protobuf_native import of
 
-LINE = PulsarLine.V4_0
+PULSAR_VERSION = PulsarVersion.V4_0
 SEEDS = st.integers(0, 2**32)
 
 
@@ -47,7 +47,9 @@ def test_primitives_are_judged_as_they_are_read(info: SchemaInfo) -> None:
     rng = seeded(7)
     contents = [None if rng.random() < 0.05 else primitive_values.content(rng, info) for _ in range(2_000)]
     schema = PrimitiveSchema(info, "")
-    assert verdicts(validator_for(info, info, LINE), *contents) == [expected(schema, each) for each in contents]
+    assert verdicts(validator_for(info, info, PULSAR_VERSION), *contents) == [
+        expected(schema, each) for each in contents
+    ]
 
 
 @settings(deadline=None, max_examples=sized(30, 60))
@@ -57,7 +59,7 @@ def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> Non
     key, value = rng.choice(primitive_values.INFOS), rng.choice(primitive_values.INFOS)
     info = encode(KeyValue(Part(key), Part(value), encoding))
     schema = formats.parse(info)
-    validator = validator_for(info, rng.choice((info, None)), LINE)
+    validator = validator_for(info, rng.choice((info, None)), PULSAR_VERSION)
     if encoding is Encoding.INLINE:
         contents = [None if rng.random() < 0.05 else primitive_values.inline(rng, schema) for _ in range(100)]
         assert verdicts(validator, *contents) == [expected(schema, each) for each in contents]
@@ -86,7 +88,9 @@ def test_json_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
     schema = json_schema(rng)
     contents = [json_payloads.content(rng, schema.root) for _ in range(40)]
-    assert verdicts(validator_for(schema.info, None, LINE), *contents) == [expected(schema, each) for each in contents]
+    assert verdicts(validator_for(schema.info, None, PULSAR_VERSION), *contents) == [
+        expected(schema, each) for each in contents
+    ]
 
 
 @settings(deadline=None, max_examples=sized(50, 150))
@@ -95,7 +99,9 @@ def test_protobuf_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
     schema = protobuf_values.schema(rng)
     contents = [protobuf_payload(rng, schema) for _ in range(20)]
-    assert verdicts(validator_for(schema.info, None, LINE), *contents) == [expected(schema, each) for each in contents]
+    assert verdicts(validator_for(schema.info, None, PULSAR_VERSION), *contents) == [
+        expected(schema, each) for each in contents
+    ]
 
 
 def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
@@ -127,7 +133,7 @@ def test_what_only_the_protobuf_writer_knows_is_lost_and_nothing_else_of_its_mes
     writer = protobuf_values.schema(rng)
     reader = formats.parse(without_fields(rng, writer))
     contents = [protobuf_values.several(rng, writer, of(writer).root) for _ in range(10)]
-    lost_and_fit(validator_for(reader.info, writer.info, LINE), reader, contents)
+    lost_and_fit(validator_for(reader.info, writer.info, PULSAR_VERSION), reader, contents)
 
 
 @settings(deadline=None, max_examples=sized(40, 80))
@@ -143,7 +149,7 @@ def test_what_only_the_json_writer_knows_is_lost_and_nothing_else_of_its_message
     except InvalidSchemaError:  # a name was defined in a field that is gone
         return
     contents = [json.dumps(json_payloads.value(rng, writer.root, wrong=0)).encode() for _ in range(10)]
-    lost_and_fit(validator_for(reader.info, writer.info, LINE), reader, contents)
+    lost_and_fit(validator_for(reader.info, writer.info, PULSAR_VERSION), reader, contents)
 
 
 def lost_and_fit(validator: Validator, reader: Schema, contents: list[bytes]) -> None:

@@ -27,9 +27,9 @@ from testbed.programs import Program
 from testbed.progress import Progress
 from testbed.pulsar_setup import Access, Credentials, Ports, Setup
 
-LINE = os.environ.get("TOPICSCHEMA_TEST_PULSAR_LINE") or "4.0"
-"""The line of Pulsar whose brokers are started: 4.0, and by hand 4.1 or 4.2."""
-POM = Path(__file__).parent / "pulsar" / ("pom.xml" if LINE == "4.0" else f"pom-{LINE}.xml")
+PULSAR_VERSION = os.environ.get("TOPICSCHEMA_TEST_PULSAR_VERSION") or "4.0"
+"""The Pulsar version whose brokers are started: 4.0, and by hand 4.1 or 4.2."""
+POM = Path(__file__).parent / "pulsar" / ("pom.xml" if PULSAR_VERSION == "4.0" else f"pom-{PULSAR_VERSION}.xml")
 _START_SECONDS = 180.0
 _ATTEMPTS = 4
 _LAST_WORDS = 40_000  # bytes of the log that hold why a broker ended: stack traces follow the reason

@@ -40,7 +40,7 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, activ
     if _is_reported(old, history):
         return None
     try:
-        schema = await judge.schema_of(old.spec, active.policy.profile.line, history)
+        schema = await judge.schema_of(old.spec, active.policy.profile.pulsar_version, history)
     except StalledError:
         return None
     if history.equal_to(schema.fingerprint):

@@ -32,8 +32,8 @@ from topicschema.judging.policies import (
     Reader,
     address_of,
     owner_of,
-    policy_of,
 )
+from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
 
@@ -186,7 +186,7 @@ class Policies:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
             policy = brokers.for_topic(active, resource.spec, resource, history).policy
-            schema = await self._judge.schema_of(resource.spec, policy.profile.line, history)
+            schema = await self._judge.schema_of(resource.spec, policy.profile.pulsar_version, history)
             findings = violations(schema.info, override, policy.constraints)
             findings += await Recheck(self._judge).newest(history, override, policy) or ()
         except InvalidSchemaError as error:  # to a broker of that Pulsar version

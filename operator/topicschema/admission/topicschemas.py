@@ -94,12 +94,12 @@ class TopicSchemas:
         try:
             governing, stored = await self._read(namespace, topic, spec)
             active = brokers.for_topic(governing, spec, old, stored.history)
-            line = active.policy.profile.line
+            pulsar_version = active.policy.profile.pulsar_version
             turn = self._turns.setdefault(namespace, asyncio.Lock())
             try:
                 async with asyncio.timeout_at(deadline), turn:
-                    history = await self._judge.for_version(stored.history, line)
-                    schema = await self._judge.schema_of(spec, line, history)
+                    history = await self._judge.for_version(stored.history, pulsar_version)
+                    schema = await self._judge.schema_of(spec, pulsar_version, history)
                     return await self._decide(_Edit(resource, old, schema), active, history)
             except TimeoutError:
                 return _answer_timeout(active.policy, stored.history)

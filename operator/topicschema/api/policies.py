@@ -9,7 +9,7 @@ from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATIO
 from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
-from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -17,7 +17,7 @@ from topicschema.core.strategies import Strategy
 class BrokerProfileSpec:
     """The broker's own settings."""
 
-    line: Annotated[PulsarLine, Field("Pulsar version of the broker. Default: 4.0.")] = PulsarLine.V4_0
+    pulsar_version: Annotated[PulsarVersion, Field("Pulsar version of the broker. Default: 4.0.")] = PulsarVersion.V4_0
     schema_compatibility_strategy: Annotated[
         Strategy | None, Field("The broker's own schema compatibility strategy. Default: FULL, as in Pulsar.")
     ] = None

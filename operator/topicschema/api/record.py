@@ -36,7 +36,7 @@ from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner, VersionEntry
 from topicschema.core.remote import NamespaceSettings, Setting
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 PULSAR_NAMESPACE_LABEL = "topicschema.io/pulsar-namespace"
@@ -189,7 +189,7 @@ def claim_from_wire(wire: object) -> Claim:
 # One version in a history is one line of text, because 10,000 of them must fit into one object (140 bytes each):
 #     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [FLAG] [LINE] [SOURCES]
 #     3 AVRO S 20261121T053000Z 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU
-# The hashes are sha256 in unpadded base64url, that of sources its first 9 letters. No line: 4.0.
+# The hashes are sha256 in unpadded base64url, that of sources its first 9 letters. No Pulsar version: 4.0.
 # Flags: T a tombstone, U unparsable, D an invalid default.
 _ENTRY = re.compile(
     r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})(?: ([TUD]))?(?: (\d\.\d))?(?: ([\w-]{9}))?",
@@ -198,7 +198,7 @@ _ENTRY = re.compile(
 _ORIGINS = {"S": Origin.SPEC, "B": Origin.BROKER, "R": Origin.REGISTRY}
 _FLAWS = {"U": Flaw.UNPARSABLE, "D": Flaw.INVALID_DEFAULT}
 _FLAGS: Mapping[Flaw, str] = {flaw: f" {letter}" for letter, flaw in _FLAWS.items()}
-_LINES = frozenset(PulsarLine)
+_PULSAR_VERSIONS = frozenset(PulsarVersion)
 _LETTERS: Mapping[Origin, str] = {origin: letter for letter, origin in _ORIGINS.items()}
 
 
@@ -206,7 +206,7 @@ def _pack(entry: VersionEntry) -> str:
     time = entry.registered_at.replace("-", "").replace(":", "")
     hashes = f"{_pack_hash(entry.fingerprint)} {_pack_hash(entry.content_hash)}"
     flags = " T" if entry.is_tombstone else _FLAGS.get(entry.flaw, "")
-    flags += f" {entry.line}" if entry.line is not PulsarLine.V4_0 else ""
+    flags += f" {entry.pulsar_version}" if entry.pulsar_version is not PulsarVersion.V4_0 else ""
     flags += f" {entry.source_mark}" if entry.source_mark else ""
     text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}"
     if _ENTRY.fullmatch(text) is None:
@@ -216,9 +216,13 @@ def _pack(entry: VersionEntry) -> str:
 
 def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
     match = _ENTRY.fullmatch(text)
-    if match is None or match[2] not in SchemaType.__members__ or (match[8] or PulsarLine.V4_0) not in _LINES:
+    if (
+        match is None
+        or match[2] not in SchemaType.__members__
+        or (match[8] or PulsarVersion.V4_0) not in _PULSAR_VERSIONS
+    ):
         raise _damaged(stored, f"spec.versions[{position}] cannot be read; a newer release may have written it")
-    number, kind, origin, time, fingerprint, content_hash, flag, line, source_mark = match.groups()
+    number, kind, origin, time, fingerprint, content_hash, flag, pulsar_version, source_mark = match.groups()
     return VersionEntry(
         schema_version=int(number),
         type=SchemaType[kind],
@@ -228,7 +232,7 @@ def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
         registered_at=f"{time[:4]}-{time[4:6]}-{time[6:11]}:{time[11:13]}:{time[13:]}",
         is_tombstone=flag == "T",
         source_mark=source_mark or "",
-        line=PulsarLine(line or PulsarLine.V4_0),
+        pulsar_version=PulsarVersion(pulsar_version or PulsarVersion.V4_0),
         flaw=_FLAWS.get(flag, Flaw.NONE),
     )
 

@@ -1,6 +1,6 @@
 """Conversion of schemas, topics and settings to and from Pulsar's admin REST API. Pure.
 
-Source: Pulsar's SchemasResourceBase, SchemaUtils and Policies (line 4.0); docs/broker.md has the pitfalls.
+Source: Pulsar's SchemasResourceBase, SchemaUtils and Policies (Pulsar 4.0); docs/broker.md has the pitfalls.
 """
 
 import json

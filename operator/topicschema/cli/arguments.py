@@ -9,7 +9,7 @@ from topicschema import __version__
 from topicschema.cli import payload_arguments
 from topicschema.cli.validate_messages import arguments
 from topicschema.core.policy import Strictness
-from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaType
 from topicschema.core.strategies import Strategy
 
 _PROCESSES: Final = {
@@ -28,7 +28,7 @@ AUTO_PRODUCE: Final = "AUTO_PRODUCE"
 """Clients' name for AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "type": None,
-    "pulsar_version": PulsarLine.V4_0.value,
+    "pulsar_version": PulsarVersion.V4_0.value,
     "strategy": Strategy.UNDEFINED.value,
     "strictness": Strictness.BROKER.value,
     "history": [],
@@ -236,8 +236,8 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
     )
     command.add_argument(
         "--pulsar-version",
-        default=PulsarLine.V4_0.value,
-        choices=_names(PulsarLine),
+        default=PulsarVersion.V4_0.value,
+        choices=_names(PulsarVersion),
         help="Pulsar version that judges (default: 4.0)",
     )
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Final
 
-from topicschema.core.schemas import EXTERNAL, PulsarLine, SchemaType
+from topicschema.core.schemas import EXTERNAL, PulsarVersion, SchemaType
 
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 _CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
@@ -77,8 +77,8 @@ def _schema(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--pulsar-version",
-        default=PulsarLine.V4_0.value,
-        choices=tuple(each.value for each in PulsarLine),
+        default=PulsarVersion.V4_0.value,
+        choices=tuple(each.value for each in PulsarVersion),
         help="Pulsar version that reads the schema (default: 4.0)",
     )
 

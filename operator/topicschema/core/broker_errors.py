@@ -14,7 +14,7 @@ from topicschema.core import formats, jackson
 from topicschema.core.compatibility import MORE, Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.jackson import Reading
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -146,41 +146,45 @@ def _first_thrown(findings: Sequence[Incompatibility]) -> Incompatibility | None
     return next((each for each in findings if each.rule in _OF_GRAMMAR and not each.path.startswith(passed)), None)
 
 
-def falls_back_to_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:
+def falls_back_to_jackson(sent: SchemaInfo, pulsar_version: PulsarVersion) -> bool:
     """Return True if the broker reads a text of type JSON with Jackson after Avro fails to parse it."""
     try:
-        formats.parse(replace(sent, type=SchemaType.PROTOBUF), line, validate_defaults=False)
+        formats.parse(replace(sent, type=SchemaType.PROTOBUF), pulsar_version, validate_defaults=False)
     except InvalidSchemaError as invalid:  # Avro's own reason, without the operator's own LEGACY_JSON_SCHEMA
-        return line is not PulsarLine.V4_2 and _is_foreseen(invalid, line)
+        return pulsar_version is not PulsarVersion.V4_2 and _is_foreseen(invalid, pulsar_version)
     return False
 
 
-def _is_foreseen(invalid: InvalidSchemaError, line: PulsarLine) -> bool:
+def _is_foreseen(invalid: InvalidSchemaError, pulsar_version: PulsarVersion) -> bool:
     """Return True if Avro throws the SchemaParseException that brokers expect for a text that it does not parse.
 
     Avro 1.12 throws others for undefined names (AvroTypeException; NullPointerException at the top).
     """
     escapes = invalid.escapes or invalid.rule in _UNFORESEEN
-    return not escapes and (line is PulsarLine.V4_0 or invalid.rule not in _UNDEFINED)
+    return not escapes and (pulsar_version is PulsarVersion.V4_0 or invalid.rule not in _UNDEFINED)
 
 
 def of_unreadable(
-    kind: SchemaType, invalid: InvalidSchemaError, line: PulsarLine, *, is_latest_only: bool
+    kind: SchemaType, invalid: InvalidSchemaError, pulsar_version: PulsarVersion, *, is_latest_only: bool
 ) -> BrokerError:
     """Return the error for a text of either side that a checker cannot read."""
-    throws = kind is SchemaType.PROTOBUF_NATIVE or invalid.rule in _NEVER_ANSWERED or not _is_foreseen(invalid, line)
+    throws = (
+        kind is SchemaType.PROTOBUF_NATIVE
+        or invalid.rule in _NEVER_ANSWERED
+        or not _is_foreseen(invalid, pulsar_version)
+    )
     escapes = throws and (is_latest_only or invalid.rule == _ENDLESS)
     return BrokerError.UNKNOWN_ERROR if escapes else BrokerError.INCOMPATIBLE_SCHEMA
 
 
 def of_readings(
-    before: tuple[Reading, bytes], after: tuple[Reading, bytes], line: PulsarLine
+    before: tuple[Reading, bytes], after: tuple[Reading, bytes], pulsar_version: PulsarVersion
 ) -> tuple[BrokerError, str] | None:
     """Return the error and the beginning of its message for two texts of type JSON that are not both Avro schemas.
 
-    Returns None if the broker accepts them. Line 4.2 has no JSON Schemas (PIP-464), unless they are configured.
+    Returns None if the broker accepts them. Pulsar 4.2 has no JSON Schemas (PIP-464), unless they are configured.
     """
-    if line is PulsarLine.V4_2:
+    if pulsar_version is PulsarVersion.V4_2:
         missed = "expected Avro schema" if before[0] is Reading.AVRO else "existing schema is not in valid Avro"
         return BrokerError.INCOMPATIBLE_SCHEMA, f"Incompatible schema: {missed} format for SchemaType.JSON"
     if before[0] is Reading.NEITHER:

@@ -1,6 +1,6 @@
 """The compatibility check of a schema with earlier versions. `verdict` applies the policy to the result.
 
-The order of checks is the broker's (SchemaRegistryServiceImpl.checkCompatible, line 4.0): the short circuit of
+The order of checks is the broker's (SchemaRegistryServiceImpl.checkCompatible, Pulsar 4.0): the short circuit of
 ALWAYS_COMPATIBLE, the type, the equal bytes of the latest-only path, then the type's own checker. The risks are in
 addition: the broker does not check them, but they hurt consumers.
 """

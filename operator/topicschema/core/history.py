@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from topicschema.core.remote import TopicSettings
-from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, Schema, SchemaType
+from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, Schema, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 
@@ -57,9 +57,9 @@ class Owner:
 class VersionEntry:
     """One version of the history. `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s.
 
-    `source_mark` is that of the sources that it was last compiled from, or empty. `line` is the one whose parser
-    accepted it or reported the `flaw`. It is stored only for Avro's texts, because only these may parse differently on
-    another line. The fingerprint of a text that does not parse is that of its bytes.
+    `source_mark` is that of the sources that it was last compiled from, or empty. `pulsar_version` is the one whose
+    parser accepted it or reported the `flaw`. It is stored only for Avro's texts, because only these may parse
+    differently on another Pulsar version. The fingerprint of a text that does not parse is that of its bytes.
     """
 
     schema_version: int
@@ -70,7 +70,7 @@ class VersionEntry:
     registered_at: str
     is_tombstone: bool = False
     source_mark: str = ""
-    line: PulsarLine = PulsarLine.V4_0
+    pulsar_version: PulsarVersion = PulsarVersion.V4_0
     flaw: Flaw = Flaw.NONE
 
     @property
@@ -168,25 +168,25 @@ class History:
         """Return the oldest counting version with that fingerprint: the one that the broker would return."""
         return next((entry for entry in self.active_versions if entry.fingerprint == fingerprint), None)
 
-    def unverified_for(self, line: PulsarLine, equal: VersionEntry | None) -> tuple[VersionEntry, ...]:
-        """Return the counting versions up to `equal` that only another line's parser accepted.
+    def unverified_for(self, pulsar_version: PulsarVersion, equal: VersionEntry | None) -> tuple[VersionEntry, ...]:
+        """Return the counting versions up to `equal` that only another Pulsar version's parser accepted.
 
-        To dedupe, a broker of `line` parses all of Avro's texts that it stores, whatever the strategy. It returns an
-        error if one does not parse (SchemaRegistryServiceImpl.findSchemaVersion).
+        To dedupe, a broker of `pulsar_version` parses all of Avro's texts that it stores, whatever the strategy. It
+        returns an error if one does not parse (SchemaRegistryServiceImpl.findSchemaVersion).
         """
         last = self.next_version if equal is None else equal.schema_version
         return tuple(
             each
             for each in self.active_versions
-            if each.schema_version <= last and each.line is not line and each.type in AVRO_TEXTS
+            if each.schema_version <= last and each.pulsar_version is not pulsar_version and each.type in AVRO_TEXTS
         )
 
-    def flawed_by_another(self, line: PulsarLine) -> tuple[VersionEntry, ...]:
-        """Return the counting versions with a flaw from another line's parser: that of `line` may accept them."""
+    def flawed_by_another(self, pulsar_version: PulsarVersion) -> tuple[VersionEntry, ...]:
+        """Return the counting versions with a flaw from another parser than that of `pulsar_version`."""
         return tuple(
             each
             for each in self.active_versions
-            if each.flaw is not Flaw.NONE and each.line is not line and each.type in AVRO_TEXTS
+            if each.flaw is not Flaw.NONE and each.pulsar_version is not pulsar_version and each.type in AVRO_TEXTS
         )
 
     def names(self, entry: VersionEntry) -> bool:
@@ -214,12 +214,12 @@ class History:
         uncounted = self.uncounted + (self.counted_by is Counter.BROKER)
         return replace(self, entries=(*self.entries, entry), uncounted=uncounted)
 
-    def parsed_by(self, line: PulsarLine) -> "History":
-        """Return the history with `line` as the line whose parser accepted the newest version."""
+    def parsed_by(self, pulsar_version: PulsarVersion) -> "History":
+        """Return the history with `pulsar_version` as the one whose parser accepted the newest version."""
         newest = self.entries[-1]
         if newest.type not in AVRO_TEXTS:
             return self
-        return replace(self, entries=(*self.entries[:-1], replace(newest, line=line)))
+        return replace(self, entries=(*self.entries[:-1], replace(newest, pulsar_version=pulsar_version)))
 
     def claimed_by(self, owner: Owner | None) -> "History":
         """Return the history claimed by `owner`, or without a claim."""

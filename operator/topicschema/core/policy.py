@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -43,7 +43,7 @@ class BrokerProfile:
     `checkers` stand for the classes that replace its own checkers.
     """
 
-    line: PulsarLine = PulsarLine.V4_0
+    pulsar_version: PulsarVersion = PulsarVersion.V4_0
     strategy: Strategy = Strategy.FULL
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 

@@ -12,8 +12,8 @@ from typing import Protocol
 _NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
-class PulsarLine(StrEnum):
-    """A release line of Pulsar that the operator supports."""
+class PulsarVersion(StrEnum):
+    """A minor release of Pulsar that the operator supports."""
 
     V4_0 = "4.0"
     V4_1 = "4.1"
@@ -50,7 +50,7 @@ class SchemaType(StrEnum):
 
 
 EXTERNAL = "EXTERNAL"
-"""A type that brokers have from line 4.1 on. It may not change there; the operator refuses it on every line."""
+"""A type that brokers have from Pulsar 4.1 on. It may not change there; the operator refuses it for every version."""
 
 PRIMITIVES = frozenset(
     {

@@ -1,6 +1,6 @@
 """Schema compatibility strategies, by Pulsar's names, on two axes: directions and range of the history.
 
-Source of the meanings: Pulsar's SchemaCompatibilityStrategy and SchemaRegistryServiceImpl (line 4.0).
+Source of the meanings: Pulsar's SchemaCompatibilityStrategy and SchemaRegistryServiceImpl (Pulsar 4.0).
 """
 
 from collections.abc import Mapping

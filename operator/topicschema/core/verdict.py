@@ -1,8 +1,8 @@
 """The verdict on a schema as the topic's next version, which webhook, controller and command line share.
 
-The order is the broker's (SchemaRegistryServiceImpl.putSchemaIfAbsent, line 4.0): dedupe first, whatever the strategy;
-an empty history accepts anything that parses; then the check. The platform team's constraints precede all of it. Under
-Strict, what the broker accepts but hurts consumers is refused, too.
+The order is the broker's (SchemaRegistryServiceImpl.putSchemaIfAbsent, Pulsar 4.0): dedupe first, whatever the
+strategy; an empty history accepts anything that parses; then the check. The platform team's constraints precede all of
+it. Under Strict, what the broker accepts but hurts consumers is refused, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -205,10 +205,10 @@ def strictly(policy: Policy, findings: Findings, strategy: Strategy | None = Non
 def _parsed_by_dedupe(
     candidate: Candidate, history: History, policy: Policy, equal: VersionEntry | None
 ) -> tuple[VersionEntry, ...]:
-    """Return the versions that the broker's dedupe parses and that are not known to parse under the policy's line."""
+    """Return the versions that the broker's dedupe parses and that may not parse under the policy's Pulsar version."""
     if candidate.schema.info.type not in AVRO_TEXTS:
         return ()
-    return history.unverified_for(policy.profile.line, equal)
+    return history.unverified_for(policy.profile.pulsar_version, equal)
 
 
 def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.history import Flaw, History, Origin, VersionEntry
-from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType, fingerprint_of_bytes
+from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.verdict import Candidate
 
 _FAILS = {
@@ -14,14 +14,15 @@ _FAILS = {
 }
 _ANSWER = (
     "a broker of that Pulsar version answers every schema of this topic with an error; if the broker has another "
-    "version, set the policy's brokerProfile.line, else delete the topic's schemas at the broker or use a new topic"
+    "version, set the policy's brokerProfile.pulsarVersion, else delete the topic's schemas at the broker or use a "
+    "new topic"
 )
 RULE = "INVALID_HISTORY"
 _PYTHONS_STRING = b"null"
 
 
 class UnreadableVersionError(StalledAtBrokerError):
-    """A broker of the policy's line must read this version, and cannot. `finding` has the rule ID INVALID_HISTORY."""
+    """A broker of the policy's Pulsar version must read this version, and cannot. `finding` is INVALID_HISTORY."""
 
     def __init__(self, entry: VersionEntry, why: str) -> None:
         message = f"version {entry.schema_version} {why}"
@@ -46,7 +47,7 @@ def registered_form(info: SchemaInfo, history: History | None) -> SchemaInfo:
 def check_readable(candidate: Candidate, history: History) -> None:
     """Raise UnreadableVersionError if a broker fails to parse a version before it compares the candidate.
 
-    `history` must have the flaws of the broker's line.
+    `history` must have the flaws for the broker's Pulsar version.
     """
     if candidate.schema.info.type not in AVRO_TEXTS or all(
         entry.flaw is Flaw.NONE for entry in history.active_versions
@@ -56,13 +57,13 @@ def check_readable(candidate: Candidate, history: History) -> None:
     last = history.next_version if equal is None else equal.schema_version
     for entry in history.active_versions:
         if entry.type in AVRO_TEXTS and entry.flaw is not Flaw.NONE and entry.schema_version <= last:
-            raise UnreadableVersionError(entry, f"{_FAILS[entry.flaw]} {entry.line}: {_ANSWER}")
+            raise UnreadableVersionError(entry, f"{_FAILS[entry.flaw]} {entry.pulsar_version}: {_ANSWER}")
 
 
-def unreadable(entry: VersionEntry, line: PulsarLine, error: InvalidSchemaError) -> UnreadableVersionError:
-    """Return the error for a version that the parser of `line` refuses."""
+def unreadable(entry: VersionEntry, pulsar_version: PulsarVersion, error: InvalidSchemaError) -> UnreadableVersionError:
+    """Return the error for a version that the parser of `pulsar_version` refuses."""
     why = f"{error.rule} at {error.place}"
-    if entry.line is line:
+    if entry.pulsar_version is pulsar_version:
         return UnreadableVersionError(entry, f"cannot be read, so nothing can be compared with it: {why}")
-    under = f"was registered under Pulsar {entry.line} and does not parse under {line}: {why}"
+    under = f"was registered under Pulsar {entry.pulsar_version} and does not parse under {pulsar_version}: {why}"
     return UnreadableVersionError(entry, f"{under}; {_ANSWER}")

@@ -9,7 +9,7 @@ from topicschema.core.checkers import BUILT_IN
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.parts import Findings
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.storage.lru_cache import LruCache
 
@@ -17,7 +17,7 @@ _CACHE_BYTES: Final = 32 * 1024 * 1024
 _BYTES_PER_BYTE: Final = 10
 _BYTES_PER_SCHEMA: Final = 2_000
 
-_Key = tuple[SchemaType, str, PulsarLine]
+_Key = tuple[SchemaType, str, PulsarVersion]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Request:
     """
 
     candidate: SchemaInfo
-    line: PulsarLine
+    pulsar_version: PulsarVersion
     strategy: Strategy
     is_equal: bool = False
     is_first: bool = True
@@ -70,12 +70,12 @@ class Comparer:
 
         Raise InvalidSchemaError if the candidate does not parse.
         """
-        candidate = self.parse(request.candidate, request.line)
+        candidate = self.parse(request.candidate, request.pulsar_version)
         predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
         for number, kind, info, is_compared in versions:
             schema = None
             try:
-                schema = None if info is None else self.parse(info, request.line)
+                schema = None if info is None else self.parse(info, request.pulsar_version)
             except InvalidSchemaError as error:
                 if number is not None:
                     unreadable[number] = error
@@ -90,21 +90,21 @@ class Comparer:
             findings += parts.compare(candidate, predecessors, request.strategy, BUILT_IN, most_steps)
         return Result(findings, unreadable)
 
-    def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+    def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
         """Return the parsed schema, cached if possible. Raise InvalidSchemaError with rule and place."""
-        schema = self.get_cached(info.type, info.content_hash, line)
+        schema = self.get_cached(info.type, info.content_hash, pulsar_version)
         if schema is None:
-            schema = formats.parse(info, line)
-            self.cache(schema, line, _BYTES_PER_BYTE * len(info.schema))
+            schema = formats.parse(info, pulsar_version)
+            self.cache(schema, pulsar_version, _BYTES_PER_BYTE * len(info.schema))
         return schema
 
-    def get_cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
+    def get_cached(self, kind: SchemaType, content_hash: str, pulsar_version: PulsarVersion) -> Schema | None:
         """Return the cached schema, or None."""
-        return self._cache.get((kind, content_hash, line))
+        return self._cache.get((kind, content_hash, pulsar_version))
 
-    def cache(self, schema: Schema, line: PulsarLine, size: int) -> None:
+    def cache(self, schema: Schema, pulsar_version: PulsarVersion, size: int) -> None:
         """Cache a schema of about `size` bytes."""
-        self._cache.put((schema.info.type, schema.info.content_hash, line), schema, _BYTES_PER_SCHEMA + size)
+        self._cache.put((schema.info.type, schema.info.content_hash, pulsar_version), schema, _BYTES_PER_SCHEMA + size)
 
 
 _OF_WORKER: Final = Comparer(_CACHE_BYTES // 2)
@@ -115,6 +115,6 @@ def compare(request: Request, versions: Sequence[Version], most_steps: int) -> R
     return _OF_WORKER.compare(request, versions, most_steps)
 
 
-def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:
+def fingerprint(info: SchemaInfo, pulsar_version: PulsarVersion) -> str:
     """Return the fingerprint of the parsed schema, with the worker's own cache. Raise InvalidSchemaError."""
-    return _OF_WORKER.parse(info, line).fingerprint
+    return _OF_WORKER.parse(info, pulsar_version).fingerprint

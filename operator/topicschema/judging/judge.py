@@ -18,7 +18,7 @@ from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.parts import Findings
 from topicschema.core.policy import Policy, effective_strategy
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, digest
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
@@ -51,7 +51,7 @@ class _RisksKey(NamedTuple):
 
     versions: str
     strategy: Strategy
-    line: PulsarLine
+    pulsar_version: PulsarVersion
 
 
 class CheckerTimeoutError(WaitingError):
@@ -92,7 +92,7 @@ class Judge:
         self._workers.close()
         self._checker_threads.shutdown(wait=False, cancel_futures=True)
 
-    async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine, history: History | None) -> Schema:
+    async def schema_of(self, spec: TopicSchemaSpec, pulsar_version: PulsarVersion, history: History | None) -> Schema:
         """Return the parsed schema of a resource. Raise InvalidSchemaError with rule and place.
 
         If a version of the history has the same Protobuf sources, its envelope is used, and the compiler is not
@@ -102,17 +102,17 @@ class Judge:
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
             return await self.versions.parse(
-                broker_versions.registered_form(await self._read_spec(spec), history), line
+                broker_versions.registered_form(await self._read_spec(spec), history), pulsar_version
             )
-        envelope = (await self.versions.version(history, known, line)).info.schema
-        return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
+        envelope = (await self.versions.version(history, known, pulsar_version)).info.schema
+        return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), pulsar_version)
 
     async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
-        """Raise the InvalidSchemaError of the first Pulsar line if no line accepts the schema."""
+        """Raise the InvalidSchemaError of the first Pulsar version if none accepts the schema."""
         info, refusals = await self._read_spec(spec), []
-        for line in PulsarLine:
+        for pulsar_version in PulsarVersion:
             try:
-                await self.versions.parse(info, line)
+                await self.versions.parse(info, pulsar_version)
             except InvalidSchemaError as error:
                 refusals.append(error)
             else:
@@ -127,9 +127,9 @@ class Judge:
         size = size_of(spec) if spec.key_value else 0  # only the JSON of pairs is compacted
         return await self.versions.read(size, info_of, spec)
 
-    async def for_version(self, history: History, line: PulsarLine) -> History:
-        """Return the stored history with the flaws of that line. Judging requires this history."""
-        return await self.versions.for_version(history, line)
+    async def for_version(self, history: History, pulsar_version: PulsarVersion) -> History:
+        """Return the stored history with the flaws for that Pulsar version. Judging requires this history."""
+        return await self.versions.for_version(history, pulsar_version)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """Return the verdict on the candidate. Raise StalledError(RecordDamaged) if the record is unusable.
@@ -145,7 +145,7 @@ class Judge:
                 return await self._judge_with_checkers(candidate, history, policy)
             strategy = effective_strategy(policy, candidate.strategy).value
             is_equal = history.equal_to(candidate.schema.fingerprint) is not None
-            request = Request(candidate.schema.info, policy.profile.line, strategy, is_equal)
+            request = Request(candidate.schema.info, policy.profile.pulsar_version, strategy, is_equal)
             earlier = verdict.earlier_versions(candidate, history, policy)
             required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
             findings = await self._findings(request, history, earlier, required)
@@ -167,7 +167,7 @@ class Judge:
         is_equal = schema.fingerprint == earlier.fingerprint
         if not is_equal and compatibility.uses_custom_checker(schema, self._checkers):
             return await self._compare_with_checkers(candidate, earlier, history, policy)
-        request = Request(schema.info, policy.profile.line, strategy, is_equal)
+        request = Request(schema.info, policy.profile.pulsar_version, strategy, is_equal)
         part = [Version(None, earlier.info.type, earlier.info)]
         return verdict.strictly(policy, (await self._compare_part(request, part)).findings, strategy)
 
@@ -175,7 +175,7 @@ class Judge:
         """Return the verdict of the custom checkers on all versions together."""
         policy = self._with_checkers(policy)
         earlier = verdict.earlier_versions(candidate, history, policy)
-        payloads = await self._payloads(history, earlier, policy.profile.line)
+        payloads = await self._payloads(history, earlier, policy.profile.pulsar_version)
         return await self._call_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
 
     async def _compare_with_checkers(
@@ -185,7 +185,7 @@ class Judge:
         strategy, considered = effective_strategy(policy, candidate.strategy).value, [before]
         if strategy.is_transitive:
             stored = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
-            payloads = await self._payloads(history, stored, policy.profile.line)
+            payloads = await self._payloads(history, stored, policy.profile.pulsar_version)
             considered = [*verdict.predecessors(stored, payloads), before]
         return await self._call_checkers(lambda: verdict.compare(candidate.schema, considered, strategy, policy))
 
@@ -217,7 +217,7 @@ class Judge:
             result = await self._compare_part(request, part, MOST_STEPS - findings.steps)
             for number, error in result.unreadable.items():
                 if number in required:
-                    raise broker_versions.unreadable(required[number], request.line, error)
+                    raise broker_versions.unreadable(required[number], request.pulsar_version, error)
             findings += result.findings
             if findings.too_complex:
                 break
@@ -254,11 +254,11 @@ class Judge:
         key = _RisksKey(
             digest("\n".join(f"{each.schema_version} {each.content_hash}" for each in (*earlier, entry)).encode()),
             verdict.strategy.value,
-            policy.profile.line,
+            policy.profile.pulsar_version,
         )
         findings = self._risks.get(key)
         if findings is None:
-            candidate = Candidate(await self.versions.version(history, entry, policy.profile.line), strategy)
+            candidate = Candidate(await self.versions.version(history, entry, policy.profile.pulsar_version), strategy)
             findings = await self._risks_after(candidate, replace(history, entries=earlier), policy)
             self._risks.put(key, findings, _BYTES_PER_RISK * (1 + len(findings)))
         return tuple(dict.fromkeys((*verdict.risks, *findings)))
@@ -266,20 +266,26 @@ class Judge:
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         strategy = effective_strategy(policy, candidate.strategy).value
-        request = Request(candidate.schema.info, policy.profile.line, strategy)
+        request = Request(candidate.schema.info, policy.profile.pulsar_version, strategy)
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
         findings = await self._findings(request, history, earlier, required={})
         return (*compatibility.listed(findings.risks), *((findings.too_complex,) if findings.too_complex else ()))
 
-    async def _payloads(self, history: History, earlier: Sequence[Earlier], line: PulsarLine) -> Mapping[int, Schema]:
+    async def _payloads(
+        self, history: History, earlier: Sequence[Earlier], pulsar_version: PulsarVersion
+    ) -> Mapping[int, Schema]:
         """Return the schemas by number. Raise UnreadableVersionError for a required one; leave out others."""
-        read = await asyncio.gather(*(self._payload(history, each, line) for each in reversed(earlier) if each.is_read))
+        read = await asyncio.gather(
+            *(self._payload(history, each, pulsar_version) for each in reversed(earlier) if each.is_read)
+        )
         return {number: schema for number, schema in read if schema is not None}
 
-    async def _payload(self, history: History, earlier: Earlier, line: PulsarLine) -> tuple[int, Schema | None]:
+    async def _payload(
+        self, history: History, earlier: Earlier, pulsar_version: PulsarVersion
+    ) -> tuple[int, Schema | None]:
         number = earlier.entry.schema_version
         try:
-            return number, await self.versions.version(history, earlier.entry, line)
+            return number, await self.versions.version(history, earlier.entry, pulsar_version)
         except UnreadableVersionError:
             if earlier.is_required:
                 raise

@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from topicschema.api.brokers import ObservedBroker, ObservedSettings
+from topicschema.api.brokers import ObservedSettings
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
-from topicschema.core.policy import BrokerProfile, Constraints, Policy
-from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
+from topicschema.core.policy import Policy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.single_flight import SingleFlight
 from topicschema.storage.claims import StoredClaim
 
@@ -163,34 +163,6 @@ class PolicyResolver:
             names = ", ".join(r.metadata.name for r in holding)
             raise WaitingError("PolicyNotFound", f"a topic can have one policy, but {names} govern {pulsar_namespace}")
         return self._cache_policy(namespace, holding[0])
-
-
-def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
-    """Return the resource's rules for judging. Settings of its broker, as observed, are the defaults."""
-    spec, observed = resource.spec, resource.observed or _UNOBSERVED
-    profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
-    return Policy(
-        strategy=_namespace_strategy(spec, observed),
-        strictness=spec.strictness,
-        profile=BrokerProfile(
-            profile.line,
-            default.schema_compatibility_strategy or profile.schema_compatibility_strategy or Strategy.FULL,
-        ),
-        constraints=Constraints(
-            allowed_types=limits.allowed_types,
-            allowed_strategies=limits.allowed_strategies,
-            required_properties=limits.required_properties,
-            max_schema_bytes=limits.max_schema_bytes,
-        ),
-    )
-
-
-def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSettings) -> Strategy | None:
-    """Return the strategy of the Pulsar namespace: that of the policy, which the controller writes, or the observed."""
-    strategy = spec.schema_compatibility_strategy or observed.schema_compatibility_strategy
-    if strategy is None or strategy is Strategy.UNDEFINED:
-        return BY_AUTO_UPDATE_NAME.get(observed.schema_auto_update_compatibility_strategy or "", strategy)
-    return strategy
 
 
 def owner_of(resource: NamespaceSchemaPolicy) -> Owner:

@@ -40,13 +40,13 @@ class Recheck:
         `strategy` is the topic's own. The policy's constraints are not checked, because they apply to resources, not to
         versions. The result is that of the first part with incompatibilities, newest versions first.
         """
-        line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
-        history = await self._judge.for_version(history, line)
+        pulsar_version, is_strict = policy.profile.pulsar_version, policy.strictness is Strictness.STRICT
+        history = await self._judge.for_version(history, pulsar_version)
         latest, earlier = history.latest, tuple(history.active_versions)[:-1]
-        if latest is None or not (earlier or is_strict or latest.flaw or history.unverified_for(line, None)):
-            return ()  # a first version that this policy's line has parsed before
+        if latest is None or not (earlier or is_strict or latest.flaw or history.unverified_for(pulsar_version, None)):
+            return ()  # a first version that this policy's Pulsar version has parsed before
         try:
-            candidate = Candidate(await self._judge.versions.version(history, latest, line), strategy)
+            candidate = Candidate(await self._judge.versions.version(history, latest, pulsar_version), strategy)
         except UnreadableVersionError as error:
             return (error.finding,)
         unconstrained = replace(policy, constraints=Constraints())

@@ -8,7 +8,7 @@ from topicschema.core import compatibility, formats, parts
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.imports import read_again
-from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo
 from topicschema.core.verdict import Earlier
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.comparing import Comparer, Version
@@ -34,52 +34,54 @@ class Versions:
         self._workers = workers
         self._are_whole = are_whole
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
-        self._flaws: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_FLAWS_BYTES)
+        self._flaws: LruCache[tuple[VersionEntry, PulsarVersion], VersionEntry] = LruCache(_FLAWS_BYTES)
 
-    async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+    async def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
         """Return the parsed schema. Raise InvalidSchemaError with rule and place."""
         if len(info.schema) < LARGE:
-            return self._comparer.parse(info, line)
+            return self._comparer.parse(info, pulsar_version)
         if self._are_whole:
-            return await asyncio.to_thread(formats.parse, info, line)
-        schema = self._comparer.get_cached(info.type, info.content_hash, line)
+            return await asyncio.to_thread(formats.parse, info, pulsar_version)
+        schema = self._comparer.get_cached(info.type, info.content_hash, pulsar_version)
         if schema is None:
-            schema = ReadSchema(info, await self.read(len(info.schema), comparing.fingerprint, info, line))
-            self._comparer.cache(schema, line, len(info.schema))
+            schema = ReadSchema(info, await self.read(len(info.schema), comparing.fingerprint, info, pulsar_version))
+            self._comparer.cache(schema, pulsar_version, len(info.schema))
         return schema
 
-    async def for_version(self, history: History, line: PulsarLine) -> History:
-        """Return the history with the flaws of that line. Raise StalledError(RecordDamaged) for an unusable record.
+    async def for_version(self, history: History, pulsar_version: PulsarVersion) -> History:
+        """Return the history with the flaws for that Pulsar version. Raise StalledError(RecordDamaged).
 
-        A flaw belongs to one Pulsar line. After a change of `brokerProfile.line` or an upgrade of the broker, the
-        parser of the new line decides. The results are cached, because the record has them only after its next write.
+        A flaw belongs to one Pulsar version. After an upgrade of the broker, the parser of the new version decides. The
+        results are cached, because the record has them only after its next write.
         """
-        flawed = history.flawed_by_another(line)
+        flawed = history.flawed_by_another(pulsar_version)
         if not flawed:
             return history
-        return history.with_read(await asyncio.gather(*(self._read_again(history, each, line) for each in flawed)))
+        return history.with_read(
+            await asyncio.gather(*(self._read_again(history, each, pulsar_version) for each in flawed))
+        )
 
-    async def _read_again(self, history: History, entry: VersionEntry, line: PulsarLine) -> VersionEntry:
-        result = self._flaws.get((entry, line))
+    async def _read_again(self, history: History, entry: VersionEntry, pulsar_version: PulsarVersion) -> VersionEntry:
+        result = self._flaws.get((entry, pulsar_version))
         if result is None:
             info = await self.payload(history, entry)
-            result = await self.read(len(info.schema), read_again, entry, info, line)
-            self._flaws.put((entry, line), result, _BYTES_PER_FLAW)
+            result = await self.read(len(info.schema), read_again, entry, info, pulsar_version)
+            self._flaws.put((entry, pulsar_version), result, _BYTES_PER_FLAW)
         return result
 
-    async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
+    async def version(self, history: History, entry: VersionEntry, pulsar_version: PulsarVersion) -> Schema:
         """Return the parsed schema of a stored version.
 
         Raise StalledError(RecordDamaged) if the record is unusable, and UnreadableVersionError if the text does not
         parse.
         """
-        cached = self._comparer.get_cached(entry.type, entry.content_hash, line)
+        cached = self._comparer.get_cached(entry.type, entry.content_hash, pulsar_version)
         if cached is not None:
             return cached
         try:
-            return await self.parse(await self.payload(history, entry), line)
+            return await self.parse(await self.payload(history, entry), pulsar_version)
         except InvalidSchemaError as error:
-            raise broker_versions.unreadable(entry, line, error) from None
+            raise broker_versions.unreadable(entry, pulsar_version, error) from None
 
     async def payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
         """Return the SchemaInfo of a stored version. Raise StalledError(RecordDamaged) if the record is unusable."""

@@ -1,6 +1,6 @@
 """Payloads of KEY_VALUE. INLINE is `int32 length | key | int32 length | value`, SEPARATED has the key as the message's.
 
-Source: Pulsar's KeyValue.encode and decode and KeyValueSchemaImpl (line 4.0). A pair of schemas has the same layout
+Source: Pulsar's KeyValue.encode and decode and KeyValueSchemaImpl (Pulsar 4.0). A pair of schemas has the same layout
 (core/formats/key_value/payload), in which null and empty are equal. Here they differ.
 """
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.schemas import PulsarLine, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, SchemaInfo
 from topicschema.validation.errors import InvalidRequestError
 
 FORMAT: Final = 2
@@ -170,7 +170,7 @@ class ValidationRequest:
     topic: str
     files: FileSource | None = None
     pulsar: PulsarSource | None = None
-    line: PulsarLine = PulsarLine.V4_0
+    pulsar_version: PulsarVersion = PulsarVersion.V4_0
     sample: Sample = Sample()
     tolerance: Tolerance = Tolerance()
     include_values: bool = False

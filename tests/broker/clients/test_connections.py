@@ -40,11 +40,11 @@ from support.pulsar.rest_topic import RestTopic
 from support.schemas.protobuf_schemas import envelope
 from support.sizes import IS_FULL
 from testbed import maven
-from testbed.pulsar import LINE, Pulsar
+from testbed.pulsar import PULSAR_VERSION, Pulsar
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Outcome, TopicState
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 PART = os.environ.get("TOPICSCHEMA_TEST_CONNECTIONS") or ("1/1" if IS_FULL else "")
@@ -101,7 +101,7 @@ def attempt(
     allows = settings.allows_auto_update
     in_force = replace(
         state,
-        line=PulsarLine(LINE),
+        pulsar_version=PulsarVersion(PULSAR_VERSION),
         strategy=settings.strategy or broker.strategy,
         allows_auto_update=bool(broker.allows_auto_update if allows is None else allows),
         enforces_validation=bool(settings.enforces_validation or broker.enforces_validation),

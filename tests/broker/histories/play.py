@@ -14,17 +14,17 @@ from broker.histories.operator_side import OperatorSide, Ours
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
 from support.sizes import SEED
-from testbed.pulsar import LINE, Answer
+from testbed.pulsar import PULSAR_VERSION, Answer
 from topicschema.core import broker_errors, formats, jackson
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.jackson import Reading
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 ON_PURPOSE: Final = frozenset({"INVALID_DEFAULT", "LEGACY_JSON_SCHEMA"})
 """Refused also where the broker takes them, and then chokes on everything after; docs/rules.md says so."""
-_LINE: Final = PulsarLine(LINE)
+_PULSAR_VERSION: Final = PulsarVersion(PULSAR_VERSION)
 _ANSWERS: Final = frozenset({"", "Incompatible", "InvalidResource", "InvalidSchema", "Registered", "RolledBack"})
 """The reasons of an operator that says yes or no; the others say that something else is wrong."""
 LEFT_TO_CHANCE: Final = "more than one imported file defines the name"
@@ -78,7 +78,9 @@ class Match:
                 await self._delete()
             if info is None:
                 continue
-            if _LINE is PulsarLine.V4_1 and b"$" in info.schema:  # no name of 4.1.0's yet, which the testbed starts
+            if (
+                _PULSAR_VERSION is PulsarVersion.V4_1 and b"$" in info.schema
+            ):  # no name of 4.1.0's yet, which the testbed starts
                 self.tally.counts["ended by a name with $"] += 1
                 return
             if step is None:
@@ -166,7 +168,7 @@ def _parts(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
 
 def _is_jacksons(info: SchemaInfo) -> bool:
     """Whether the broker takes it for a JSON Schema of old clients, of which Avro knows nothing."""
-    is_asked = info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _LINE)
+    is_asked = info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _PULSAR_VERSION)
     return is_asked and jackson.reading(info.schema) is Reading.JSON_SCHEMA
 
 
@@ -210,7 +212,7 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
         return _of_invalid_pair(info)
     if _parses_without_defaults(info) or "CIRCULAR_IMPORT" in rules:
         return {500}
-    if info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _LINE):
+    if info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _PULSAR_VERSION):
         if rules & {"INVALID_ATTRIBUTE", "INVALID_NAME"}:
             return {422, 500}
         return {422} if jackson.reading(info.schema) is Reading.NEITHER else {500}
@@ -227,7 +229,7 @@ def _of_invalid_pair(info: SchemaInfo) -> set[int]:
         return {422, 500}
     for part in _parts(taken):
         try:
-            formats.parse(part, _LINE, validate_defaults=False)
+            formats.parse(part, _PULSAR_VERSION, validate_defaults=False)
         except InvalidSchemaError as error:
             if not _is_jacksons(part):
                 return _of_invalid(part, {error.rule})
@@ -244,7 +246,7 @@ def _taken_apart(info: SchemaInfo) -> SchemaInfo | None:
 
 def _parses_without_defaults(info: SchemaInfo) -> bool:
     try:
-        formats.parse(info, _LINE, validate_defaults=False)
+        formats.parse(info, _PULSAR_VERSION, validate_defaults=False)
     except InvalidSchemaError:
         return False
     return True

@@ -15,7 +15,7 @@ from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import MAX_VERSIONS, Counter, History, Origin, Owner, TopicSettingsRecord, VersionEntry
 from topicschema.core.remote import TopicSettings
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType, digest
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.protocol import SchemaStorage, Stored
@@ -255,7 +255,7 @@ class SchemaStorageContract:
     async def test_a_lost_payload_is_damage(self, storage: SchemaStorage, key: TopicKey) -> None:
         entry = (await append(storage, key, text("one"))).history.entries[0]
         await self.lose_payloads(storage, key)
-        for read in (entry, replace(entry, line=PulsarLine.V4_1)):  # whichever line's parser read it since
+        for read in (entry, replace(entry, pulsar_version=PulsarVersion.V4_1)):  # whichever parser read it since
             with pytest.raises(StalledError) as caught:
                 await self.forgetful(storage).get(key, 0, read)
             assert caught.value.reason == "RecordDamaged"

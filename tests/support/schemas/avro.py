@@ -7,13 +7,13 @@ from topicschema.core.formats.avro import FORMAT
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 
 def parsed(schema: Any) -> Node:
     """The model of a schema, its defaults unread (as in the broker's check); asked as JSON, which may be a union."""
     info = SchemaInfo(SchemaType.JSON, json.dumps(schema).encode())
-    return FORMAT.parse(info, PulsarLine.V4_0, validate_defaults=False).root
+    return FORMAT.parse(info, PulsarVersion.V4_0, validate_defaults=False).root
 
 
 def unreadable(reader: Any, writer: Any) -> tuple[Mismatch, ...]:

@@ -14,7 +14,7 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Counter, History, Owner, TopicSettingsRecord
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion, TopicSettings
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.protocol import Stored
@@ -43,7 +43,7 @@ async def governed(world: World, observed: dict[str, Any] | None = None, **spec:
 async def adopted(world: World, *infos: SchemaInfo, claim: Owner | None = None) -> None:
     """Put on record what the topic's broker had."""
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
-    entries = tuple(entry_of(each, PulsarLine.V4_0) for each in versions)
+    entries = tuple(entry_of(each, PulsarVersion.V4_0) for each in versions)
     await world.storage.put(Stored(History(KEY)), History(KEY, claim, 0, entries, Counter.BROKER), infos)
 
 

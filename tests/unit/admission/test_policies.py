@@ -104,7 +104,7 @@ async def test_a_second_policy_of_the_namespace_is_refused_with_the_first_one_s_
         ({"pulsarNamespace": "a/b/c"}, "spec.pulsarNamespace"),
         ({"pulsarCluster": 7}, "spec.pulsarCluster"),
         ({"schemaCompatibilityStrategy": "full"}, "spec.schemaCompatibilityStrategy"),
-        ({"brokerProfile": {"line": "3.0"}}, "spec.brokerProfile.line"),
+        ({"brokerProfile": {"pulsarVersion": "3.0"}}, "spec.brokerProfile.pulsarVersion"),
         ({"constraints": {"maxSchemaBytes": "many"}}, "spec.constraints.maxSchemaBytes"),
         ({"constraints": {"allowedTypes": ["AVRO", "THRIFT"]}}, "spec.constraints.allowedTypes[1]"),
     ],
@@ -180,7 +180,7 @@ async def test_topics_that_there_is_no_time_for_are_counted_as_not_examined(
 async def test_an_edit_that_changes_no_judgement_examines_nothing(shop: World) -> None:
     old = await shop.policy(schemaCompatibilityStrategy="FULL")
     await topic(shop, "broken", V0, FORWARD_ONLY)
-    reply = await shop.edit(old, brokerProfile={"line": "4.0"})
+    reply = await shop.edit(old, brokerProfile={"pulsarVersion": "4.0"})
     assert reply.is_allowed
     assert reply.warnings == []
 
@@ -189,7 +189,7 @@ async def test_a_line_that_cannot_read_a_version_on_record_is_warned_of(shop: Wo
     old = await shop.policy(schemaCompatibilityStrategy="BACKWARD")
     texts = [json.dumps({"type": "record", "name": "R", "namespace": each, "fields": []}) for each in ("a.b-c", "a.b")]
     await topic(shop, "created", *texts)
-    reply = await shop.ask({**old, "spec": {**old["spec"], "brokerProfile": {"line": "4.1"}}}, old)
+    reply = await shop.ask({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.1"}}}, old)
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
     assert (

@@ -66,7 +66,7 @@ async def test_an_edit_that_passes_is_allowed_with_its_warnings(
     [
         (FORWARD, {"schema": INCOMPATIBLE, **FULL}, "FULL (set by spec.schemaCompatibilityStrategy)"),
         (
-            {"brokerProfile": {"line": "4.0", **BACKWARD}},
+            {"brokerProfile": {"pulsarVersion": "4.0", **BACKWARD}},
             {"schema": INCOMPATIBLE},
             "BACKWARD (the broker's own, by policy orders)",
         ),

@@ -38,7 +38,7 @@ from topicschema.core.history import (
     source_mark,
 )
 from topicschema.core.remote import TopicSettings
-from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType, digest
+from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
@@ -77,9 +77,9 @@ HISTORY = History(
         entry(1, type=SchemaType.LOCAL_DATE_TIME, origin=Origin.BROKER, is_tombstone=True),
         entry(2, origin=Origin.REGISTRY, registered_at="1999-12-31T23:59:59Z"),
         entry(3, type=SchemaType.PROTOBUF_NATIVE, source_mark=source_mark(digest(b"sources"))),
-        entry(4, line=PulsarLine.V4_1),
+        entry(4, pulsar_version=PulsarVersion.V4_1),
         entry(5, origin=Origin.BROKER, flaw=Flaw.UNPARSABLE),
-        entry(6, origin=Origin.BROKER, flaw=Flaw.INVALID_DEFAULT, line=PulsarLine.V4_2),
+        entry(6, origin=Origin.BROKER, flaw=Flaw.INVALID_DEFAULT, pulsar_version=PulsarVersion.V4_2),
     ),
     Counter.BROKER,
     TopicSettingsRecord(
@@ -107,9 +107,9 @@ def test_a_history_reads_as_it_was_written(history: History) -> None:
 def test_every_kind_of_version_takes_at_most_140_stored_bytes() -> None:
     widest = [entry(9_999, type=SchemaType.PROTOBUF_NATIVE, source_mark=source_mark(digest(b"")))]
     for kind, origin, flaw in product(SchemaType, Origin, Flaw):
-        line = PulsarLine.V4_2 if kind in AVRO_TEXTS else PulsarLine.V4_0  # of others it is not kept
+        pulsar_version = PulsarVersion.V4_2 if kind in AVRO_TEXTS else PulsarVersion.V4_0  # of others it is not kept
         flags = {"flaw": flaw, "is_tombstone": flaw is Flaw.NONE}
-        widest.append(entry(99_999_999, type=kind, origin=origin, line=line, **flags))
+        widest.append(entry(99_999_999, type=kind, origin=origin, pulsar_version=pulsar_version, **flags))
     for each in widest:
         wire = history_to_wire(History(KEY, entries=(each,)), namespace="a", resource_version=None)
         assert len(stored(wire["spec"]["versions"][0]).encode()) + len(",") <= 140
@@ -125,14 +125,14 @@ def test_a_version_tells_the_hash_of_its_sources_in_full() -> None:
 @given(
     st.lists(st.integers(0, 10**9 - 1), unique=True, max_size=5).map(sorted),
     st.sampled_from([{}, {"is_tombstone": True}, *({"flaw": flaw} for flaw in Flaw)]),
-    st.sampled_from(PulsarLine),
+    st.sampled_from(PulsarVersion),
     st.sampled_from(["", source_mark(digest(b"sources"))]),
     st.sampled_from(Counter),
 )
 def test_whatever_a_version_is_it_reads_as_it_was_written(
-    numbers: list[int], flags: dict[str, Any], line: PulsarLine, mark: str, counter: Counter
+    numbers: list[int], flags: dict[str, Any], pulsar_version: PulsarVersion, mark: str, counter: Counter
 ) -> None:
-    entries = tuple(entry(number, line=line, source_mark=mark, **flags) for number in numbers)
+    entries = tuple(entry(number, pulsar_version=pulsar_version, source_mark=mark, **flags) for number in numbers)
     history = History(KEY, None, 0, entries, counter)
     wire = json.loads(json.dumps(history_to_wire(history, namespace="a", resource_version=None)))
     assert history_from_wire(wire) == history

@@ -9,7 +9,7 @@ import pytest
 
 from topicschema.cli.check import batch
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 
 GOOD = {"id": 1, "type": "AVRO", "strategy": "BACKWARD", "candidate": {"schema": '"long"'}}
 MEMBERS = ["id", "compatible", "equalTo", "incompatibilities", "warnings", "error"]
@@ -100,11 +100,13 @@ def test_a_clients_setting_is_refused_as_one_by_each_of_its_names(kind: str) -> 
     assert "is a client's setting, never stored with a topic" in error["message"]
 
 
-@pytest.mark.parametrize(("line", "why"), [("4.0", "which no Pulsar 4.0 broker knows"), ("4.2", "is not supported")])
-def test_a_type_of_a_newer_pulsar_is_refused_with_what_its_line_makes_of_it(line: str, why: str) -> None:
-    error = one(candidate={"type": "EXTERNAL", "schema": "x"}, line=line)["error"]
+@pytest.mark.parametrize(
+    ("pulsar_version", "why"), [("4.0", "which no Pulsar 4.0 broker knows"), ("4.2", "is not supported")]
+)
+def test_a_type_of_a_newer_pulsar_is_refused_with_what_its_version_makes_of_it(pulsar_version: str, why: str) -> None:
+    error = one(candidate={"type": "EXTERNAL", "schema": "x"}, pulsarVersion=pulsar_version)["error"]
     assert (error["reason"], why in error["message"]) == ("UNSUPPORTED_TYPE", True)
-    error = one(history=[{"type": "EXTERNAL"}], line=line)["error"]
+    error = one(history=[{"type": "EXTERNAL"}], pulsarVersion=pulsar_version)["error"]
     assert (error["reason"], error["path"], why in error["message"]) == ("INVALID_HISTORY", "history[0].schema", True)
 
 
@@ -126,8 +128,8 @@ INVALID: list[tuple[bytes | dict[str, Any] | list[Any], str]] = [
     ({**GOOD, "strategy": "backward"}, "strategy"),
     ({**GOOD, "strictness": "strict"}, "strictness"),
     ({**GOOD, "step": "upload"}, "step"),
-    ({**GOOD, "line": "3.0"}, "line"),
-    ({**GOOD, "line": 4.0}, "line"),
+    ({**GOOD, "pulsarVersion": "3.0"}, "pulsarVersion"),
+    ({**GOOD, "pulsarVersion": 4.0}, "pulsarVersion"),
     ({**GOOD, "history": {}}, "history"),
     ({**GOOD, "history": [{"schema": '"long"'}, 1]}, "history[1]"),
     ({**GOOD, "candidate": {"schema": '"long"', "properties": {"a": None}}}, "candidate.properties"),
@@ -256,7 +258,7 @@ def test_parsed_schemas_are_cached_within_a_bound_and_without_errors() -> None:
 
     def parse(text: str, owner: str = "") -> Schema:
         return cache(
-            SchemaInfo(SchemaType.AVRO, text.encode(), {"owner": owner}), PulsarLine.V4_0, validate_defaults=True
+            SchemaInfo(SchemaType.AVRO, text.encode(), {"owner": owner}), PulsarVersion.V4_0, validate_defaults=True
         )
 
     first, second = parse('"long"'), parse('"int"')

@@ -37,7 +37,7 @@ requests = st.fixed_dictionaries(
         "type": st.sampled_from(list(SchemaType)) | anything,
         "strategy": st.sampled_from(list(Strategy)) | anything,
         "step": st.sampled_from(["register", "compatibility"]) | anything,
-        "line": st.just("4.0") | anything,
+        "pulsarVersion": st.just("4.0") | anything,
         "strictness": st.just("Broker") | anything,
         "history": st.lists(entries, max_size=4) | anything,
     },

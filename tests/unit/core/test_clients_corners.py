@@ -39,7 +39,7 @@ from support.schemas.protobuf_schemas import envelope
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Connection, TopicState
 from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
 Connect = Callable[[SchemaInfo | None, TopicState], Connection]
@@ -429,8 +429,8 @@ def test_a_changed_type_is_told_where_any_type_may_connect(sent: SchemaInfo) -> 
 
 
 def test_of_texts_that_cannot_be_read_no_risk_is_told() -> None:
-    for line in PulsarLine:
-        state = topic(BROKEN, strategy=Strategy.ALWAYS_COMPATIBLE, line=line)
+    for pulsar_version in PulsarVersion:
+        state = topic(BROKEN, strategy=Strategy.ALWAYS_COMPATIBLE, pulsar_version=pulsar_version)
         assert told(consumer(ID, state)) == told(consumer(BROKEN, state)) == []
 
 

@@ -16,7 +16,7 @@ from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro.graph import traits
 from topicschema.core.policy import Policy, Strictness
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, judge
@@ -163,5 +163,5 @@ def test_partial_values_of_a_wide_record_are_checked_until_no_steps_are_left() -
     values = {"name": "v", "type": {"type": "array", "items": ["null", "Wide"]}, "default": rows}
     text = json.dumps({"type": "record", "name": "R", "fields": [wide, values]}).encode()
     with pytest.raises(InvalidSchemaError) as caught:
-        formats.parse(SchemaInfo(SchemaType.AVRO, text), PulsarLine.V4_1)
+        formats.parse(SchemaInfo(SchemaType.AVRO, text), PulsarVersion.V4_1)
     assert (caught.value.rule, caught.value.place.path) == ("COMPARISON_TOO_COMPLEX", "$.fields[1].default")

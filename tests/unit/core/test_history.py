@@ -3,7 +3,7 @@ from dataclasses import replace
 from support.schemas.examples import NOW, history, record
 from topicschema.core.history import Flaw, Origin, TopicSettingsRecord, VersionEntry
 from topicschema.core.remote import TopicSettings
-from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaType
 from topicschema.core.strategies import Strategy
 
 FIRST, SECOND = record("id"), record("id", "note?")
@@ -29,10 +29,12 @@ def test_of_the_flaws_that_count_those_of_another_line_are_not_taken_for_granted
     buried, grave, flawed, good = made.entries
     flawed = replace(flawed, flaw=Flaw.UNPARSABLE)
     known = replace(made, entries=(replace(buried, flaw=Flaw.UNPARSABLE), tombstone(1), flawed, good))
-    assert known.flawed_by_another(PulsarLine.V4_0) == ()
-    assert known.flawed_by_another(PulsarLine.V4_1) == (flawed,)
-    assert replace(known, entries=(replace(flawed, type=SchemaType.STRING),)).flawed_by_another(PulsarLine.V4_1) == ()
-    read = replace(flawed, flaw=Flaw.NONE, line=PulsarLine.V4_1)
+    assert known.flawed_by_another(PulsarVersion.V4_0) == ()
+    assert known.flawed_by_another(PulsarVersion.V4_1) == (flawed,)
+    assert (
+        replace(known, entries=(replace(flawed, type=SchemaType.STRING),)).flawed_by_another(PulsarVersion.V4_1) == ()
+    )
+    read = replace(flawed, flaw=Flaw.NONE, pulsar_version=PulsarVersion.V4_1)
     assert known.with_read([read]).entries == (*known.entries[:2], read, good)
     assert known.names(read)
     assert not known.names(grave)

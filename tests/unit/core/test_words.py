@@ -11,7 +11,7 @@ from topicschema.core.formats import has_risks
 from topicschema.core.formats.key_value import Encoding, Side
 from topicschema.core.history import Origin
 from topicschema.core.policy import StrategySource, Strictness
-from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaType
 from topicschema.core.severity import Severity
 from topicschema.core.strategies import Direction, UpgradeFirst
 
@@ -19,7 +19,7 @@ from topicschema.core.strategies import Direction, UpgradeFirst
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (PulsarLine, "4.0 4.1 4.2"),
+        (PulsarVersion, "4.0 4.1 4.2"),
         (Direction, "BACKWARD FORWARD"),
         (UpgradeFirst, "Consumers Producers Any None"),
         (Origin, "Spec Broker Registry"),

@@ -11,7 +11,7 @@ from topicschema.core import formats
 from topicschema.core.checkers import CustomChecker, Finding
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Policy, effective_strategy
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging.judge import CheckerTimeoutError
@@ -75,7 +75,7 @@ async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else(judge_of: Ju
         await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
     assert raised.value.reason == "CheckerTimeout"
     assert "the plugged-in checkers (acme) did not answer within" in raised.value.message
-    assert (await judge.versions.parse(schema(ID).info, PulsarLine.V4_0)).info == schema(ID).info
+    assert (await judge.versions.parse(schema(ID).info, PulsarVersion.V4_0)).info == schema(ID).info
     hanging.released.set()
 
 

@@ -20,7 +20,7 @@ from topicschema.core.compatibility import TOO_COMPLEX, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
-from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
@@ -34,7 +34,7 @@ from unit.judging.conftest import JudgeOf
 
 TIME = "2026-11-21T05:30:00Z"
 DOC = "d" * 300_000
-V4_0 = PulsarLine.V4_0
+V4_0 = PulsarVersion.V4_0
 BACKWARD, TRANSITIVE = Policy(Strategy.BACKWARD), Policy(Strategy.BACKWARD_TRANSITIVE)
 
 
@@ -63,7 +63,7 @@ class CountingStorage(MemoryStorage):
 async def counting(*schemas: Schema) -> tuple[CountingStorage, History]:
     storage, history = CountingStorage(), History(KEY)
     for each in schemas:
-        history = history.with_version(each, Origin.SPEC, TIME).parsed_by(PulsarLine.V4_1)
+        history = history.with_version(each, Origin.SPEC, TIME).parsed_by(PulsarVersion.V4_1)
     await storage.put(Stored(History(KEY)), history, [each.info for each in schemas])
     return storage, history
 

@@ -1,7 +1,7 @@
 """The policy that governs a topic, and its rules by what it sets itself and what was observed at its broker.
 
 The order of strategies is Pulsar's: topic, namespace, the namespace's deprecated setting, broker (AdminResource and
-SchemaRegistryServiceImpl, line 4.0); "not set" and UNDEFINED ask the next level.
+SchemaRegistryServiceImpl, Pulsar 4.0); "not set" and UNDEFINED ask the next level.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -22,7 +22,8 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import PolicyResolver, policy_of
+from topicschema.judging.policies import PolicyResolver
+from topicschema.judging.policy_rules import policy_of
 from topicschema.storage.claims import Claims
 
 TOPIC = Topic("shop", "orders", "created")

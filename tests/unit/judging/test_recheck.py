@@ -10,7 +10,7 @@ from support.turns import counted
 from topicschema.core import formats
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Policy, Strictness
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.judging import recheck
@@ -69,8 +69,8 @@ async def test_the_newest_version_is_compared_with_those_before_it(
 
 async def test_a_first_version_that_another_line_cannot_read_is_reported(judge_of: JudgeOf) -> None:
     dollar = SchemaInfo(SchemaType.AVRO, b'{"type": "record", "name": "R$", "fields": []}')
-    parsed = formats.parse(dollar, PulsarLine.V4_1)
-    history = History(KEY).with_version(parsed, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(PulsarLine.V4_1)
+    parsed = formats.parse(dollar, PulsarVersion.V4_1)
+    history = History(KEY).with_version(parsed, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(PulsarVersion.V4_1)
     storage = MemoryStorage()
     await storage.put(Stored(History(KEY)), history, (dollar,))
     found = await Recheck(judge_of(storage)).newest(history, None, BACKWARD)

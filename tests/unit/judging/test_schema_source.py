@@ -11,7 +11,7 @@ from topicschema.core import formats
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.judging.schema_source import field_of, info_of, sources_of, with_spec_field
 from unit.judging.conftest import JudgeOf
 
@@ -71,11 +71,11 @@ def test_a_part_of_each_sort_is_read_back_as_it_was_given(part: dict[str, Any]) 
 
 async def test_sources_become_their_envelope_which_may_be_a_part(judge_of: JudgeOf) -> None:
     judge, sources = judge_of(), spec("PROTOBUF_NATIVE", protobuf=SOURCES, properties={"owner": "a"})
-    info = (await judge.schema_of(sources, PulsarLine.V4_0, None)).info
+    info = (await judge.schema_of(sources, PulsarVersion.V4_0, None)).info
     assert info.schema.startswith(b'{"fileDescriptorSet":')
     assert info.properties == {"owner": "a"}
     value = {"type": "PROTOBUF_NATIVE", "schema": info.schema.decode()}
-    assert (await judge.schema_of(pair(value=value), PulsarLine.V4_0, None)).info.type is SchemaType.KEY_VALUE
+    assert (await judge.schema_of(pair(value=value), PulsarVersion.V4_0, None)).info.type is SchemaType.KEY_VALUE
 
 
 def test_spacing_in_a_part_makes_no_other_schema() -> None:

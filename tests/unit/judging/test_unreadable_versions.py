@@ -1,4 +1,4 @@
-"""Versions that a broker stored and that one line cannot read: what the policy's own line makes of them decides."""
+"""Stored versions that one Pulsar version cannot read: what the policy's own makes of them decides."""
 
 import json
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from topicschema.core.history import Counter, Flaw, History, Origin
 from topicschema.core.imports import entry_of
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
 from topicschema.core.remote import RemoteVersion
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging.judge import Judge
@@ -42,7 +42,7 @@ SECOND_BRANCH = text(note("note", "x"))
 DASHED = text(namespace="my-shop")
 ONLY_4_0, ONLY_4_1 = [DASHED], [DOLLAR, SECOND_BRANCH]
 NOWHERE = [text(note("note", 1)), "{", '{"type": "object", "id": "urn:jsonschema:Order", "properties": {}}']
-TAKEN_BY = [(ONLY_4_0, PulsarLine.V4_1, PulsarLine.V4_0), (ONLY_4_1, PulsarLine.V4_0, PulsarLine.V4_1)]
+TAKEN_BY = [(ONLY_4_0, PulsarVersion.V4_1, PulsarVersion.V4_0), (ONLY_4_1, PulsarVersion.V4_0, PulsarVersion.V4_1)]
 TURNED = [(left, before, now) for texts, before, now in TAKEN_BY for left in texts]
 GOOD, OTHER = text(), text({"name": "note", "type": "string", "default": ""})
 WRONG_DEFAULT = text({"name": "note", "type": "string", "default": None})
@@ -54,38 +54,40 @@ def info(left: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:
     return SchemaInfo(kind, left.encode())
 
 
-def policy(line: PulsarLine, strategy: Strategy = BACKWARD) -> Policy:
-    return Policy(strategy, profile=BrokerProfile(line))
+def policy(pulsar_version: PulsarVersion, strategy: Strategy = BACKWARD) -> Policy:
+    return Policy(strategy, profile=BrokerProfile(pulsar_version))
 
 
-def adopted(*infos: SchemaInfo, line: PulsarLine = PulsarLine.V4_0) -> History:
-    """The record of what a broker had, as a policy of that line read it."""
+def adopted(*infos: SchemaInfo, pulsar_version: PulsarVersion = PulsarVersion.V4_0) -> History:
+    """The record of what a broker had, as a policy of that Pulsar version read it."""
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
-    return History(KEY, entries=tuple(entry_of(each, line) for each in versions), counted_by=Counter.BROKER)
+    return History(KEY, entries=tuple(entry_of(each, pulsar_version) for each in versions), counted_by=Counter.BROKER)
 
 
-async def judged(candidate: SchemaInfo, history: History, storage: MemoryStorage, line: PulsarLine) -> tuple[str, ...]:
+async def judged(
+    candidate: SchemaInfo, history: History, storage: MemoryStorage, pulsar_version: PulsarVersion
+) -> tuple[str, ...]:
     """What the verdict comes to, in short."""
     judge = Judge(storage, cache_bytes=0)  # so that it reads from the storage whatever it needs
     try:
-        under = await judge.for_version(history, line)
-        verdict = await judge.judge(Candidate(formats.parse(candidate, line)), under, policy(line))
+        under = await judge.for_version(history, pulsar_version)
+        verdict = await judge.judge(Candidate(formats.parse(candidate, pulsar_version)), under, policy(pulsar_version))
     finally:
         judge.close()
     return (verdict.outcome, str(verdict.schema_version), *(each.rule for each in verdict.incompatibilities))
 
 
-async def stored(*infos: SchemaInfo, line: PulsarLine) -> tuple[MemoryStorage, History]:
-    storage, history = MemoryStorage(), adopted(*infos, line=line)
+async def stored(*infos: SchemaInfo, pulsar_version: PulsarVersion) -> tuple[MemoryStorage, History]:
+    storage, history = MemoryStorage(), adopted(*infos, pulsar_version=pulsar_version)
     await storage.put(Stored(History(KEY)), history, infos)
     return storage, history
 
 
 async def verdict_on(candidate: SchemaInfo, *infos: SchemaInfo, policy: Policy) -> Verdict:
-    storage, history = await stored(*infos, line=PulsarLine.V4_0)
+    storage, history = await stored(*infos, pulsar_version=PulsarVersion.V4_0)
     judge = Judge(storage)
     try:
-        return await judge.judge(Candidate(formats.parse(candidate, policy.profile.line)), history, policy)
+        return await judge.judge(Candidate(formats.parse(candidate, policy.profile.pulsar_version)), history, policy)
     finally:
         judge.close()
 
@@ -93,9 +95,9 @@ async def verdict_on(candidate: SchemaInfo, *infos: SchemaInfo, policy: Policy) 
 @pytest.mark.parametrize(("left", "before", "now"), TURNED)
 @pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF])
 async def test_what_this_line_takes_is_an_equal_version_and_can_be_followed(
-    left: str, kind: SchemaType, before: PulsarLine, now: PulsarLine
+    left: str, kind: SchemaType, before: PulsarVersion, now: PulsarVersion
 ) -> None:
-    storage, history = await stored(info(left, kind), line=before)
+    storage, history = await stored(info(left, kind), pulsar_version=before)
     assert history.entries[0].flaw is not Flaw.NONE
     assert await judged(info(left, kind), history, storage, now) == (Outcome.EQUAL_VERSION, "0")
     fields = json.loads(left)["fields"]
@@ -106,14 +108,14 @@ async def test_what_this_line_takes_is_an_equal_version_and_can_be_followed(
         assert found == (Outcome.INCOMPATIBLE, "None", "TYPE_MISMATCH")
 
 
-@pytest.mark.parametrize(("before", "now"), list(permutations(PulsarLine, 2)))
+@pytest.mark.parametrize(("before", "now"), list(permutations(PulsarVersion, 2)))
 @pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])
 async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_first(
-    left: str, before: PulsarLine, now: PulsarLine
+    left: str, before: PulsarVersion, now: PulsarVersion
 ) -> None:
     infos = (info(text()), info(left), info(text(note("more", None))))
-    storage, history = await stored(*infos, line=before)
-    fresh = adopted(*infos, line=now)
+    storage, history = await stored(*infos, pulsar_version=before)
+    fresh = adopted(*infos, pulsar_version=now)
     for candidate in (text(), text(note("more", None)), text(note("other", None))):
         found = await judged(info(candidate), history, storage, now)
         there = MemoryStorage()
@@ -122,69 +124,69 @@ async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_f
 
 
 @pytest.mark.parametrize(("left", "before", "now"), TURNED)
-async def test_the_entry_is_as_if_it_had_come_under_this_line(
-    left: str, before: PulsarLine, now: PulsarLine, judge_of: JudgeOf
+async def test_the_entry_is_as_if_it_had_come_under_this_pulsar_version(
+    left: str, before: PulsarVersion, now: PulsarVersion, judge_of: JudgeOf
 ) -> None:
-    storage, history = await stored(info(text()), info(left), line=before)
+    storage, history = await stored(info(text()), info(left), pulsar_version=before)
     judge = judge_of(storage)
     under = await judge.for_version(history, now)
-    assert under.entries == (history.entries[0], adopted(info(text()), info(left), line=now).entries[1])
+    assert under.entries == (history.entries[0], adopted(info(text()), info(left), pulsar_version=now).entries[1])
 
 
 @pytest.mark.parametrize("left", NOWHERE)
 async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str, judge_of: JudgeOf) -> None:
-    storage, history = await stored(info(left), line=PulsarLine.V4_0)
+    storage, history = await stored(info(left), pulsar_version=PulsarVersion.V4_0)
     judge = judge_of(storage)
-    under = await judge.for_version(history, PulsarLine.V4_1)
-    assert under.entries == adopted(info(left), line=PulsarLine.V4_1).entries
+    under = await judge.for_version(history, PulsarVersion.V4_1)
+    assert under.entries == adopted(info(left), pulsar_version=PulsarVersion.V4_1).entries
     await storage.delete(await storage.get_history(KEY))
-    assert await judge.for_version(history, PulsarLine.V4_1) == under
+    assert await judge.for_version(history, PulsarVersion.V4_1) == under
     candidate = Candidate(formats.parse(info(text())))
-    (found,) = (await judge.judge(candidate, under, policy(PulsarLine.V4_1))).incompatibilities
+    (found,) = (await judge.judge(candidate, under, policy(PulsarVersion.V4_1))).incompatibilities
     assert (found.rule, found.schema_version) == ("INVALID_HISTORY", 0)
 
 
 async def test_a_payload_that_is_lost_is_told_of(judge_of: JudgeOf) -> None:
-    storage, history = await stored(info(DOLLAR), line=PulsarLine.V4_0)
+    storage, history = await stored(info(DOLLAR), pulsar_version=PulsarVersion.V4_0)
     storage._payloads.clear()
     judge = judge_of(storage)
     with pytest.raises(StalledError) as raised:
-        await judge.for_version(history, PulsarLine.V4_1)
+        await judge.for_version(history, PulsarVersion.V4_1)
     assert raised.value.reason == "RecordDamaged"
 
 
 @pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])
-@pytest.mark.parametrize("before", PulsarLine)
+@pytest.mark.parametrize("before", PulsarVersion)
 async def test_replay_tells_of_a_first_version_what_the_policy_s_line_makes_of_it(
-    left: str, before: PulsarLine, judge_of: JudgeOf
+    left: str, before: PulsarVersion, judge_of: JudgeOf
 ) -> None:
-    storage, history = await stored(info(left), line=before)
+    storage, history = await stored(info(left), pulsar_version=before)
     judge = judge_of(storage)
-    for now in PulsarLine:
-        is_taken = left in (ONLY_4_0 if now is PulsarLine.V4_0 else ONLY_4_1)
+    for now in PulsarVersion:
+        is_taken = left in (ONLY_4_0 if now is PulsarVersion.V4_0 else ONLY_4_1)
         found = await Recheck(judge).newest(history, None, policy(now))
         assert [each.rule for each in found] == ([] if is_taken else ["INVALID_HISTORY"])
 
 
 async def test_replay_follows_from_a_version_that_only_this_line_takes(judge_of: JudgeOf) -> None:
     storage, history = await stored(
-        info(DOLLAR), info(text({"name": "n", "type": "int"}, name="R$X")), line=PulsarLine.V4_0
+        info(DOLLAR), info(text({"name": "n", "type": "int"}, name="R$X")), pulsar_version=PulsarVersion.V4_0
     )
     judge = judge_of(storage)
-    found = await Recheck(judge).newest(history, None, policy(PulsarLine.V4_1))
+    found = await Recheck(judge).newest(history, None, policy(PulsarVersion.V4_1))
     assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
 
 
 async def test_what_consumers_lose_is_told_of_a_pair_that_only_this_line_takes(judge_of: JudgeOf) -> None:
-    async def risks(line: PulsarLine) -> set[str]:
-        storage, history = await stored(pair(DOLLAR), line=line)
+    async def risks(pulsar_version: PulsarVersion) -> set[str]:
+        storage, history = await stored(pair(DOLLAR), pulsar_version=pulsar_version)
         judge = judge_of(storage)
-        candidate = Candidate(formats.parse(pair(DOLLAR, "SEPARATED"), PulsarLine.V4_1))
-        verdict = await judge.judge(candidate, history, policy(PulsarLine.V4_1, Strategy.ALWAYS_COMPATIBLE))
+        candidate = Candidate(formats.parse(pair(DOLLAR, "SEPARATED"), PulsarVersion.V4_1))
+        verdict = await judge.judge(candidate, history, policy(PulsarVersion.V4_1, Strategy.ALWAYS_COMPATIBLE))
         judge.close()
         return {each.rule for each in verdict.risks}
 
-    assert await risks(PulsarLine.V4_0) == await risks(PulsarLine.V4_1) != set()
+    assert await risks(PulsarVersion.V4_0) == await risks(PulsarVersion.V4_1) != set()
 
 
 def pair(value: str, encoding: str = "INLINE") -> SchemaInfo:
@@ -255,16 +257,16 @@ async def world() -> AsyncIterator[World]:
         yield world
 
 
-def govern(world: World, line: PulsarLine) -> None:
+def govern(world: World, pulsar_version: PulsarVersion) -> None:
     def turn(wire: dict[str, dict[str, object]]) -> None:
-        wire["spec"]["brokerProfile"] = {"line": str(line)}
+        wire["spec"]["brokerProfile"] = {"pulsarVersion": str(pulsar_version)}
 
     world.api.change("/shop/namespaceschemapolicies/orders", turn)
 
 
 @pytest.mark.parametrize(("left", "before", "now"), TURNED)
 async def test_a_topic_is_ready_once_its_policy_names_the_line_of_its_broker(
-    world: World, left: str, before: PulsarLine, now: PulsarLine
+    world: World, left: str, before: PulsarVersion, now: PulsarVersion
 ) -> None:
     govern(world, before)
     world.broker.schemas.entries[TOPIC] = (Entry(0, info(left), "2026-11-21T01:00:00Z"),)
@@ -277,7 +279,7 @@ async def test_a_topic_is_ready_once_its_policy_names_the_line_of_its_broker(
     world.wants(same)
     assert await world.settle() == ""
     (entry,) = (await world.history()).entries  # what was read again comes on record with the claim
-    assert (entry.flaw, entry.line, entry.fingerprint, entry.origin) == (
+    assert (entry.flaw, entry.pulsar_version, entry.fingerprint, entry.origin) == (
         Flaw.NONE,
         now,
         same.fingerprint,

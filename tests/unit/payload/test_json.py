@@ -10,7 +10,7 @@ from support.payloads.verdicts import findings, reasons, refusal
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.payload import display_json
 from topicschema.payload.columnar import validator_for
 
@@ -95,7 +95,7 @@ def test_values_of_javas_own_classes_are_read_as_jackson_writes_them(
     kind: str, name: str, good: list[Any], bad: list[Any]
 ) -> None:
     schema = record(a={"type": kind, "java-class" if "." in name else "logicalType": name})
-    validator = validator_for(schema.info, schema.info, PulsarLine.V4_0)
+    validator = validator_for(schema.info, schema.info, PulsarVersion.V4_0)
     for value in (*good, *bad):
         content = json.dumps({"a": value}).encode()
         wrong = ["WRONG_TYPE"] * (value in bad)

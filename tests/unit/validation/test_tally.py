@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.validation import order_files
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar.reasons import REASONS
 from topicschema.validation.report import counting, rendering
 from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, hours_of
@@ -43,7 +43,7 @@ def batch_of(rows: list[int]) -> pa.RecordBatch:
 def tally_of(rows: list[int]) -> Tally:
     tally = Tally()
     batch = batch_of(rows)
-    verdicts = list(Validators(order_files.CANDIDATE, order_files.VERSIONS, PulsarLine.V4_0).validate(batch))
+    verdicts = list(Validators(order_files.CANDIDATE, order_files.VERSIONS, PulsarVersion.V4_0).validate(batch))
     counting.count(tally, batch, verdicts)
     for each in verdicts:
         ExampleSelection(3).add(tally, batch, each)
@@ -159,7 +159,7 @@ _TEXT = SchemaInfo(SchemaType.STRING, b"")
     ],
 )
 def test_what_cannot_be_judged_does_not_pass_and_says_why(writer: int, reason: str) -> None:
-    [each] = Validators(_TEXT, {0: _TEXT}, PulsarLine.V4_0).validate(_batch(writer))
+    [each] = Validators(_TEXT, {0: _TEXT}, PulsarVersion.V4_0).validate(_batch(writer))
     assert [REASONS[number] for number in each.verdicts.reasons] == [reason]
 
 
@@ -172,6 +172,6 @@ def _batch(writer: int) -> pa.RecordBatch:
 @pytest.mark.parametrize(("writer", "value"), [(ENCRYPTED, None), (DAMAGED, None), (7, '""')])
 def test_of_what_nobody_can_read_no_value_is_shown(writer: int, value: str | None) -> None:
     batch, tally = _batch(writer), Tally()
-    [each] = Validators(_TEXT, {}, PulsarLine.V4_0).validate(batch)
-    ExampleSelection(0, rendering.of(_TEXT, {}, PulsarLine.V4_0)).add(tally, batch, each)
+    [each] = Validators(_TEXT, {}, PulsarVersion.V4_0).validate(batch)
+    ExampleSelection(0, rendering.of(_TEXT, {}, PulsarVersion.V4_0)).add(tally, batch, each)
     assert [example.value for examples in tally.examples.values() for example in examples] == [value]

@@ -16,7 +16,7 @@ from topicschema.cli.exits import BUG, COMPATIBLE, WRONG_INPUT
 from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.errors import InvalidSchemaError, WaitingError
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.storage.lru_cache import LruCache
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -24,7 +24,7 @@ _CACHE_BYTES: Final = 64 * 1024 * 1024
 _NOT_COMPILED: Final = "COMPILER_UNAVAILABLE"
 _SECONDS_BETWEEN_UPDATES: Final = 0.2
 
-_Key = tuple[SchemaType, bytes, frozenset[tuple[str, str]], PulsarLine, bool]
+_Key = tuple[SchemaType, bytes, frozenset[tuple[str, str]], PulsarVersion, bool]
 
 
 def answer_all(lines: BinaryIO, answers: TextIO, errors: TextIO, checkers: Checkers = BUILT_IN) -> int:
@@ -101,12 +101,12 @@ class CachedParse:
     def __init__(self, limit: int) -> None:
         self._cache: LruCache[_Key, Schema] = LruCache(limit)
 
-    def __call__(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
+    def __call__(self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> Schema:
         """Return the parsed schema. Raises InvalidSchemaError, which is not cached."""
-        key = (info.type, info.schema, frozenset(info.properties.items()), line, validate_defaults)
+        key = (info.type, info.schema, frozenset(info.properties.items()), pulsar_version, validate_defaults)
         schema = self._cache.get(key)
         if schema is None:
-            schema = formats.parse(info, line, validate_defaults=validate_defaults)
+            schema = formats.parse(info, pulsar_version, validate_defaults=validate_defaults)
             self._cache.put(key, schema, 4_000 + 10 * len(info.schema))  # the estimated size in memory
         return schema
 

@@ -18,7 +18,7 @@ from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.policy import Policy, Strictness, effective_strategy
 from topicschema.core.schemas import (
     AVRO_TEXTS,
-    PulsarLine,
+    PulsarVersion,
     Schema,
     SchemaInfo,
     SchemaType,
@@ -46,7 +46,7 @@ class Step(StrEnum):
 class Parse(Protocol):
     """Function with the result of `formats.parse`, perhaps cached."""
 
-    def __call__(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
+    def __call__(self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> Schema:
         """Return the parsed schema, or raise InvalidSchemaError."""
 
 
@@ -153,7 +153,7 @@ def _stored(question: Question) -> Question:
 
 def _register(question: Question, parse: Parse) -> Answer:
     policy = question.policy
-    schema = parse(question.candidate, policy.profile.line, validate_defaults=True)
+    schema = parse(question.candidate, policy.profile.pulsar_version, validate_defaults=True)
     read = _Reading(question, parse, validate_defaults=True)
     candidate = Candidate(schema)
     history = History(_ANY_TOPIC, entries=_entries(schema, question.history, read))
@@ -165,7 +165,7 @@ def _register(question: Question, parse: Parse) -> Answer:
 
 def _compatibility(question: Question, parse: Parse) -> Answer:
     strategy, policy, kind = question.strategy, question.policy, question.candidate.type
-    schema = parse(question.candidate, policy.profile.line, validate_defaults=False)
+    schema = parse(question.candidate, policy.profile.pulsar_version, validate_defaults=False)
     read = _Reading(question, parse, validate_defaults=False)
     entries = tuple(_entry(number, info, "") for number, info in enumerate(question.history))
     latest_text = [(info.type, info.schema) for info in question.history[-1:]]
@@ -202,9 +202,9 @@ class _Reading:
 
     def __call__(self, schema_version: int) -> Schema:
         if schema_version not in self._read:
-            info, line = self._question.history[schema_version], self._question.policy.profile.line
+            info, pulsar_version = self._question.history[schema_version], self._question.policy.profile.pulsar_version
             try:
-                schema = self._parse(info, line, validate_defaults=self._validate_defaults)
+                schema = self._parse(info, pulsar_version, validate_defaults=self._validate_defaults)
             except InvalidSchemaError as error:
                 raise UnusableVersionError(schema_version, error) from None
             self._read[schema_version] = schema

@@ -15,7 +15,7 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
-from topicschema.core.schemas import EXTERNAL, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import EXTERNAL, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 E = TypeVar("E", bound=StrEnum)
@@ -91,13 +91,13 @@ def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) 
     policy = Policy(
         strategy=members.named("strategy", Strategy, Strategy.UNDEFINED),
         strictness=members.named("strictness", Strictness, Strictness.BROKER),
-        profile=BrokerProfile(members.named("line", PulsarLine, PulsarLine.V4_0), checkers=checkers),
+        profile=BrokerProfile(members.named("pulsarVersion", PulsarVersion, PulsarVersion.V4_0), checkers=checkers),
     )
     step = members.named("step", Step, Step.REGISTER)
     parts = [each.schema(default, compiled) for each in (*history, candidate)]
-    line = policy.profile.line
-    versions = tuple(_version(number, part, line) for number, part in enumerate(parts[:-1]))
-    return Question(_info(parts[-1], line), versions, policy, step)
+    pulsar_version = policy.profile.pulsar_version
+    versions = tuple(_version(number, part, pulsar_version) for number, part in enumerate(parts[:-1]))
+    return Question(_info(parts[-1], pulsar_version), versions, policy, step)
 
 
 def line_of(identity: Any, answer: Answer) -> dict[str, Any]:
@@ -152,24 +152,28 @@ def _no_constant(word: str) -> None:
     raise ValueError(word)
 
 
-def _info(part: _Part, line: PulsarLine) -> SchemaInfo:
+def _info(part: _Part, pulsar_version: PulsarVersion) -> SchemaInfo:
     kind, schema, properties = part
     if kind not in SchemaType.__members__:
-        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} {_why_unsupported(kind, line)}")
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} {_why_unsupported(kind, pulsar_version)}")
     return SchemaInfo(SchemaType(kind), schema, properties)
 
 
-def _why_unsupported(kind: str, line: PulsarLine) -> str:
+def _why_unsupported(kind: str, pulsar_version: PulsarVersion) -> str:
     if kind == EXTERNAL:
-        return _LATER if line is PulsarLine.V4_0 else "is not supported: only the owner of such a schema can judge it"
+        return (
+            _LATER
+            if pulsar_version is PulsarVersion.V4_0
+            else "is not supported: only the owner of such a schema can judge it"
+        )
     if kind.upper() in SchemaType.__members__:
         return f"{_UNNAMED}; write {kind.upper()}"
     return "is a client's setting, never stored with a topic" if kind in _SETTINGS else _UNNAMED
 
 
-def _version(number: int, part: _Part, line: PulsarLine) -> SchemaInfo:
+def _version(number: int, part: _Part, pulsar_version: PulsarVersion) -> SchemaInfo:
     try:
-        return _info(part, line)
+        return _info(part, pulsar_version)
     except InvalidSchemaError as error:
         raise UnusableVersionError(number, error) from None
 

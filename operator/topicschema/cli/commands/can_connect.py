@@ -22,7 +22,7 @@ from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, Outcome, TopicState
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import Policy, effective_strategy
-from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import TEXTLESS, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 _WITHOUT_TEXT: Final = TEXTLESS - {SchemaType.BYTES}
@@ -62,7 +62,7 @@ def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicSta
         allows_auto_update=not options.no_auto_update,
         enforces_validation=options.enforced,
         is_in_use=bool(options.is_in_use),
-        line=PulsarLine(options.pulsar_version),
+        pulsar_version=PulsarVersion(options.pulsar_version),
         checkers=plugins.load(),
     )
 

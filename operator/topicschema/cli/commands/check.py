@@ -15,7 +15,7 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
-from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import TEXTLESS, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
         return _batch(options)
     missing = "name the CANDIDATE file, or use --batch"
     *history, candidate = history_and(options.candidate, options, TEXTLESS, missing)
-    profile = BrokerProfile(PulsarLine(options.pulsar_version), checkers=plugins.load())
+    profile = BrokerProfile(PulsarVersion(options.pulsar_version), checkers=plugins.load())
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
     question = Question(candidate, tuple(history), policy)
     answer = engine.answer(question)

@@ -10,14 +10,14 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 
 
 def run(options: Namespace) -> int:
     """Print the fingerprint. Return 1, with the reason on standard error, if the text is no schema."""
     [info] = check.schemas([options.file], options)
     try:
-        print(formats.parse(engine.as_stored(info), PulsarLine(options.pulsar_version)).fingerprint)
+        print(formats.parse(engine.as_stored(info), PulsarVersion(options.pulsar_version)).fingerprint)
     except InvalidSchemaError as error:
         shown = "" if schema_files.is_proto(options.file) else info.schema.decode(errors="replace")
         print(text.refused(shown, Refusal.of(error), files.shown(options.file)), file=sys.stderr)

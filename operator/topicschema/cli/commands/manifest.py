@@ -19,7 +19,7 @@ from topicschema.cli.inputs.files import UsageError
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.formats import key_value
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 
 _OF_PARTS: Final = ("key.schema.", "value.schema.", "kv.encoding.type")
@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
     spec: dict[str, Any] = {}
     try:
         info, spec = _schema(options)
-        formats.parse(info, PulsarLine(options.pulsar_version))
+        formats.parse(info, PulsarVersion(options.pulsar_version))
     except InvalidSchemaError as error:
         text = spec.get("schema", "")
         print(check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)

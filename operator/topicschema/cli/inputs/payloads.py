@@ -17,7 +17,7 @@ from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema
 from topicschema.core.formats.primitives import PrimitiveSchema
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.payload import Finding
 
 T = TypeVar("T")
@@ -106,8 +106,10 @@ def _parsed(options: Namespace, name: str | None, *, validate_defaults: bool = T
     properties = check.properties(options.property)
     content = schema_files.read_all(kind, names, options)
     info = SchemaInfo(kind, content[0] if content else b"", properties)
-    line = PulsarLine(options.pulsar_version)
-    return usable(lambda: formats.parse(engine.as_stored(info), line, validate_defaults=validate_defaults), name)
+    pulsar_version = PulsarVersion(options.pulsar_version)
+    return usable(
+        lambda: formats.parse(engine.as_stored(info), pulsar_version, validate_defaults=validate_defaults), name
+    )
 
 
 def _bytes(content: bytes, name: str, options: Namespace) -> bytes:

@@ -143,7 +143,7 @@ READING = Chapter(
             "A default does not fit its type. A schema with such a default is rejected before any "
             "comparison: the broker would store it as a first version, and fail on every later upload. "
             "Between versions, it is the default of a field that only the reader has. A union's default "
-            "belongs to its first branch; from line 4.1 on, to any branch. From line 4.1 on, a broker may also "
+            "belongs to its first branch; from Pulsar 4.1 on, to any branch. From Pulsar 4.1 on, a broker may also "
             "fail on the default of a record that refers back to the field's record.",
             "make the default fit, or remove it.",
             Example(

@@ -2,7 +2,7 @@
 
 from topicschema.cli.check.engine import Step
 from topicschema.cli.rules.rule import Example, Rule
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 
 _EMPTY_NODE = '{"type": "record", "name": "Node", "fields": []}'
 
@@ -138,7 +138,7 @@ ODDITIES = (
 {"type": "record", "name": "Order$", "fields": [
   {"name": "amount", "type": "int"}]}
 """,
-            line=PulsarLine.V4_1,
+            pulsar_version=PulsarVersion.V4_1,
         ),
         Example(
             """
@@ -149,7 +149,7 @@ ODDITIES = (
 {"type": "record", "name": "Order$", "fields": [
   {"name": "amount", "type": "int"}]}
 """,
-            line=PulsarLine.V4_1,
+            pulsar_version=PulsarVersion.V4_1,
         ),
     ),
     Rule(

@@ -138,7 +138,7 @@ HISTORY = Chapter(
             "The broker cannot read an earlier version. It answers every upload of an AVRO, JSON or "
             "PROTOBUF schema with an error (HTTP 500), under every strategy, even for an equal text. "
             "Producers with a schema fail, too. Usually a default does not fit, because a broker stores "
-            "such a schema as a first version. Or the policy's `brokerProfile.line` changed, and the "
+            "such a schema as a first version. Or the policy's `brokerProfile.pulsarVersion` changed, and the "
             "parser of that Pulsar version does not accept an earlier text.",
             "give the command line the right history, and the policy its broker's Pulsar version. If "
             "the broker has the version, delete the topic's schemas there, or use another topic. After "

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 
 from topicschema.cli.check.engine import Question, Step
 from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -29,14 +29,16 @@ class Example:
     properties: Mapping[str, str] = field(default_factory=dict)
     earlier_properties: Mapping[str, str] | None = None
     strictness: Strictness = Strictness.BROKER
-    line: PulsarLine = PulsarLine.V4_0
+    pulsar_version: PulsarVersion = PulsarVersion.V4_0
 
     @property
     def question(self) -> Question:
         """The example as a question to a broker."""
         earlier = self.earlier_properties or self.properties
         history = () if self.earlier is None else (_info(self.earlier_type or self.type, self.earlier, earlier),)
-        policy = Policy(self.strategy, self.strictness, BrokerProfile(self.line), constraints=self.constraints)
+        policy = Policy(
+            self.strategy, self.strictness, BrokerProfile(self.pulsar_version), constraints=self.constraints
+        )
         return Question(_info(self.type, self.candidate, self.properties), history, policy, self.step)
 
     @property
@@ -55,7 +57,7 @@ class Example:
             yield f"step {self.step}"
         if self.strictness is not Strictness.BROKER:
             yield f"strictness {self.strictness}"
-        yield from () if self.line is PulsarLine.V4_0 else (f"line {self.line}",)
+        yield from () if self.pulsar_version is PulsarVersion.V4_0 else (f"Pulsar {self.pulsar_version}",)
         for name, text in (self.earlier_properties or {}).items():
             yield f"{name}={text} in version 0"
         for name, text in self.properties.items():

@@ -12,7 +12,7 @@ from topicschema.cli.inputs import payloads
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.core import formats
 from topicschema.core.errors import StalledError
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.validation import request
 from topicschema.validation.request import (
@@ -45,7 +45,7 @@ def request_of(options: Namespace) -> ValidationRequest:
             topic=options.messages[0] if is_topic else ", ".join(map(request.shown, options.messages)),
             files=None if is_topic else _files(options),
             pulsar=_pulsar(options) if is_topic else None,
-            line=PulsarLine(options.pulsar_version),
+            pulsar_version=PulsarVersion(options.pulsar_version),
             sample=Sample(options.max_messages, options.percent, options.since, options.seed),
             tolerance=Tolerance(options.tolerance),
             include_values=options.include_values,
@@ -84,22 +84,22 @@ def _schemas(options: Namespace) -> tuple[SchemaInfo, list[SchemaInfo]]:
     """Return the candidate, and the versions that messages were written with."""
     schemas = check.history_and(options.schema, options, _PLAIN, "name the proposed schema with --schema FILE")
     names = [*options.history, options.schema or schemas[-1].type.value]
-    line, last = PulsarLine(options.pulsar_version), len(options.history)
+    pulsar_version, last = PulsarVersion(options.pulsar_version), len(options.history)
     *history, candidate = (
-        payloads.usable(lambda: _stored(info, line, is_reader=number == last), name)  # noqa: B023  # called at once
+        payloads.usable(lambda: _stored(info, pulsar_version, is_reader=number == last), name)  # noqa: B023  # called at once
         for number, (info, name) in enumerate(zip(schemas, names, strict=True))
     )
     return candidate, history
 
 
-def _stored(info: SchemaInfo, line: PulsarLine, *, is_reader: bool) -> SchemaInfo:
+def _stored(info: SchemaInfo, pulsar_version: PulsarVersion, *, is_reader: bool) -> SchemaInfo:
     """Return the schema as a broker stores it. Raises InvalidSchemaError if it is none.
 
     Writers' defaults are not validated.
     """
     stored = engine.as_stored(info)
     if stored.type not in _PLAIN:
-        formats.parse(stored, line, validate_defaults=is_reader)
+        formats.parse(stored, pulsar_version, validate_defaults=is_reader)
     return stored
 
 

@@ -2,7 +2,7 @@
 
 Producers, consumers and readers send their schema when they connect. The broker returns the version to use, registers a
 new one, or refuses. Source: Pulsar's ServerCnx, AbstractTopic.addSchema,
-PersistentTopic.addSchemaIfIdleOrCheckCompatible and SchemaRegistryServiceImpl (line 4.0).
+PersistentTopic.addSchemaIfIdleOrCheckCompatible and SchemaRegistryServiceImpl (Pulsar 4.0).
 
 Unlike `verdict`, this is the broker's own behavior and not that of the operator. If it hurts the broker itself, the
 result has a warning. docs/clients.md has the two tables.
@@ -20,7 +20,7 @@ from topicschema.core.clients.comparing import finding, read
 from topicschema.core.clients.model import Client, Connection, Outcome, RefusedError, TopicState, Unparsed
 from topicschema.core.clients.validating import validate
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 __all__ = ["Client", "Connection", "Outcome", "TopicState", "connect"]
@@ -53,7 +53,7 @@ def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
         sent = None if latest is None or latest.type is SchemaType.NONE else latest
     if sent is not None:
         if topic.allows_auto_update:
-            validate(sent, topic.line)
+            validate(sent, topic.pulsar_version)
         return _added(sent, topic)
     if topic.versions and topic.enforces_validation:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, broker_errors.WITHOUT_SCHEMA)
@@ -83,7 +83,7 @@ def _first(sent: SchemaInfo, topic: TopicState) -> Connection:
     """
     try:
         if topic.allows_auto_update:
-            validate(sent, topic.line)
+            validate(sent, topic.pulsar_version)
     except RefusedError as refused:
         warnings = refused.refusal.incompatibilities
         if sent.type is SchemaType.AUTO_PUBLISH:  # no client sends it
@@ -102,13 +102,16 @@ def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
     """Return the result of putSchemaIfAbsent for a valid schema, or only of its search if no schema may be added."""
     equal = _equal_version(sent, topic)
     if equal is not None:
-        warnings = warning.of_equal(sent, equal, topic.line)
+        warnings = warning.of_equal(sent, equal, topic.pulsar_version)
         return Connection(Outcome.USES_VERSION, schema_version=equal[0], warnings=warnings)
     if not topic.allows_auto_update:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, broker_errors.NOT_FOUND)
     considered = topic.versions if topic.strategy.is_transitive else topic.versions[-1:]
     comparing.compare(sent, topic, considered, topic.strategy)
-    warnings = (*warning.of_stored(sent, topic.line), *warning.of_compared(sent, topic, considered, topic.strategy))
+    warnings = (
+        *warning.of_stored(sent, topic.pulsar_version),
+        *warning.of_compared(sent, topic, considered, topic.strategy),
+    )
     return Connection(Outcome.REGISTERS_VERSION, schema_version=len(topic.history), warnings=warnings)
 
 
@@ -119,19 +122,19 @@ def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo
     """
     if not topic.versions:
         return None
-    own = _identity(sent, topic.line, None)
+    own = _identity(sent, topic.pulsar_version, None)
     for number, info in topic.versions:
         by_structure = {sent.type, info.type} <= AVRO_TEXTS
-        other = _identity(info, topic.line, number) if by_structure else Unparsed(info).fingerprint
+        other = _identity(info, topic.pulsar_version, number) if by_structure else Unparsed(info).fingerprint
         if info.type is sent.type and other == own:
             return number, info
     return None
 
 
-def _identity(info: SchemaInfo, line: PulsarLine, number: int | None) -> str:
+def _identity(info: SchemaInfo, pulsar_version: PulsarVersion, number: int | None) -> str:
     if info.type not in AVRO_TEXTS:
         return Unparsed(info).fingerprint
     try:
-        return read(info, line, validate_defaults=True).fingerprint
+        return read(info, pulsar_version, validate_defaults=True).fingerprint
     except InvalidSchemaError as invalid:
         raise RefusedError(BrokerError.UNKNOWN_ERROR, "", finding(invalid, number)) from None

@@ -13,7 +13,7 @@ from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import avro
 from topicschema.core.jackson import Reading
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -28,11 +28,11 @@ def compare(
     if is_latest_only and (latest.type, latest.schema) == (sent.type, sent.schema):
         return
     is_json = latest.type is sent.type is SchemaType.JSON and sent.type not in topic.checkers
-    if is_latest_only and is_json and _is_settled(considered[-1], sent, topic.line):
+    if is_latest_only and is_json and _is_settled(considered[-1], sent, topic.pulsar_version):
         return
     offenders = [(number, info) for number, info in considered if info.type is not sent.type]  # first, of all versions
     is_read = not offenders and compatibility.is_payload_needed(strategy, sent.type, sent.type, topic.checkers)
-    reader = _Reader(topic.line, is_latest_only=is_latest_only)
+    reader = _Reader(topic.pulsar_version, is_latest_only=is_latest_only)
     predecessors = [
         Predecessor(number, info.type, reader.read(info, number) if is_read else None)
         for number, info in offenders or considered
@@ -50,47 +50,49 @@ def compare(
 class _Reader:
     """A reader of schemas with the results and errors of the types' checkers."""
 
-    line: PulsarLine
+    pulsar_version: PulsarVersion
     is_latest_only: bool
 
     def read(self, info: SchemaInfo, number: int | None) -> Schema:
         try:
-            return read(info, self.line, validate_defaults=False)
+            return read(info, self.pulsar_version, validate_defaults=False)
         except InvalidSchemaError as invalid:
-            error = broker_errors.of_unreadable(info.type, invalid, self.line, is_latest_only=self.is_latest_only)
+            error = broker_errors.of_unreadable(
+                info.type, invalid, self.pulsar_version, is_latest_only=self.is_latest_only
+            )
             raise RefusedError(error, "", finding(invalid, number)) from None
 
 
-def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, line: PulsarLine) -> bool:
+def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, pulsar_version: PulsarVersion) -> bool:
     """Return True if a JSON text that is no Avro schema may follow the other.
 
     Returns False if both are Avro schemas.
     """
     number, earlier = latest
-    before, after = _reading(earlier, line), _reading(sent, line)
+    before, after = _reading(earlier, pulsar_version), _reading(sent, pulsar_version)
     met, culprit = (before[1], number) if after[1] is None else (after[1], None)
     if met is None:
         return False
-    error = broker_errors.of_readings((before[0], earlier.schema), (after[0], sent.schema), line)
+    error = broker_errors.of_readings((before[0], earlier.schema), (after[0], sent.schema), pulsar_version)
     if error is not None:
         raise RefusedError(*error, finding(met, culprit))
     return True
 
 
-def _reading(info: SchemaInfo, line: PulsarLine) -> tuple[Reading, InvalidSchemaError | None]:
+def _reading(info: SchemaInfo, pulsar_version: PulsarVersion) -> tuple[Reading, InvalidSchemaError | None]:
     try:
-        read(info, line, validate_defaults=False)
+        read(info, pulsar_version, validate_defaults=False)
     except InvalidSchemaError as invalid:
         return jackson.reading(info.schema), invalid
     return Reading.AVRO, None
 
 
-def read(info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
+def read(info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> Schema:
     """Return the schema as Avro parses it. The rule that AVRO may not be a union applies only at upload."""
     if info.type is SchemaType.AVRO:
         as_written = replace(info, type=SchemaType.PROTOBUF)
-        return replace(avro.FORMAT.parse(as_written, line, validate_defaults=validate_defaults), info=info)
-    return formats.parse(info, line, validate_defaults=validate_defaults)
+        return replace(avro.FORMAT.parse(as_written, pulsar_version, validate_defaults=validate_defaults), info=info)
+    return formats.parse(info, pulsar_version, validate_defaults=validate_defaults)
 
 
 def finding(invalid: InvalidSchemaError, number: int | None = None) -> Incompatibility:

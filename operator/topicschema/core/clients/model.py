@@ -6,7 +6,7 @@ from enum import StrEnum
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.schemas import PulsarLine, SchemaInfo, fingerprint_of_bytes
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy, UpgradeFirst
 
 
@@ -44,7 +44,7 @@ class TopicState:
     allows_auto_update: bool = True
     enforces_validation: bool = False
     is_in_use: bool = False
-    line: PulsarLine = PulsarLine.V4_0
+    pulsar_version: PulsarVersion = PulsarVersion.V4_0
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @property

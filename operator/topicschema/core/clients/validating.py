@@ -13,16 +13,16 @@ from topicschema.core.clients.model import RefusedError
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.jackson import Reading
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 _TAKEN_UNREAD = (SchemaType.NONE, SchemaType.BYTES)
 
 
-def validate(sent: SchemaInfo, line: PulsarLine) -> None:
+def validate(sent: SchemaInfo, pulsar_version: PulsarVersion) -> None:
     """Raise RefusedError if an upload of `sent` is invalid."""
-    for part, invalid in _invalid(sent, line):
+    for part, invalid in _invalid(sent, pulsar_version):
         error, message = broker_errors.of_invalid(sent.type, invalid.rule)
-        if part.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(part, line):
+        if part.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(part, pulsar_version):
             reading = jackson.reading(part.schema)
             if reading is Reading.JSON_SCHEMA:
                 continue
@@ -30,10 +30,10 @@ def validate(sent: SchemaInfo, line: PulsarLine) -> None:
         raise RefusedError(error, "" if error is BrokerError.NO_ANSWER else message, finding(invalid)) from None
 
 
-def _invalid(sent: SchemaInfo, line: PulsarLine) -> Iterator[tuple[SchemaInfo, InvalidSchemaError]]:
+def _invalid(sent: SchemaInfo, pulsar_version: PulsarVersion) -> Iterator[tuple[SchemaInfo, InvalidSchemaError]]:
     """Yield what cannot be read, and the error: `sent` itself, or the parts of a pair that can be split."""
     if sent.type is not SchemaType.KEY_VALUE:
-        yield from _unread(sent, line)
+        yield from _unread(sent, pulsar_version)
         return
     try:
         pair = key_value.decode(sent)
@@ -41,14 +41,14 @@ def _invalid(sent: SchemaInfo, line: PulsarLine) -> Iterator[tuple[SchemaInfo, I
         yield sent, invalid
         return
     for side, part in pair.parts:
-        for info, reason in _unread(part.info, line):
+        for info, reason in _unread(part.info, pulsar_version):
             yield info, key_value.within(side, reason)
 
 
-def _unread(info: SchemaInfo, line: PulsarLine) -> Iterator[tuple[SchemaInfo, InvalidSchemaError]]:
+def _unread(info: SchemaInfo, pulsar_version: PulsarVersion) -> Iterator[tuple[SchemaInfo, InvalidSchemaError]]:
     if info.type in _TAKEN_UNREAD:
         return
     try:
-        formats.parse(info, line, validate_defaults=False)
+        formats.parse(info, pulsar_version, validate_defaults=False)
     except InvalidSchemaError as invalid:
         yield info, invalid

@@ -8,16 +8,16 @@ from topicschema.core.clients.comparing import finding, read
 from topicschema.core.clients.model import TopicState, Unparsed
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
-def of_stored(sent: SchemaInfo, line: PulsarLine) -> tuple[Incompatibility, ...]:
+def of_stored(sent: SchemaInfo, pulsar_version: PulsarVersion) -> tuple[Incompatibility, ...]:
     """Return warnings about a schema that the broker stores as a first or next version and then fails on."""
     if sent.type is SchemaType.NONE:
         return (Incompatibility("UNSUPPORTED_TYPE", "$", "a stored NONE refuses every other type on the topic"),)
     try:
-        formats.parse(sent, line)
+        formats.parse(sent, pulsar_version)
     except InvalidSchemaError as invalid:
         warning = finding(invalid)
         more = "" if warning.rule == "LEGACY_JSON_SCHEMA" else "; the broker stores it, and then fails on every upload"
@@ -25,13 +25,15 @@ def of_stored(sent: SchemaInfo, line: PulsarLine) -> tuple[Incompatibility, ...]
     return ()
 
 
-def of_equal(sent: SchemaInfo, version: tuple[int, SchemaInfo], line: PulsarLine) -> tuple[Incompatibility, ...]:
+def of_equal(
+    sent: SchemaInfo, version: tuple[int, SchemaInfo], pulsar_version: PulsarVersion
+) -> tuple[Incompatibility, ...]:
     """Return what is wrong with using that version for `sent`, as the broker does."""
     number, info = version
-    candidate = _parsed(sent, line)
+    candidate = _parsed(sent, pulsar_version)
     if candidate is None:
         return ()
-    return compatibility.risks_of_equal(candidate, Predecessor(number, info.type, _parsed(info, line)))
+    return compatibility.risks_of_equal(candidate, Predecessor(number, info.type, _parsed(info, pulsar_version)))
 
 
 def of_compared(
@@ -41,7 +43,7 @@ def of_compared(
 
     For texts that cannot be read, only a change of type is reported.
     """
-    candidate = _parsed(sent, topic.line)
+    candidate = _parsed(sent, topic.pulsar_version)
     before = [
         Predecessor(number, info.type, None if candidate is None else _schema_for_risks(sent, info, strategy, topic))
         for number, info in considered
@@ -51,11 +53,11 @@ def of_compared(
 
 def _schema_for_risks(sent: SchemaInfo, info: SchemaInfo, strategy: Strategy, topic: TopicState) -> Schema | None:
     is_used = compatibility.is_payload_used(strategy, sent.type, info.type, topic.checkers)
-    return _parsed(info, topic.line) if is_used else None
+    return _parsed(info, topic.pulsar_version) if is_used else None
 
 
-def _parsed(info: SchemaInfo, line: PulsarLine) -> Schema | None:
+def _parsed(info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema | None:
     try:
-        return read(info, line, validate_defaults=False)
+        return read(info, pulsar_version, validate_defaults=False)
     except InvalidSchemaError:
         return None

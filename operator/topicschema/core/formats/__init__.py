@@ -11,7 +11,7 @@ from topicschema.core.formats import avro, key_value, primitives, protobuf
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import KeyValueFormat, KeyValueSchema
 from topicschema.core.formats.lazy import LazyFormat
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 
 __all__ = [
@@ -51,10 +51,12 @@ _REFUSED = {
 }
 
 
-def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defaults: bool = True) -> Schema:
+def parse(
+    info: SchemaInfo, pulsar_version: PulsarVersion = PulsarVersion.V4_0, *, validate_defaults: bool = True
+) -> Schema:
     """Return the schema that `info` describes.
 
-    Raises InvalidSchemaError with rule and place if it is invalid for `line`.
+    Raises InvalidSchemaError with rule and place if it is invalid for `pulsar_version`.
 
     `validate_defaults=False` parses as the broker's /compatibility does, which does not read defaults; an upload reads
     them. docs/rules.md documents the rules.
@@ -63,7 +65,7 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
     if known is None:
         why = _REFUSED.get(info.type, f"schemas of type {info.type} cannot be judged yet")
         raise InvalidSchemaError("UNSUPPORTED_TYPE", why)
-    return known.parse(info, line, validate_defaults=validate_defaults)
+    return known.parse(info, pulsar_version, validate_defaults=validate_defaults)
 
 
 def has_checker(kind: SchemaType) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.steps import Steps
 from topicschema.core.strategies import Direction
 
@@ -35,7 +35,7 @@ class Format(Protocol):
     def has_checker(self) -> bool:
         """True if the broker compares earlier schemas of this format by more than their type and hash."""
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> Schema:
+    def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True) -> Schema:
         """Return the parsed schema. Raises InvalidSchemaError with rule and place if it is invalid.
 
         `validate_defaults=False` parses as the broker's compatibility check alone does, which does not read defaults.

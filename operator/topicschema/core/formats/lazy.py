@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from topicschema.core.formats.format import Format, Mismatch
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.steps import Steps
 
 __all__ = ["LazyFormat"]
@@ -18,9 +18,9 @@ class LazyFormat:
         self._module = module
         self.has_checker = has_checker
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> Schema:
+    def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True) -> Schema:
         """Return the parsed schema, or raise InvalidSchemaError."""
-        return self._format.parse(info, line, validate_defaults=validate_defaults)
+        return self._format.parse(info, pulsar_version, validate_defaults=validate_defaults)
 
     def compares(self, schema: Any) -> bool:
         """Return True if the broker has a checker for it."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType, fingerprint_of_bytes
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.steps import Steps
 
 __all__ = ["FORMAT", "PrimitiveSchema"]
@@ -27,12 +27,14 @@ class _Primitives:
 
     has_checker = False
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> PrimitiveSchema:
+    def parse(
+        self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True
+    ) -> PrimitiveSchema:
         """Return the schema.
 
         Raises InvalidSchemaError PRIMITIVE_HAS_SCHEMA unless its text is empty (or, for STRING, Python's `null`).
         """
-        del line, validate_defaults  # the same in all lines; there are no defaults
+        del pulsar_version, validate_defaults  # the same in all versions; there are no defaults
         if info.schema and not (info.type is SchemaType.STRING and info.schema == b"null"):
             allowed = "empty or the text null" if info.type is SchemaType.STRING else "empty"
             message = f"a schema of type {info.type} has no text; leave it {allowed}"

@@ -6,7 +6,7 @@ The broker never compares it. The format of protobuf's own descriptors is PROTOB
 from topicschema.core.formats import avro
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.schemas import PulsarLine, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, SchemaInfo
 from topicschema.core.steps import Steps
 
 __all__ = ["FORMAT"]
@@ -17,9 +17,9 @@ class _Protobuf:
 
     has_checker = False
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
+    def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True) -> AvroSchema:
         """Return the schema, parsed as one of type AVRO, except that the top may be a union."""
-        return avro.FORMAT.parse(info, line, validate_defaults=validate_defaults)
+        return avro.FORMAT.parse(info, pulsar_version, validate_defaults=validate_defaults)
 
     def compares(self, schema: AvroSchema) -> bool:
         """Return False: PROTOBUF has no checker."""

@@ -1,6 +1,6 @@
 """JSON texts that are not Avro schemas, in the broker's fallback for Jackson's JSON Schema.
 
-Lines 4.0 and 4.1 try it if Avro does not parse a text of type JSON: at upload (StructSchemaDataValidator), and if they
+Pulsar 4.0 and 4.1 try it if Avro does not parse a text of type JSON: at upload (StructSchemaDataValidator), and if they
 compare with the latest version alone (JsonSchemaCompatibilityCheck). 4.2 does not, unless configured (PIP-464).
 """
 

@@ -7,7 +7,7 @@ Arrow nor Spark nor Pulsar.
 
 from typing import TYPE_CHECKING
 
-from topicschema.core.schemas import PulsarLine, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, SchemaInfo
 
 if TYPE_CHECKING:
     from topicschema.payload.columnar.verdicts import Validator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["validator_for"]
 
 
-def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> "Validator":
+def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, pulsar_version: PulsarVersion) -> "Validator":
     """Return the validator, by `reader`, of messages that were written with `writer`. Reuse it for many columns.
 
     A writer of None is an unknown version. AVRO messages then are UNKNOWN_WRITER_VERSION, and all others are validated
@@ -27,4 +27,4 @@ def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLin
     """
     from topicschema.payload.columnar import factory  # noqa: PLC0415  # numpy, only for validators
 
-    return factory.validator_for(reader, writer, line)
+    return factory.validator_for(reader, writer, pulsar_version)

@@ -8,7 +8,7 @@ from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import KeyValueSchema, decode
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.payload.columnar import json, primitives
 from topicschema.payload.columnar.base import ConstantFailure
 from topicschema.payload.columnar.key_value import KeyValueValidator
@@ -22,46 +22,46 @@ INVALID_WRITER_SCHEMA: Final = "INVALID_WRITER_SCHEMA"
 REASONS: Final = frozenset({TYPE_CHANGED, ENCODING_CHANGED, UNKNOWN_WRITER_VERSION, INVALID_WRITER_SCHEMA})
 
 
-def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
+def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, pulsar_version: PulsarVersion) -> Validator:
     """Return the validator. See `columnar.validator_for`."""
     if reader.type in _OPAQUE:
         return primitives.validator_for(reader)
-    schema = formats.parse(reader, line, validate_defaults=False)
+    schema = formats.parse(reader, pulsar_version, validate_defaults=False)
     if writer is not None and writer.type is not reader.type:
         return ConstantFailure(TYPE_CHANGED)
     if isinstance(schema, KeyValueSchema):
-        return _pair(schema, writer, line)
+        return _pair(schema, writer, pulsar_version)
     if reader.type in _STRUCTS:
-        return _struct(schema, writer, line)
+        return _struct(schema, writer, pulsar_version)
     return primitives.validator_for(reader)
 
 
-def _struct(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
+def _struct(reader: Schema, writer: SchemaInfo | None, pulsar_version: PulsarVersion) -> Validator:
     make = _STRUCTS[reader.info.type]
     if writer is None:
         return make(reader, None)
     try:
-        return make(reader, formats.parse(writer, line, validate_defaults=False))
+        return make(reader, formats.parse(writer, pulsar_version, validate_defaults=False))
     except InvalidSchemaError:  # only Avro's readers need the writer's schema, all others continue without
         return ConstantFailure(INVALID_WRITER_SCHEMA) if reader.info.type is SchemaType.AVRO else make(reader, None)
 
 
-def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
+def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, pulsar_version: PulsarVersion) -> Validator:
     encoding = reader.pair.encoding
     if encoding is None:
         raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
     if writer is None:
-        key, value = (validator_for(part.info, None, line) for part in (reader.key, reader.value))
+        key, value = (validator_for(part.info, None, pulsar_version) for part in (reader.key, reader.value))
         return KeyValueValidator(key, value, encoding)
     try:
         written = decode(writer)
     except InvalidSchemaError:
         is_needed = SchemaType.AVRO in (reader.key.info.type, reader.value.info.type)
-        return ConstantFailure(INVALID_WRITER_SCHEMA) if is_needed else _pair(reader, None, line)
+        return ConstantFailure(INVALID_WRITER_SCHEMA) if is_needed else _pair(reader, None, pulsar_version)
     if written.encoding is not encoding:
         return ConstantFailure(ENCODING_CHANGED)
-    key = validator_for(reader.key.info, written.key.info, line)
-    value = validator_for(reader.value.info, written.value.info, line)
+    key = validator_for(reader.key.info, written.key.info, pulsar_version)
+    value = validator_for(reader.value.info, written.value.info, pulsar_version)
     return KeyValueValidator(key, value, encoding)
 
 

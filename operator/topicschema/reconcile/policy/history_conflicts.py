@@ -14,7 +14,7 @@ from topicschema.core.policy import Policy
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.judge import CheckerTimeoutError
-from topicschema.judging.policies import policy_of
+from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.recheck import Recheck
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.conditions import FINDING_BYTES, truncate

@@ -12,7 +12,7 @@ from typing import Any, Final
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 
 _ATTRIBUTES: Final = {
@@ -94,19 +94,20 @@ def override_notes(desired: NamespaceSettings, own: BrokerSettings | None) -> tu
     return ()
 
 
-def other_line(line: PulsarLine, own: BrokerSettings | None) -> str:
-    """Return a note if the broker's release has another line than `line`, else "".
+def other_pulsar_version(pulsar_version: PulsarVersion, own: BrokerSettings | None) -> str:
+    """Return a note if the broker's release is another Pulsar version than `pulsar_version`, else "".
 
-    A release before the first known line counts as the first, and one after the last as the last.
+    A release before the first known version counts as the first, and one after the last as the last.
     """
     release = _RELEASE.match((own.version or "") if own is not None else "")
     if release is None:
         return ""
     number = (int(release[1]), int(release[2]))
-    there = [each for each in PulsarLine if _number(each) <= number] or [min(PulsarLine, key=_number)]
-    if max(there, key=_number) is line:
+    there = [each for each in PulsarVersion if _number(each) <= number] or [min(PulsarVersion, key=_number)]
+    if max(there, key=_number) is pulsar_version:
         return ""
-    return f"the broker is {release[0]}, brokerProfile.line says {line}: topics are judged by the rules of {line}"
+    differs = f"the broker is {release[0]}, brokerProfile.pulsarVersion says {pulsar_version}"
+    return f"{differs}: topics are judged by the rules of {pulsar_version}"
 
 
 def describe_difference(change: NamespaceSettings, current: NamespaceSettings) -> str:
@@ -143,8 +144,8 @@ def known_of_broker(before: ObservedSettings | None) -> BrokerSettings | None:
     )
 
 
-def _number(line: PulsarLine) -> tuple[int, int]:
-    major, minor = line.value.split(".")
+def _number(pulsar_version: PulsarVersion) -> tuple[int, int]:
+    major, minor = pulsar_version.value.split(".")
     return int(major), int(minor)
 
 

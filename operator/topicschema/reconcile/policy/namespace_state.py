@@ -25,7 +25,7 @@ class NamespaceState:
     """The settings of a Pulsar namespace at its broker, their difference from the policy's, and notes to report.
 
     `undeclared` are the topics that a lock waits for, or None if they are not known yet. `wrote` is True if a setting
-    was changed. `other_line` is the note about a broker of another line than the policy's, or "".
+    was changed. `other_pulsar_version` is the note about a broker of another version than the policy's, or "".
     """
 
     observed: ObservedSettings | None = None
@@ -34,7 +34,7 @@ class NamespaceState:
     undeclared: tuple[str, ...] | None = ()
     error: TopicSchemaError | None = None
     wrote: bool = False
-    other_line: str = ""
+    other_pulsar_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,15 @@ async def _read(
         own = rules.known_of_broker(resource.observed)
     namespace = _Namespace(resource, claim, broker, current, own)
     change = rules.differing(rules.desired_settings(resource.spec), current)
-    other_line = rules.other_line(resource.spec.broker_profile.line, own)
+    other_pulsar_version = rules.other_pulsar_version(resource.spec.broker_profile.pulsar_version, own)
     observed, difference = (
         rules.observed(current, own, address_of(resource)),
         rules.describe_difference(change, current),
     )
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
-        return NamespaceState(observed, difference, other_line=other_line)
+        return NamespaceState(observed, difference, other_pulsar_version=other_pulsar_version)
     try:
-        return replace(await _apply(ctx, namespace, change, declared), other_line=other_line)
+        return replace(await _apply(ctx, namespace, change, declared), other_pulsar_version=other_pulsar_version)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:

@@ -29,7 +29,7 @@ class Note(NamedTuple):
 
 def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
     """Return the conditions of a policy that holds its claim."""
-    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_line)))
+    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_pulsar_version)))
     error = pending_error(state)
     if resource.spec.pulsar is None:
         return ready("Active", "; ".join((governs, *_without_broker(resource))))
@@ -70,8 +70,10 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     error = pending_error(state)
     if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
         return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
-    line = (Note("Warning", "PulsarVersionMismatch", state.other_line),) if state.other_line else ()
-    return (*line, *(Note("Normal", "SettingRetained", text) for text in state.notes))
+    version = (
+        (Note("Warning", "PulsarVersionMismatch", state.other_pulsar_version),) if state.other_pulsar_version else ()
+    )
+    return (*version, *(Note("Normal", "SettingRetained", text) for text in state.notes))
 
 
 def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:

@@ -90,7 +90,7 @@ async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | pl
             return await _put(ctx, loaded, _with_source(judged).claimed_by(owner))
         case plan.Register(owner):
             history = history.with_version(schema, Origin.SPEC, ctx.now(), loaded.source_hash)
-            after = await _put(ctx, loaded, history.parsed_by(loaded.line).claimed_by(owner), (schema.info,))
+            after = await _put(ctx, loaded, history.parsed_by(loaded.pulsar_version).claimed_by(owner), (schema.info,))
             telemetry.REGISTERED.inc()
             return after
         case RecordSettings(noted):
@@ -108,7 +108,7 @@ async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) ->
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.new_versions))
     state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
     # The resource's schema may depend on the history: sources that were compiled before, or an empty STRING text.
-    schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.line, after.stored.history)
+    schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.pulsar_version, after.stored.history)
     return replace(after, state=state, schema=schema)
 
 

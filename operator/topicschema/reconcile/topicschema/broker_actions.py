@@ -27,7 +27,7 @@ from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policy.namespace_settings import other_line
+from topicschema.reconcile.policy.namespace_settings import other_pulsar_version
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.broker_fetch import fetch, fetch_after_upload
 from topicschema.reconcile.topicschema.broker_gather import refused_record, topic_settings
@@ -106,9 +106,9 @@ async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | 
             )
             return _with_error(loaded, StalledAtBrokerError(REFUSED_BY_BROKER, message))
     await _wait_for_policy(ctx, loaded, why)
-    line = await _other_line(ctx, loaded)
-    if line:
-        return _with_refusal(loaded, f"{line}. It refuses a schema that passes those rules: {why}")
+    other = await _other_pulsar_version(ctx, loaded)
+    if other:
+        return _with_refusal(loaded, f"{other}. It refuses a schema that passes those rules: {why}")
     message = "the broker refuses a schema that passes the operator's check"
     return _with_unexpected_refusal(loaded, message, f"{message}: {why}")
 
@@ -127,16 +127,16 @@ def _with_unexpected_refusal(loaded: Loaded, what: str, message: str) -> Loaded:
         "generation": metadata.generation,
         "fingerprint": loaded.candidate.schema.fingerprint,
         "strategy": effective_strategy(loaded.policy, loaded.candidate.strategy).value,
-        "line": loaded.line,
+        "pulsarVersion": loaded.pulsar_version,
     }
     _LOG.error("unexpected verdict of the broker: %s", what, extra={"fields": fields})
     return _with_refusal(loaded, message)
 
 
-async def _other_line(ctx: ReconcileContext, loaded: Loaded) -> str:
-    """Return the note if the broker is of another release line than the schema was judged by, else ""."""
+async def _other_pulsar_version(ctx: ReconcileContext, loaded: Loaded) -> str:
+    """Return the note if the broker is of another Pulsar version than the schema was judged by, else ""."""
     own = await ctx.brokers.own_settings(loaded.governing.resource, at_broker(loaded)[0])
-    return other_line(loaded.line, own)
+    return other_pulsar_version(loaded.pulsar_version, own)
 
 
 async def _own_strategy(broker: Broker, loaded: Loaded) -> Strategy | None:

@@ -15,7 +15,7 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.losses import with_note
@@ -37,7 +37,7 @@ class BrokerQuery:
     """
 
     history: History
-    line: PulsarLine
+    pulsar_version: PulsarVersion
     schema: Schema | None = None
     source_hash: str | None = None
 
@@ -148,7 +148,7 @@ def _added(query: BrokerQuery, version: RemoteVersion) -> BrokerState | None:
         return None
     if not same_content(candidate, version.info):
         return None
-    entry = entry_of(replace(version, info=candidate), query.line, candidate, query.source_hash)
+    entry = entry_of(replace(version, info=candidate), query.pulsar_version, candidate, query.source_hash)
     return BrokerState(alignment.grown(history, entry), {entry.schema_version: candidate})
 
 
@@ -262,7 +262,7 @@ class _Fetcher:
         sent = await self._broker.stored(query.topic, version, query.candidate)
         self._cache(number, sent.info)
         entry = await self._ctx.judge.versions.read(
-            len(info.schema), entry_of, sent, query.line, query.candidate, query.source_hash
+            len(info.schema), entry_of, sent, query.pulsar_version, query.candidate, query.source_hash
         )
         return replace(entry, origin=Origin.SPEC) if await self._is_our_own(entry, sent.info) else entry
 

@@ -31,7 +31,7 @@ from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Counter, History, Origin, TopicSettingsRecord
 from topicschema.core.overrides import Overrides, WriteSettings
 from topicschema.core.remote import Setting, TopicSettings
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.policies import INACTIVE_REASONS, ActivePolicy
 from topicschema.reconcile import status_writer
@@ -209,13 +209,13 @@ async def _serving(
     """
     is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
-        is_serving = await _serves_ours(ctx, broker, governing.policy.profile.line, spec, history)
+        is_serving = await _serves_ours(ctx, broker, governing.policy.profile.pulsar_version, spec, history)
     overrides = await _overrides(broker, history, spec.domain)
     return BrokerState(InSync(), overrides=overrides, is_serving=is_serving)
 
 
 async def _serves_ours(
-    ctx: ReconcileContext, broker: Broker, line: PulsarLine, spec: TopicSchemaSpec, history: History
+    ctx: ReconcileContext, broker: Broker, pulsar_version: PulsarVersion, spec: TopicSchemaSpec, history: History
 ) -> bool:
     """Return True if the broker serves a version of this resource.
 
@@ -224,15 +224,15 @@ async def _serves_ours(
     schema, unknown = None, None
     # A version of another client may equal the spec's schema; or the operator crashed between upload and record.
     try:
-        history = await ctx.judge.for_version(history, line)
-        schema = await ctx.judge.schema_of(spec, line, history)
+        history = await ctx.judge.for_version(history, pulsar_version)
+        schema = await ctx.judge.schema_of(spec, pulsar_version, history)
     except StalledError:
         pass
     except WaitingError as error:
         unknown = error
     candidate = "" if schema is None else schema.fingerprint
     is_recorded = history.equal_to(candidate) is not None
-    current = await fetch(ctx, broker, BrokerQuery(history, line, None if is_recorded else schema))
+    current = await fetch(ctx, broker, BrokerQuery(history, pulsar_version, None if is_recorded else schema))
     is_ours = _has_ours(current.alignment, history, candidate)
     if unknown is not None and not is_ours:
         raise unknown

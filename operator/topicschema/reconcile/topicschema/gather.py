@@ -18,7 +18,7 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
-from topicschema.core.schemas import PulsarLine, Schema
+from topicschema.core.schemas import PulsarVersion, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import history_limit
@@ -65,9 +65,9 @@ class Loaded:
         return Topic.parse(self.resource.spec.topic)
 
     @property
-    def line(self) -> PulsarLine:
+    def pulsar_version(self) -> PulsarVersion:
         """The Pulsar version whose parser reads the schema."""
-        return self.governing.policy.profile.line
+        return self.governing.policy.profile.pulsar_version
 
     @property
     def policy(self) -> Policy:
@@ -90,7 +90,7 @@ class Loaded:
     @property
     def query(self) -> BrokerQuery:
         """The query for the broker."""
-        return BrokerQuery(self.stored.history, self.line, self.schema, self.source_hash)
+        return BrokerQuery(self.stored.history, self.pulsar_version, self.schema, self.source_hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePo
     await _check_unclaimed(ctx, stored, owner_of(resource.metadata))
     if governing.resource.spec.pulsar is None:
         _check_history_present(stored, resource)
-    line = governing.policy.profile.line
-    stored = replace(stored, history=await ctx.judge.for_version(stored.history, line))
-    return Loaded(resource, governing, stored, await ctx.judge.schema_of(resource.spec, line, stored.history))
+    pulsar_version = governing.policy.profile.pulsar_version
+    stored = replace(stored, history=await ctx.judge.for_version(stored.history, pulsar_version))
+    return Loaded(resource, governing, stored, await ctx.judge.schema_of(resource.spec, pulsar_version, stored.history))
 
 
 async def gather_broker(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
@@ -180,7 +180,7 @@ async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     loaded = judged.loaded
     if judged.verdict is None:
         return judged
-    target = ValidationTarget(loaded.schema.info, loaded.stored.history, judged.verdict, loaded.line)
+    target = ValidationTarget(loaded.schema.info, loaded.stored.history, judged.verdict, loaded.pulsar_version)
     inputs = ValidationInput(_may_advance(loaded), lambda: _topic_exists(loaded))
     validation = await validation_gather.gather(ctx, loaded.resource, loaded.governing, target, inputs)
     if validation is not None and loaded.state is not None:

@@ -21,7 +21,7 @@ from topicschema.api.wire import encode
 from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import History, Owner
-from topicschema.core.schemas import PulsarLine, SchemaInfo, digest
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, digest
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.judging.policies import ActivePolicy
 from topicschema.validation.job.manifest import JobRequest
@@ -189,7 +189,7 @@ class ValidationTarget:
     schema: SchemaInfo
     history: History
     verdict: Verdict
-    line: PulsarLine
+    pulsar_version: PulsarVersion
 
     @property
     def writers(self) -> dict[int, str]:
@@ -228,7 +228,7 @@ class RunSpec:
         parts = {
             "schema": self.target.schema.content_hash,
             "writers": self.target.writers,
-            "line": self.target.line.value,
+            "pulsarVersion": self.target.pulsar_version.value,
             "source": encode(spec.source) if has_files else "" if pulsar is None else pulsar.service_url or "",
             "sample": encode(spec.sample or SampleSpec()),
             "tolerance": encode(spec.tolerance or ToleranceSpec()),
@@ -245,7 +245,7 @@ def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, 
         candidate=target.schema,
         versions={**versions, **dict.fromkeys(target.itself, target.schema)},
         topic=topic,
-        line=target.line,
+        pulsar_version=target.pulsar_version,
         sample=_sample(spec.sample or SampleSpec()),
         tolerance=Tolerance((spec.tolerance or ToleranceSpec()).max_invalid_per_million or 0),
         include_values=bool(spec.include_values),

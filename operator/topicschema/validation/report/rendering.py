@@ -11,7 +11,7 @@ from typing import Final
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.payload import display_json
 
 MAX_SHOWN: Final = 512
@@ -22,7 +22,7 @@ _FIRST: Final = 64
 
 
 def of(
-    candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], line: PulsarLine
+    candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], pulsar_version: PulsarVersion
 ) -> Callable[[bytes | None, bytes | None, int], str]:
     """Return the function that renders a message (payload, key, schema version) as text.
 
@@ -32,7 +32,7 @@ def of(
     @lru_cache(maxsize=16)
     def schema_of(version: int) -> Schema | None:
         try:
-            return formats.parse(versions.get(version, candidate), line)
+            return formats.parse(versions.get(version, candidate), pulsar_version)
         except InvalidSchemaError:
             return None
 

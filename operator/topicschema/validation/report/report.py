@@ -136,7 +136,7 @@ def _types(request: ValidationRequest) -> set[SchemaType]:
     """Return the candidate's type, or the types of its key and value."""
     if request.candidate.type is not SchemaType.KEY_VALUE:
         return {request.candidate.type}
-    pair = formats.parse(request.candidate, request.line, validate_defaults=False)
+    pair = formats.parse(request.candidate, request.pulsar_version, validate_defaults=False)
     return {each.info.type for each in (pair.key, pair.value)} if isinstance(pair, KeyValueSchema) else set()
 
 

@@ -66,8 +66,10 @@ class Task:
             _STATES.clear()
             request = read(self.packed_request)
             versions = {**request.versions, **self.writers}
-            render = rendering.of(request.candidate, versions, request.line) if request.include_values else None
-            validators = Validators(request.candidate, versions, request.line)
+            render = (
+                rendering.of(request.candidate, versions, request.pulsar_version) if request.include_values else None
+            )
+            validators = Validators(request.candidate, versions, request.pulsar_version)
             _STATES[self.run] = validators, ExampleSelection(self.sampling.seed, render)
         return _STATES[self.run]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.base import ConstantFailure
 from topicschema.payload.columnar.column import Column
@@ -44,11 +44,13 @@ class WriterVerdicts:
 class Validators:
     """Validators of one run in one process, each created for the first message of its version."""
 
-    def __init__(self, candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], line: PulsarLine) -> None:
+    def __init__(
+        self, candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], pulsar_version: PulsarVersion
+    ) -> None:
         self._candidate = candidate
         # A consumer reads messages without a version with its own schema, as if that had written them.
         self._writers = {**versions, NO_VERSION: candidate}
-        self._line = line
+        self._pulsar_version = pulsar_version
         self._has_keys = candidate.type is SchemaType.KEY_VALUE
         self._validators: dict[int, Validator] = {
             writer: ConstantFailure(reason, offset=-1) for writer, reason in UNREAD.items()
@@ -83,7 +85,7 @@ class Validators:
     def _validator(self, writer: int) -> Validator:
         if writer not in self._validators:
             try:
-                validator = validator_for(self._candidate, self._writers[writer], self._line)
+                validator = validator_for(self._candidate, self._writers[writer], self._pulsar_version)
             except InvalidSchemaError as error:
                 raise InvalidRequestError(f"the proposed schema cannot be judged with: {error.sentence}") from None
             self._validators[writer] = validator

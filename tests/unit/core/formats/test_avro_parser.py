@@ -7,13 +7,13 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.parsing import parser
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 
 def parse(value: Any, kind: SchemaType = SchemaType.AVRO) -> Any:
     """The root that a JSON value, or a text as it is, stands for; Any, because each test knows what it is."""
     text = value if isinstance(value, str) else json.dumps(value)
-    return parser.parse(SchemaInfo(kind, text.encode()), PulsarLine.V4_0)
+    return parser.parse(SchemaInfo(kind, text.encode()), PulsarVersion.V4_0)
 
 
 def record(*fields: Any, **rest: Any) -> dict[str, Any]:
@@ -316,5 +316,5 @@ def test_many_names_in_a_long_namespace_do_not_fill_the_memory(kinds: list[Any])
 def test_names_that_are_looked_for_ahead_do_not_fill_the_memory() -> None:
     text = in_long_namespace("Later", *LONG_NAMES["definitions"])
     with pytest.raises(InvalidSchemaError) as refusal:
-        parser.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarLine.V4_2)
+        parser.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarVersion.V4_2)
     assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"

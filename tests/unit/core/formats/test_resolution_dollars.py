@@ -8,15 +8,17 @@ import pytest
 from support.schemas.avro import array, enum, field, fixed, mapping, record
 from topicschema.core.formats.avro import FORMAT, avro_version
 from topicschema.core.formats.avro.resolution import resolver
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 
-def found(reader: Any, writer: Any, line: PulsarLine = PulsarLine.V4_1) -> list[tuple[str, str, str]]:
+def found(reader: Any, writer: Any, pulsar_version: PulsarVersion = PulsarVersion.V4_1) -> list[tuple[str, str, str]]:
     nodes = [
-        FORMAT.parse(SchemaInfo(SchemaType.JSON, json.dumps(each).encode()), line, validate_defaults=False).root
+        FORMAT.parse(
+            SchemaInfo(SchemaType.JSON, json.dumps(each).encode()), pulsar_version, validate_defaults=False
+        ).root
         for each in (reader, writer)
     ]
-    mismatches = resolver.unreadable(nodes[0], nodes[1], avro_version.of(line))
+    mismatches = resolver.unreadable(nodes[0], nodes[1], avro_version.of(pulsar_version))
     return [(each.rule, each.reader_path, each.writer_path) for each in mismatches]
 
 

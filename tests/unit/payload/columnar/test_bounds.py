@@ -9,13 +9,13 @@ from hostile import payloads as hostile
 from support.payloads import orders
 from support.payloads.verdicts import reasons
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.reasons import REASONS
 from topicschema.payload.columnar.verdicts import MAX_PATHS
 
-LINE = PulsarLine.V4_0
+PULSAR_VERSION = PulsarVersion.V4_0
 MEGABYTE = 1_000_000
 JSON, PROTOBUF = orders.json_schema(), orders.protobuf_schema()
 AVRO = SchemaInfo(SchemaType.AVRO, JSON.schema)
@@ -34,7 +34,7 @@ SCHEMAS = {
 def test_whatever_the_bytes_are_there_is_a_verdict_within_the_lists(name: str) -> None:
     rng = random.Random(name)  # noqa: S311  # a seed, not a secret
     contents = [hostile.payload(rng, 2_000) for _ in range(150)]
-    validator = validator_for(SCHEMAS[name], SCHEMAS[name], LINE)
+    validator = validator_for(SCHEMAS[name], SCHEMAS[name], PULSAR_VERSION)
     verdicts = validator.validate(Column.of(contents), Column.of(contents[::-1]))
     assert max(verdicts.reasons) < len(REASONS)
     assert max(verdicts.paths) < len(validator.paths) <= MAX_PATHS + 1
@@ -60,7 +60,7 @@ def test_whatever_the_bytes_are_there_is_a_verdict_within_the_lists(name: str) -
 def test_large_claims_and_large_messages_are_bounded(schema: SchemaInfo, content: bytes, reason: str) -> None:
     tracemalloc.start()
     try:
-        assert reasons(validator_for(schema, schema, LINE), content) == [reason]
+        assert reasons(validator_for(schema, schema, PULSAR_VERSION), content) == [reason]
         assert tracemalloc.get_traced_memory()[1] < 20 * len(content) + 50 * MEGABYTE
     finally:
         tracemalloc.stop()

@@ -8,10 +8,10 @@ import pytest
 
 from support.payloads.verdicts import losses, verdicts
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, Side, encode
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 
-LINE = PulsarLine.V4_0
+PULSAR_VERSION = PulsarVersion.V4_0
 TEXT = SchemaInfo(SchemaType.STRING)
 NEW, GONE = "00", "04"
 GOOD = [f"54 {NEW} 04 6f6c {NEW}", f"01 {NEW} 00 {NEW}"]
@@ -73,7 +73,7 @@ def sized(content: bytes) -> bytes:
 
 
 def test_part_alone_is_validated_with_its_writer() -> None:
-    validator = validator_for(order(is_old=False), order(is_old=True), LINE)
+    validator = validator_for(order(is_old=False), order(is_old=True), PULSAR_VERSION)
     assert (verdicts(validator, *PARTS), losses(validator, *PARTS)) == (FOUND, LOST)
 
 
@@ -81,7 +81,7 @@ def test_part_alone_is_validated_with_its_writer() -> None:
 @pytest.mark.parametrize("side", Side)
 def test_part_of_a_pair_has_the_verdict_of_the_part_alone(side: Side, encoding: Encoding) -> None:
     reader, writer = (pair(order(is_old=each), side, encoding) for each in (False, True))
-    validator = validator_for(reader, writer, LINE)
+    validator = validator_for(reader, writer, PULSAR_VERSION)
     keys, values = (PARTS, OTHERS) if side is Side.KEY else (OTHERS, PARTS)
     if encoding is Encoding.INLINE:
         begins = [4 if side is Side.KEY else 8 + len(each) for each in OTHERS]

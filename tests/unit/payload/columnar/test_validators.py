@@ -12,14 +12,14 @@ from topicschema import payload as single
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.base import InternTable, in_schema
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.json import names
 from topicschema.payload.columnar.verdicts import ELSEWHERE
 
-LINE = PulsarLine.V4_0
+PULSAR_VERSION = PulsarVersion.V4_0
 INT = SchemaInfo(SchemaType.INT32)
 TEXT = SchemaInfo(SchemaType.STRING)
 
@@ -83,24 +83,24 @@ NUMBERS = [b'{"a": 1e400}', b'{"a": -1e309}', b'{"a": 1.7976931348623157e308}', 
 def test_verdict_depends_on_reader_and_writer(
     reader: SchemaInfo, writer: SchemaInfo | None, payloads: list[bytes | None], expected: list[str]
 ) -> None:
-    assert reasons(validator_for(reader, writer, LINE), *payloads) == expected
+    assert reasons(validator_for(reader, writer, PULSAR_VERSION), *payloads) == expected
 
 
 def test_reader_must_be_a_valid_schema() -> None:
     with pytest.raises(InvalidSchemaError):
-        validator_for(SchemaInfo(SchemaType.AVRO, b"{"), AVRO, LINE)
+        validator_for(SchemaInfo(SchemaType.AVRO, b"{"), AVRO, PULSAR_VERSION)
 
 
 def test_a_writer_whose_schema_cannot_be_used_is_none_where_readers_never_ask_for_it() -> None:
     schema = record(SchemaType.JSON, {"name": "a", "type": "int"})
     legacy = SchemaInfo(SchemaType.JSON, b'{"type": "object", "properties": {"a": {"type": "integer"}}}')
-    assert reasons(validator_for(schema, legacy, LINE), b'{"a": 1}', b'{"a": "x"}') == ["", "WRONG_TYPE"]
+    assert reasons(validator_for(schema, legacy, PULSAR_VERSION), b'{"a": 1}', b'{"a": "x"}') == ["", "WRONG_TYPE"]
     fields = {"__PARSING_INFO__": '[{"number": 1, "name": "a", "type": "INT32", "label": "LABEL_OPTIONAL"}]'}
     text = record(SchemaType.AVRO).schema
     outer, bare = SchemaInfo(SchemaType.PROTOBUF, text, properties=fields), SchemaInfo(SchemaType.PROTOBUF, text)
-    assert reasons(validator_for(outer, bare, LINE), b"\x08\1", b"\x08") == ["", "TRUNCATED"]
+    assert reasons(validator_for(outer, bare, PULSAR_VERSION), b"\x08\1", b"\x08") == ["", "TRUNCATED"]
     with pytest.raises(InvalidSchemaError):
-        validator_for(bare, outer, LINE)
+        validator_for(bare, outer, PULSAR_VERSION)
 
 
 def test_of_a_pair_that_cannot_be_used_the_parts_of_avro_alone_are_refused() -> None:
@@ -112,42 +112,46 @@ def test_of_a_pair_that_cannot_be_used_the_parts_of_avro_alone_are_refused() -> 
         (broken[0], avro, "", "$"),
         (texts, broken[1], "INVALID_WRITER_SCHEMA", "$.value"),
     ):
-        validator = validator_for(reader, encode(KeyValue(Part(key), Part(value), Encoding.INLINE)), LINE)
+        validator = validator_for(reader, encode(KeyValue(Part(key), Part(value), Encoding.INLINE)), PULSAR_VERSION)
         assert verdicts(validator, inline)[0][:2] == (reason, path)
     cut = SchemaInfo(SchemaType.KEY_VALUE, b"\0")
-    assert reasons(validator_for(reader, cut, LINE), inline) == ["INVALID_WRITER_SCHEMA"]
+    assert reasons(validator_for(reader, cut, PULSAR_VERSION), inline) == ["INVALID_WRITER_SCHEMA"]
     plain = encode(KeyValue(Part(INT), Part(texts), Encoding.INLINE))
-    assert reasons(validator_for(plain, cut, LINE), b'\0\0\0\4\0\0\0\1\0\0\0\7{"a":1}') == [""]
+    assert reasons(validator_for(plain, cut, PULSAR_VERSION), b'\0\0\0\4\0\0\0\1\0\0\0\7{"a":1}') == [""]
 
 
 def test_pairs_of_another_encoding_and_with_a_part_of_another_type_are_told() -> None:
     inline, separated = (encode(KeyValue(Part(INT), Part(TEXT), each)) for each in Encoding)
-    assert reasons(validator_for(inline, separated, LINE), b"") == ["ENCODING_CHANGED"]
+    assert reasons(validator_for(inline, separated, PULSAR_VERSION), b"") == ["ENCODING_CHANGED"]
     texts = encode(KeyValue(Part(INT), Part(INT), Encoding.INLINE))
     payload = b"\0\0\0\4\0\0\0\1\0\0\0\4\0\0\0\1"
-    assert verdicts(validator_for(inline, texts, LINE), payload) == [("TYPE_CHANGED", "$.value", 12)]
+    assert verdicts(validator_for(inline, texts, PULSAR_VERSION), payload) == [("TYPE_CHANGED", "$.value", 12)]
 
 
 def test_a_reason_of_both_parts_is_tolerated_if_it_is_in_both() -> None:
     of_json = record(SchemaType.JSON, {"name": "a", "type": "int"})
     pair = encode(KeyValue(Part(of_json), Part(INT), Encoding.INLINE))
-    tolerated = {reason for reason, is_tolerated in validator_for(pair, pair, LINE).reasons.items() if is_tolerated}
+    tolerated = {
+        reason for reason, is_tolerated in validator_for(pair, pair, PULSAR_VERSION).reasons.items() if is_tolerated
+    }
     assert tolerated == {"MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"}
 
 
 def test_a_json_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
     writer, reader = orders.json_schema(), orders.json_schema(drops=True)
     payloads = orders.json_payloads(20, bad=0)
-    assert losses(validator_for(reader, writer, LINE), *payloads) == {("FIELD_DROPPED", "$.address.remark"): 20}
-    assert set(reasons(validator_for(reader, None, LINE), *payloads)) == {"UNKNOWN_FIELD"}
+    assert losses(validator_for(reader, writer, PULSAR_VERSION), *payloads) == {
+        ("FIELD_DROPPED", "$.address.remark"): 20
+    }
+    assert set(reasons(validator_for(reader, None, PULSAR_VERSION), *payloads)) == {"UNKNOWN_FIELD"}
 
 
 def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
     doubles, floats = (record(SchemaType.JSON, {"name": "a", "type": kind}) for kind in ("double", "float"))
     payloads = [b'{"a": %s}' % each for each in (b"9007199254740993", b"0.1", b"16777217", b"1", b'"NaN"')]
-    assert losses(validator_for(doubles, doubles, LINE), *payloads) == {("PRECISION_LOST", "$.a"): 1}
-    assert losses(validator_for(floats, floats, LINE), *payloads) == {("PRECISION_LOST", "$.a"): 2}
-    assert losses(validator_for(floats, doubles, LINE), *payloads) == {("PRECISION_LOST", "$.a"): 3}
+    assert losses(validator_for(doubles, doubles, PULSAR_VERSION), *payloads) == {("PRECISION_LOST", "$.a"): 1}
+    assert losses(validator_for(floats, floats, PULSAR_VERSION), *payloads) == {("PRECISION_LOST", "$.a"): 2}
+    assert losses(validator_for(floats, doubles, PULSAR_VERSION), *payloads) == {("PRECISION_LOST", "$.a"): 3}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,7 @@ def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
 def test_a_name_that_is_told_twice_is_a_reason_as_jackson_reads_each_of_the_values(content: bytes, reason: str) -> None:
     of = {"name": "of", "type": {"type": "map", "values": "int"}, "default": {}}
     schema = record(SchemaType.JSON, {"name": "a", "type": "int"}, of)
-    assert reasons(validator_for(schema, schema, LINE), content) == [reason]
+    assert reasons(validator_for(schema, schema, PULSAR_VERSION), content) == [reason]
 
 
 def test_names_are_counted_in_payloads_alone_wherever_they_lie() -> None:
@@ -177,7 +181,7 @@ def test_names_are_counted_in_payloads_alone_wherever_they_lie() -> None:
 
 def test_names_that_an_unlooked_at_value_tells_twice_are_found_however_deep() -> None:
     writer = record(SchemaType.JSON, {"name": "a", "type": "int"}, {"name": "old", "type": "string"})
-    validator = validator_for(record(SchemaType.JSON, {"name": "a", "type": "int"}), writer, LINE)
+    validator = validator_for(record(SchemaType.JSON, {"name": "a", "type": "int"}), writer, PULSAR_VERSION)
     deep = b"[" * 990 + b'{"k": 1, "k": 2}' + b"]" * 990
     assert reasons(validator, b'{"a": 1, "old": %s}' % deep, b'{"a": 1, "old": {"k": 1}}') == ["DUPLICATE_FIELD", ""]
 
@@ -187,7 +191,7 @@ def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_m
     writer = record(SchemaType.JSON, child, {"name": "old", "type": "int"})
     reader = record(SchemaType.JSON, child)
     deep = b'{"child":' * 200 + b'{"old": 1}' + b"}" * 200
-    validator = validator_for(reader, writer, LINE)
+    validator = validator_for(reader, writer, PULSAR_VERSION)
     assert losses(validator, b'{"old": 1, "child": {"old": 1, "child": null}}') == {("FIELD_DROPPED", "$.old"): 1}
     assert list(losses(validator, deep).values()) == [1]
     assert reasons(validator, b'{"child":' * 1_200) == ["TOO_DEEP"]
@@ -196,19 +200,21 @@ def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_m
 def test_a_protobuf_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
     writer, reader = orders.protobuf_schema(), orders.protobuf_schema(drops=True)
     payloads = orders.protobuf_payloads(20, bad=0)
-    assert losses(validator_for(reader, writer, LINE), *payloads) == {("FIELD_DROPPED", "$.address.remark"): 20}
-    assert {path for _, path, _ in verdicts(validator_for(reader, None, LINE), *payloads)} == {"$.address"}
+    assert losses(validator_for(reader, writer, PULSAR_VERSION), *payloads) == {
+        ("FIELD_DROPPED", "$.address.remark"): 20
+    }
+    assert {path for _, path, _ in verdicts(validator_for(reader, None, PULSAR_VERSION), *payloads)} == {"$.address"}
 
 
 def test_a_number_that_its_writer_left_to_extensions_is_a_loss_else_a_finding() -> None:
     ranges = "extension_range { start: 100 end: 200 } extension_range { start: 20 end: 30 }"
     proto = protobuf_orders.ORDER.replace("SYNTAX", "proto2")
     writer = protobuf_orders.schema(proto.replace('{ name: "Order"', f'{{ name: "Order" {ranges}', 1)).info
-    validator = validator_for(writer, writer, LINE)
+    validator = validator_for(writer, writer, PULSAR_VERSION)
     contents = [bytes.fromhex(each) for each in ("a0 06 05", "a0 01 05 a0 06 05", "f0 01 05", "c0 0c 05")]
     assert reasons(validator, *contents) == ["", "", "UNKNOWN_FIELD", "UNKNOWN_FIELD"]
     assert losses(validator, *contents[:2]) == {("FIELD_DROPPED", "$.[extensions]"): 2}
-    assert reasons(validator_for(writer, None, LINE), contents[0]) == ["UNKNOWN_FIELD"]
+    assert reasons(validator_for(writer, None, PULSAR_VERSION), contents[0]) == ["UNKNOWN_FIELD"]
 
 
 def test_a_group_of_protobuf_is_passed_by() -> None:
@@ -220,7 +226,7 @@ def test_a_group_of_protobuf_is_passed_by() -> None:
     schema = SchemaInfo(SchemaType.PROTOBUF, text, properties={"__PARSING_INFO__": json.dumps(fields)})
     contents = [bytes.fromhex(each) for each in ("13 08 01 14", "1b 1c 1b 1c", "10 01", "13 08 01", "2b 2c")]
     found = ["", "", "WRONG_WIRE_TYPE", "TRUNCATED", "UNKNOWN_FIELD"]
-    assert reasons(validator_for(schema, schema, LINE), *contents) == found
+    assert reasons(validator_for(schema, schema, PULSAR_VERSION), *contents) == found
     parsed = formats.parse(schema)
     assert [[each.rule for each in single.validate(parsed, content)] for content in contents] == [
         [reason] * bool(reason) for reason in found
@@ -230,7 +236,7 @@ def test_a_group_of_protobuf_is_passed_by() -> None:
 
 def test_an_entry_without_a_value_lacks_what_its_message_requires() -> None:
     schema = protobuf_orders.NEEDY.info
-    validator = validator_for(schema, schema, LINE)
+    validator = validator_for(schema, schema, PULSAR_VERSION)
     contents = ["08 01 2a 03 0a 01 6b", "08 01 2a 05 0a 01 6b 12 00", "08 01 2a 07 0a 01 6b 12 02 08 01", "08 01"]
     assert reasons(validator, *map(bytes.fromhex, contents)) == ["MISSING_FIELD", "MISSING_FIELD", "", ""]
 
@@ -240,8 +246,8 @@ def test_a_message_that_does_not_fit_loses_nothing() -> None:
         (orders.protobuf_schema(), orders.protobuf_schema(drops=True), b"\x52\x02\x22\x00\xff"),
         (orders.json_schema(), orders.json_schema(drops=True), b'{"address": {"remark": ""}}'),
     ):
-        assert losses(validator_for(reader, writer, LINE), payload) == {}
-        assert reasons(validator_for(reader, writer, LINE), payload) != [""]
+        assert losses(validator_for(reader, writer, PULSAR_VERSION), payload) == {}
+        assert reasons(validator_for(reader, writer, PULSAR_VERSION), payload) != [""]
 
 
 def test_lists_are_bounded() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.namespace_settings import (
     SettingsRecord,
@@ -11,7 +11,7 @@ from topicschema.reconcile.policy.namespace_settings import (
     is_lock,
     known_of_broker,
     observed,
-    other_line,
+    other_pulsar_version,
     override_notes,
     record_before,
     undeclared,
@@ -107,7 +107,7 @@ def test_the_status_has_the_settings_of_the_namespace_and_of_the_broker() -> Non
 
 
 @pytest.mark.parametrize(
-    ("version", "line", "is_told"),
+    ("version", "pulsar_version", "is_told"),
     [
         ("4.0.7", "4.0", False),
         ("4.1.0", "4.0", True),
@@ -121,8 +121,9 @@ def test_the_status_has_the_settings_of_the_namespace_and_of_the_broker() -> Non
         (None, "4.1", False),
     ],
 )
-def test_a_broker_of_another_line_is_told_of(version: str | None, line: str, *, is_told: bool) -> None:
-    told = other_line(PulsarLine(line), BrokerSettings(version=version))
-    expected = f"the broker is {version}, brokerProfile.line says {line}: topics are judged by the rules of {line}"
+def test_a_broker_of_another_line_is_told_of(version: str | None, pulsar_version: str, *, is_told: bool) -> None:
+    told = other_pulsar_version(PulsarVersion(pulsar_version), BrokerSettings(version=version))
+    expected = f"the broker is {version}, brokerProfile.pulsarVersion says {pulsar_version}"
+    expected = f"{expected}: topics are judged by the rules of {pulsar_version}"
     assert told == (expected if is_told else "")
-    assert other_line(PulsarLine(line), None) == ""
+    assert other_pulsar_version(PulsarVersion(pulsar_version), None) == ""

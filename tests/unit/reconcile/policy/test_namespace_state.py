@@ -11,7 +11,7 @@ from support.pulsar.schema_service_rest import PulsarAtTheWire
 from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
 from topicschema.core.remote import NamespaceSettings, Setting
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
@@ -175,6 +175,8 @@ async def test_a_broker_of_another_line_than_the_policy_says_is_told_of(
     world: World, management: ManagementPolicy
 ) -> None:
     world.change(management_policy=management)
-    assert (await world.get()).other_line.startswith("the broker is 4.1.2, brokerProfile.line says 4.0")
-    world.change(broker_profile=replace(world.policy.spec.broker_profile, line=PulsarLine.V4_1))
-    assert (await world.get()).other_line == ""
+    assert (await world.get()).other_pulsar_version.startswith(
+        "the broker is 4.1.2, brokerProfile.pulsarVersion says 4.0"
+    )
+    world.change(broker_profile=replace(world.policy.spec.broker_profile, pulsar_version=PulsarVersion.V4_1))
+    assert (await world.get()).other_pulsar_version == ""

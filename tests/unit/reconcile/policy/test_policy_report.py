@@ -31,7 +31,7 @@ _READY = Condition(type=ConditionType.READY, status=ConditionStatus.TRUE, reason
 WAS_READY = replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=(_READY,)))
 EDITED = replace(WAS_READY, metadata=replace(POLICY.metadata, generation=3))
 UNAVAILABLE, FORBIDDEN = BrokerUnavailableError("silent"), BrokerForbiddenError("denied")
-NOTES = NamespaceState(notes=("it keeps false",), other_line="the broker is 4.1.2")
+NOTES = NamespaceState(notes=("it keeps false",), other_pulsar_version="the broker is 4.1.2")
 WAITING = NamespaceState(undeclared=tuple("abcdefg"))
 
 

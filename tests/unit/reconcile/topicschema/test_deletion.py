@@ -30,7 +30,7 @@ from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.judge import Judge
@@ -349,9 +349,9 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
     world: World,
 ) -> None:
     text = SchemaInfo(SchemaType.AVRO, b'{"type": "record", "name": "R", "namespace": "my-shop", "fields": []}')
-    world.there(formats.parse(text, PulsarLine.V4_0))
-    wire = resource(world, formats.parse(text, PulsarLine.V4_0))
-    entry = entry_of(RemoteVersion(0, text, "2026-11-20T00:00:00Z"), PulsarLine.V4_1)
+    world.there(formats.parse(text, PulsarVersion.V4_0))
+    wire = resource(world, formats.parse(text, PulsarVersion.V4_0))
+    entry = entry_of(RemoteVersion(0, text, "2026-11-20T00:00:00Z"), PulsarVersion.V4_1)
     assert entry.flaw is Flaw.UNPARSABLE
     history = History(KEY, Owner("shop", "created", wire["metadata"]["uid"]), 0, (entry,), Counter.BROKER)
     await world.ctx.storage.put(Stored(History(KEY)), history, (text,))

@@ -98,7 +98,7 @@ async def test_a_refusal_is_counted_and_logged_unless_the_broker_is_of_another_v
         assert "passes the operator's check" in lines[0].getMessage()
         assert vars(lines[0])["fields"]["topic"] == "shop/orders/created"
     else:
-        assert "the broker is 4.1.2, brokerProfile.line says 4.0" in message
+        assert "the broker is 4.1.2, brokerProfile.pulsarVersion says 4.0" in message
         assert lines == []
 
 

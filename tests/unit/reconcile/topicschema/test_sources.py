@@ -14,7 +14,7 @@ from topicschema.core import formats, plan
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Policy
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
@@ -68,7 +68,7 @@ async def on_record(*texts: str) -> tuple[MemoryStorage, History]:
 async def seen(storage: MemoryStorage, history: History, wanted: TopicSchemaSpec) -> Judged:
     """What a pass over the resource sees."""
     judge = Judge(storage)
-    schema = await judge.schema_of(wanted, PulsarLine.V4_0, history)
+    schema = await judge.schema_of(wanted, PulsarVersion.V4_0, history)
     candidate = Candidate(schema, wanted.schema_compatibility_strategy)
     verdict = await judge.judge(candidate, history, BACKWARD)
     judge.close()
@@ -119,7 +119,7 @@ async def test_without_the_mark_it_would() -> None:
 async def test_sources_that_differ_in_comments_alone_are_remembered_with_the_version_they_are() -> None:
     storage, stored = MemoryStorage(), Stored(History(KEY, ME))
     judge = Judge(storage)
-    schema = await judge.schema_of(spec(ORDER), PulsarLine.V4_0, None)
+    schema = await judge.schema_of(spec(ORDER), PulsarVersion.V4_0, None)
     judge.close()
     history = stored.history.with_version(schema, Origin.SPEC, NOW, hash_of(spec(ORDER)))
     stored = await storage.put(stored, history, (schema.info,))

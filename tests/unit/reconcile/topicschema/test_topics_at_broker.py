@@ -13,7 +13,7 @@ from topicschema.api.brokers import AdoptionPolicy
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.alignment import HistoryBehind
 from topicschema.core.history import Flaw, Origin, Owner
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 
@@ -184,7 +184,7 @@ async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: W
     found = await world.ctx.policies.resolve("shop", "shop/orders")
     broker = None if found is None else await world.ctx.brokers.of(found.resource)
     assert broker is not None
-    seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
+    seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarVersion.V4_0))
     assert isinstance(seen.alignment, HistoryBehind)
     assert len(seen.alignment.new_versions) == 6
     assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20

@@ -13,10 +13,11 @@ from topicschema.api.wire import decode
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import Origin
 from topicschema.core.policy import EffectiveStrategy, StrategySource
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.judging.policies import ActivePolicy, policy_of
+from topicschema.judging.policies import ActivePolicy
+from topicschema.judging.policy_rules import policy_of
 from topicschema.reconcile.validation.settings import (
     EffectiveSettings,
     RunSpec,
@@ -30,7 +31,7 @@ from topicschema.validation.request import Sample
 ONE, TWO = record("id"), record("id", "note?")
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
-NEXT = ValidationTarget(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarLine.V4_0)
+NEXT = ValidationTarget(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarVersion.V4_0)
 IMAGE = "validation:1"
 TOPIC = "persistent://shop/orders/created"
 HOSTS = AllowedHosts.parse("pulsar, away:6651")

@@ -24,7 +24,7 @@ from topicschema.api.wire import encode
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, ConditionInput, truncate
@@ -35,7 +35,7 @@ from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Runn
 from topicschema.validation.job.result import Answer, VerdictDocument
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
-TARGET = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
+TARGET = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarVersion.V4_0)
 SETTINGS = EffectiveSettings(
     mode=ValidationMode.GATE,
     spec=ValidationSpec(mode=ValidationMode.GATE),

@@ -9,7 +9,7 @@ from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.avro.risks import rules
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 
 __all__ = ["FORMAT", "AvroSchema"]
@@ -30,13 +30,13 @@ class _Avro:
 
     has_checker = True
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
+    def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True) -> AvroSchema:
         """Return the schema.
 
         Raise InvalidSchemaError if the broker would refuse the schema, or would store it and fail on later uploads.
         """
-        root = parser.parse(info, line, validate_defaults=validate_defaults)
-        return AvroSchema(info, root, avro_version.of(line), fingerprint.seal(info.type, root))
+        root = parser.parse(info, pulsar_version, validate_defaults=validate_defaults)
+        return AvroSchema(info, root, avro_version.of(pulsar_version), fingerprint.seal(info.type, root))
 
     def compares(self, schema: AvroSchema) -> bool:
         """Return True for every schema."""

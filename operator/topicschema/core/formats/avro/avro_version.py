@@ -1,4 +1,4 @@
-"""The release of Avro's Java library that each Pulsar line uses.
+"""The release of Avro's Java library that each Pulsar version uses.
 
 Pulsar 4.0 ships 1.11.4; 4.1.0 to 4.1.3 and 4.2.4 ship 1.12.0 (source: Pulsar's root poms). The modules that depend on
 the release describe the differences.
@@ -9,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-from topicschema.core.schemas import PulsarLine
+from topicschema.core.schemas import PulsarVersion
 
 
 class Library(Enum):
@@ -19,15 +19,15 @@ class Library(Enum):
     AVRO_1_12 = "1.12.0"
 
 
-_OF: Final[Mapping[PulsarLine, Library]] = MappingProxyType(
+_OF: Final[Mapping[PulsarVersion, Library]] = MappingProxyType(
     {
-        PulsarLine.V4_0: Library.AVRO_1_11,
-        PulsarLine.V4_1: Library.AVRO_1_12,
-        PulsarLine.V4_2: Library.AVRO_1_12,
+        PulsarVersion.V4_0: Library.AVRO_1_11,
+        PulsarVersion.V4_1: Library.AVRO_1_12,
+        PulsarVersion.V4_2: Library.AVRO_1_12,
     }
 )
 
 
-def of(line: PulsarLine) -> Library:
-    """Return the library that a broker of `line` uses."""
-    return _OF[line]
+def of(pulsar_version: PulsarVersion) -> Library:
+    """Return the library that a broker of `pulsar_version` uses."""
+    return _OF[pulsar_version]

@@ -15,7 +15,7 @@ from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, S
 from topicschema.core.formats.key_value.payload import join
 from topicschema.core.formats.key_value.properties import decode, encode, has_keys_apart
 from topicschema.core.formats.key_value.rest_form import compacted, payload_of, text_of
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.steps import Steps
 
 __all__ = [
@@ -62,7 +62,9 @@ class KeyValueFormat:
         opaque = dict.fromkeys((SchemaType.NONE, SchemaType.BYTES), _OPAQUE)
         self._formats: Mapping[SchemaType, Format] = MappingProxyType({**formats, **opaque})
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> KeyValueSchema:
+    def parse(
+        self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True
+    ) -> KeyValueSchema:
         """Return the schema. Raises InvalidSchemaError with a place that begins with `$.key` or `$.value`.
 
         Defaults are not validated: invalid ones make only the broker's dedupe by structure fail, which pairs do not
@@ -70,7 +72,7 @@ class KeyValueFormat:
         """
         del validate_defaults
         pair = decode(info)
-        key, value = (self._parse(side, part.info, line) for side, part in pair.parts)
+        key, value = (self._parse(side, part.info, pulsar_version) for side, part in pair.parts)
         return KeyValueSchema(info, pair, key, value, fingerprint_of_bytes(info.type, info.schema))
 
     def compares(self, schema: KeyValueSchema) -> bool:
@@ -92,7 +94,7 @@ class KeyValueFormat:
             *self._risks_between(Side.VALUE, reader.value, writer.value, steps),
         )
 
-    def _parse(self, side: Side, info: SchemaInfo, line: PulsarLine) -> Schema:
+    def _parse(self, side: Side, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
         known = self._formats.get(info.type)
         if known is None:
             message = f"{info.type} is a client's setting; no {side} can have it as its type"
@@ -101,7 +103,7 @@ class KeyValueFormat:
             message = f"the {side}'s schema is a text that holds JSON; write the JSON itself, without quotes around it"
             raise InvalidSchemaError("PART_DOUBLE_ENCODED", message, Place(f"$.{side}"))
         try:
-            return known.parse(info, line, validate_defaults=False)
+            return known.parse(info, pulsar_version, validate_defaults=False)
         except InvalidSchemaError as error:
             raise within(side, error) from None
 
@@ -130,9 +132,11 @@ class _Opaque:
 
     has_checker = False
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> _OpaqueSchema:
+    def parse(
+        self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True
+    ) -> _OpaqueSchema:
         """Return the schema, with any text."""
-        del line, validate_defaults
+        del pulsar_version, validate_defaults
         return _OpaqueSchema(info, fingerprint_of_bytes(info.type, info.schema))
 
     def compares(self, schema: _OpaqueSchema) -> bool:

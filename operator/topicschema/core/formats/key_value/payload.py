@@ -1,6 +1,6 @@
 """The bytes of a KEY_VALUE schema, as Pulsar stores them: `int32 length | key | int32 length | value`, big-endian.
 
-Source: Pulsar's KeyValue.encode and decode (line 4.0), which use the same layout for INLINE messages.
+Source: Pulsar's KeyValue.encode and decode (Pulsar 4.0), which use the same layout for INLINE messages.
 """
 
 import struct

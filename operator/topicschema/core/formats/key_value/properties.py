@@ -1,6 +1,6 @@
 """The properties of a KEY_VALUE schema that describe its parts: types, names, their own properties, and the encoding.
 
-Source: Pulsar's KeyValueSchemaInfo and SchemaUtils (line 4.0). A missing property has a default; a missing type is
+Source: Pulsar's KeyValueSchemaInfo and SchemaUtils (Pulsar 4.0). A missing property has a default; a missing type is
 BYTES.
 """
 

@@ -1,6 +1,6 @@
 """KEY_VALUE schemas over REST: `{"key": ..., "value": ...}`, each `""` or a JSON value, and the bytes stored for it.
 
-Source: Pulsar's SchemaUtils.convertKeyValueDataStringToSchemaInfoSchema (line 4.0). The response of a broker's GET is
+Source: Pulsar's SchemaUtils.convertKeyValueDataStringToSchemaInfoSchema (Pulsar 4.0). The response of a broker's GET is
 not built here: another reader makes it, which changes the spelling of some numbers (1.00 to 1.0).
 """
 

@@ -25,7 +25,7 @@ from topicschema.core.formats.protobuf_native.model import (
     Range,
 )
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbol, Symbols, shown
-from topicschema.core.schemas import PulsarLine, SchemaInfo, fingerprint_of_bytes
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, fingerprint_of_bytes
 from topicschema.core.steps import Steps
 
 __all__ = [
@@ -61,9 +61,11 @@ class _ProtobufNative:
 
     has_checker = True
 
-    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> ProtobufNativeSchema:
+    def parse(
+        self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True
+    ) -> ProtobufNativeSchema:
         """Return the schema. Raises InvalidSchemaError if the broker could not resolve its root message."""
-        del line, validate_defaults  # the same in all lines; defaults are always validated
+        del pulsar_version, validate_defaults  # the same in all versions; defaults are always validated
         read = envelope.read(info.schema)
         linker = Linker()
         for proto in files.needed(read):

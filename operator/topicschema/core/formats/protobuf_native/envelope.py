@@ -1,6 +1,6 @@
 """The JSON envelope of a PROTOBUF_NATIVE schema's descriptors, read as Jackson reads it on the broker.
 
-Source: Pulsar's ProtobufNativeSchemaData, read by its ObjectMapper (line 4.0). It is plain JSON without comments;
+Source: Pulsar's ProtobufNativeSchemaData, read by its ObjectMapper (Pulsar 4.0). It is plain JSON without comments;
 unknown members and anything after the object are ignored. The base64 has padding and the plain or the URL alphabet.
 Deliberately refused beyond that: UTF-16, and names that are not strings.
 """

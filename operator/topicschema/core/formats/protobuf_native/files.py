@@ -1,6 +1,6 @@
 """The files of a FileDescriptorSet in the order in which the broker builds them: a file's imports come before it.
 
-Source: Pulsar's ProtobufNativeSchemaUtils.deserialize (line 4.0). Files that the root file does not need are ignored.
+Source: Pulsar's ProtobufNativeSchemaUtils.deserialize (Pulsar 4.0). Files that the root file does not need are ignored.
 Of two files with one name the last one counts.
 """
 

@@ -18,7 +18,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Array, Fixed, Node, Primitive, Record
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.avro.reading import Reading
 from topicschema.payload.finding import Unreadable
 from topicschema.validation.sources.files.opened import MAX_MESSAGE
@@ -70,7 +70,7 @@ class Cutter:
 
     def __init__(self, schema: bytes) -> None:
         try:
-            parsed = formats.parse(SchemaInfo(SchemaType.AVRO, schema), PulsarLine.V4_0)
+            parsed = formats.parse(SchemaInfo(SchemaType.AVRO, schema), PulsarVersion.V4_0)
         except InvalidSchemaError as error:
             raise Damaged(f"its schema is none: {error.sentence}") from None
         assert isinstance(parsed, AvroSchema)  # noqa: S101  # its type is AVRO

@@ -1,6 +1,6 @@
 """Parser from a schema's bytes to the model.
 
-It accepts exactly what Schema.Parser accepts in the Avro library of a Pulsar line, but deliberately refuses:
+It accepts exactly what Schema.Parser accepts in the Avro library of a Pulsar version, but deliberately refuses:
 * bytes that are not UTF-8 (Java would replace them with U+FFFD);
 * text after the schema (Avro ignores it in long texts);
 * tens of thousands of nodes some hundred levels deep (their paths would exhaust memory);
@@ -21,19 +21,21 @@ from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.formats.avro.parsing import defaults, resolved_defaults
 from topicschema.core.formats.avro.parsing.builder import Builder
 from topicschema.core.formats.avro.parsing.defaults import Checker
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 
 _LEGACY_TYPES: Final = ("object", "integer", "number", "any")  # a tuple, because `type` may be unhashable
 
 
-def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defaults: bool = True) -> Node:
+def parse(
+    info: SchemaInfo, pulsar_version: PulsarVersion = PulsarVersion.V4_0, *, validate_defaults: bool = True
+) -> Node:
     """Return the root of the schema. Its named types have no digests yet.
 
-    Raise InvalidSchemaError with rule and place if a broker of `line` could not use the schema.
+    Raise InvalidSchemaError with rule and place if a broker of `pulsar_version` could not use the schema.
     `validate_defaults=False` parses as the broker's compatibility check does, which does not validate defaults.
     """
-    builder = Builder(json_text.read(_text(info.schema)), avro_version.of(line))
+    builder = Builder(json_text.read(_text(info.schema)), avro_version.of(pulsar_version))
     try:
         root = builder.build()
     except InvalidSchemaError:
@@ -74,7 +76,7 @@ def _is_legacy(value: Any) -> bool:
 
 def _legacy() -> InvalidSchemaError:
     message = (
-        "this is a JSON Schema, not an Avro schema: a broker of line 4.0 would store it and then fail on every later "
+        "this is a JSON Schema, not an Avro schema: a broker of Pulsar 4.0 would store it and then fail on every later "
         "upload, a newer one refuses it; write the Avro schema of the messages"
     )
     return InvalidSchemaError("LEGACY_JSON_SCHEMA", message, Place())

@@ -1,4 +1,4 @@
-"""What a Pulsar line on Avro 1.12 takes otherwise than one on 1.11: texts, defaults, names that come late or twice."""
+"""What a Pulsar version on Avro 1.12 takes unlike one on 1.11: texts, defaults, names that come late or twice."""
 
 import json
 from typing import Any
@@ -8,33 +8,33 @@ import pytest
 from support.schemas.avro import array, enum, field, fixed, record
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
-OLD, NEW = PulsarLine.V4_0, PulsarLine.V4_1
+OLD, NEW = PulsarVersion.V4_0, PulsarVersion.V4_1
 COLOUR = enum("Colour", "RED", "BLUE")
 PART = record("Part", field("size", "int"))
 
 
-def refusal(schema: Any, line: PulsarLine, kind: SchemaType = SchemaType.JSON) -> tuple[str, str] | None:
+def refusal(schema: Any, pulsar_version: PulsarVersion, kind: SchemaType = SchemaType.JSON) -> tuple[str, str] | None:
     """The rule and the path, None where the schema is taken."""
     try:
-        formats.parse(SchemaInfo(kind, json.dumps(schema).encode()), line)
+        formats.parse(SchemaInfo(kind, json.dumps(schema).encode()), pulsar_version)
     except InvalidSchemaError as error:
         return error.rule, error.place.path
     return None
 
 
 def only_new(schema: Any) -> tuple[str, str] | None:
-    """How the old line refuses what the new one takes."""
+    """How the old version refuses what the new one takes."""
     assert refusal(schema, NEW) is None
-    assert refusal(schema, PulsarLine.V4_2) is None
+    assert refusal(schema, PulsarVersion.V4_2) is None
     return refusal(schema, OLD)
 
 
 def only_old(schema: Any) -> tuple[str, str] | None:
-    """How the new line refuses what the old one takes."""
+    """How the new version refuses what the old one takes."""
     assert refusal(schema, OLD) is None
-    assert refusal(schema, PulsarLine.V4_2) == refusal(schema, NEW)
+    assert refusal(schema, PulsarVersion.V4_2) == refusal(schema, NEW)
     return refusal(schema, NEW)
 
 
@@ -126,9 +126,9 @@ def test_a_default_may_belong_to_any_branch_of_a_union() -> None:
 
 def test_a_default_of_a_later_branch_is_put_in() -> None:
     writer, reader = record("Order"), record("Order", field("note", ["null", "string"], default="x"))
-    for line, rules in ((OLD, ["INVALID_DEFAULT"]), (NEW, [])):
+    for pulsar_version, rules in ((OLD, ["INVALID_DEFAULT"]), (NEW, [])):
         infos = [SchemaInfo(SchemaType.AVRO, json.dumps(each).encode()) for each in (reader, writer)]
-        parsed = [formats.parse(info, line, validate_defaults=False) for info in infos]
+        parsed = [formats.parse(info, pulsar_version, validate_defaults=False) for info in infos]
         assert [each.rule for each in formats.unreadable(*parsed)] == rules
 
 
@@ -139,6 +139,6 @@ def test_properties_of_records_arrays_and_maps_hold_no_huge_integers() -> None:
     assert refusal(enum("State", "NEW", x=10**30), NEW) is None
 
 
-def test_a_json_schema_is_refused_on_every_line() -> None:
-    for line in PulsarLine:
-        assert refusal({"type": "object", "properties": {}}, line) == ("LEGACY_JSON_SCHEMA", "$")
+def test_a_json_schema_is_refused_for_every_version() -> None:
+    for pulsar_version in PulsarVersion:
+        assert refusal({"type": "object", "properties": {}}, pulsar_version) == ("LEGACY_JSON_SCHEMA", "$")

@@ -1,4 +1,4 @@
-"""Reviews under policies of brokers of other release lines: what is a schema there need be none elsewhere."""
+"""Reviews under policies of brokers of other Pulsar versions: what is a schema there need be none elsewhere."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from topicschema.core import formats
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.protocol import Stored
 
@@ -17,15 +17,15 @@ DOLLAR = record_schema(ID).replace("Order", "Order$")  # a name that Avro 1.12 t
 ONLY_SINCE_4_1 = [DOLLAR, record_schema(ID, {"name": "note", "type": ["null", "string"], "default": "x"})]
 
 
-async def govern(world: World, line: str) -> None:
-    await world.policy(schemaCompatibilityStrategy="BACKWARD", brokerProfile={"line": line})
+async def govern(world: World, pulsar_version: str) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", brokerProfile={"pulsarVersion": pulsar_version})
 
 
 async def test_the_policy_s_line_decides_for_the_very_next_review(world: World) -> None:
-    for line in ("4.1", "4.0", "4.2"):
-        await govern(world, line)
+    for pulsar_version in ("4.1", "4.0", "4.2"):
+        await govern(world, pulsar_version)
         for _ in range(2):
-            assert (await world.create(DOLLAR)).is_allowed is (line != "4.0")
+            assert (await world.create(DOLLAR)).is_allowed is (pulsar_version != "4.0")
 
 
 async def test_without_a_policy_only_what_no_line_takes_is_refused(world: World) -> None:
@@ -38,13 +38,13 @@ async def test_a_policy_that_moves_to_a_line_that_does_not_take_a_topic_is_warne
     await govern(world, "4.1")
     resource = world.resource(schema=DOLLAR)
     stored = await world.storage.get_history(TopicKey("pulsar", Topic.parse(TOPIC)))
-    schema = formats.parse(SchemaInfo(SchemaType.AVRO, DOLLAR.encode()), PulsarLine.V4_1)
+    schema = formats.parse(SchemaInfo(SchemaType.AVRO, DOLLAR.encode()), PulsarVersion.V4_1)
     history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z")
     await world.storage.put(
         stored, history.claimed_by(Owner("shop", "created", resource["metadata"]["uid"])), (schema.info,)
     )
-    old = await world.policy(brokerProfile={"line": "4.1"})
-    reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"line": "4.0"}}}, old)
+    old = await world.policy(brokerProfile={"pulsarVersion": "4.1"})
+    reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.0"}}}, old)
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
     assert reply.warnings[1].startswith("TopicSchema created: INVALID_NAME at $.name: ")
@@ -53,8 +53,8 @@ async def test_a_policy_that_moves_to_a_line_that_does_not_take_a_topic_is_warne
 async def test_a_version_that_the_line_cannot_read_stops_its_topic(world: World) -> None:
     stored = await world.storage.get_history(TopicKey("pulsar", Topic.parse(TOPIC)))
     for text in (DOLLAR, FIRST, SECOND):
-        schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarLine.V4_1)
-        history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(PulsarLine.V4_1)
+        schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarVersion.V4_1)
+        history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(PulsarVersion.V4_1)
         stored = await world.storage.put(stored, history, (schema.info,))
     await govern(world, "4.2")
     assert (await world.create(THIRD)).is_allowed
@@ -67,7 +67,7 @@ async def adopted(world: World, *texts: str, claim: Owner | None = None) -> None
     """Put on record what the topic's broker had, as a policy of 4.0 reads it."""
     key, infos = TopicKey("pulsar", Topic.parse(TOPIC)), [SchemaInfo(SchemaType.AVRO, text.encode()) for text in texts]
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
-    entries = tuple(entry_of(each, PulsarLine.V4_0) for each in versions)
+    entries = tuple(entry_of(each, PulsarVersion.V4_0) for each in versions)
     assert all(entry.flaw is not Flaw.NONE for entry in entries)
     await world.storage.put(Stored(History(key)), History(key, claim, 0, entries, Counter.BROKER), infos)
 
@@ -94,5 +94,5 @@ async def test_a_policy_that_moves_to_the_line_of_its_broker_is_not_warned_of_wh
     resource = world.resource(schema=left)
     await adopted(world, left, left + " ", claim=Owner("shop", "created", resource["metadata"]["uid"]))
     old = await world.policy()
-    reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"line": "4.1"}}}, old)
+    reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.1"}}}, old)
     assert (reply.is_allowed, reply.warnings) == (True, [])

@@ -1,0 +1,36 @@
+"""Rules for judging that a NamespaceSchemaPolicy sets. The command uses them, too, without the API server's client."""
+
+from topicschema.api.brokers import ObservedBroker, ObservedSettings
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.core.policy import BrokerProfile, Constraints, Policy
+from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
+
+_UNOBSERVED = ObservedSettings()
+
+
+def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
+    """Return the resource's rules for judging. Settings of its broker, as observed, are the defaults."""
+    spec, observed = resource.spec, resource.observed or _UNOBSERVED
+    profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
+    return Policy(
+        strategy=_namespace_strategy(spec, observed),
+        strictness=spec.strictness,
+        profile=BrokerProfile(
+            profile.pulsar_version,
+            default.schema_compatibility_strategy or profile.schema_compatibility_strategy or Strategy.FULL,
+        ),
+        constraints=Constraints(
+            allowed_types=limits.allowed_types,
+            allowed_strategies=limits.allowed_strategies,
+            required_properties=limits.required_properties,
+            max_schema_bytes=limits.max_schema_bytes,
+        ),
+    )
+
+
+def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSettings) -> Strategy | None:
+    """Return the strategy of the Pulsar namespace: that of the policy, which the controller writes, or the observed."""
+    strategy = spec.schema_compatibility_strategy or observed.schema_compatibility_strategy
+    if strategy is None or strategy is Strategy.UNDEFINED:
+        return BY_AUTO_UPDATE_NAME.get(observed.schema_auto_update_compatibility_strategy or "", strategy)
+    return strategy
