@@ -109,7 +109,7 @@ demo: | $(BIN)/pip ## run the demo on a real API server, command by command
 	$(BIN)/python -m demo
 
 ahead: | $(BIN)/pip
-	@PYTHONPATH=tests $(BIN)/python -m testbed.ahead
+	@PYTHONPATH=tests $(BIN)/python -m demo.ahead
 
 demo-down: setup ## stop the demo's cluster
 	$(BIN)/python -m demo down

@@ -8,7 +8,7 @@ import pytest
 from testbed.paths import REPOSITORY
 
 
-@pytest.mark.parametrize("module", ["demo.quickstart", "testbed.ahead"])
+@pytest.mark.parametrize("module", ["demo.quickstart", "demo.ahead"])
 def test_it_needs_the_standard_library_alone(module: str) -> None:
     program = f"import sys; sys.path.insert(0, 'tests'); import {module}"
     done = subprocess.run(
