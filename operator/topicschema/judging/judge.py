@@ -102,14 +102,14 @@ class Judge:
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
             return await self.versions.parse(
-                broker_versions.registered_form(await self._read_spec(spec), history), pulsar_version
+                broker_versions.registered_form(await self._read_spec(spec, pulsar_version), history), pulsar_version
             )
         envelope = (await self.versions.version(history, known, pulsar_version)).info.schema
         return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), pulsar_version)
 
     async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
         """Raise the InvalidSchemaError of the first Pulsar version if none accepts the schema."""
-        info, refusals = await self._read_spec(spec), []
+        info, refusals = await self._read_spec(spec, PulsarVersion.V5_0), []  # only the well-known types differ
         for pulsar_version in PulsarVersion:
             try:
                 await self.versions.parse(info, pulsar_version)
@@ -119,11 +119,11 @@ class Judge:
                 return
         raise refusals[0]
 
-    async def _read_spec(self, spec: TopicSchemaSpec) -> SchemaInfo:
+    async def _read_spec(self, spec: TopicSchemaSpec, pulsar_version: PulsarVersion) -> SchemaInfo:
         """Return the schema as a broker stores it; compile Protobuf sources. Errors as in `schema_of`."""
         sources = sources_of(spec)
         if sources is not None:
-            return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
+            return SchemaInfo(spec.type, await self._envelopes.get(sources, pulsar_version), dict(spec.properties))
         size = size_of(spec) if spec.key_value else 0  # only the JSON of pairs is compacted
         return await self.versions.read(size, info_of, spec)
 
