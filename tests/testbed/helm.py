@@ -30,9 +30,9 @@ def program(progress: Progress | None = None) -> Path:
     return build(recipe(), progress or Progress()) / "helm"
 
 
-def render(values: Mapping[str, Any], namespace: str) -> list[dict[str, Any]]:
+def render(values: Mapping[str, Any], namespace: str, chart: Path = CHART) -> list[dict[str, Any]]:
     """The objects that the chart makes with these values, without asking a cluster; TestbedError with Helm's words."""
-    told = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {})
+    told = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {}, chart)
     return [document for document in yaml.safe_load_all(told) if document]
 
 
@@ -47,8 +47,14 @@ def uninstall(cluster: Cluster, namespace: str) -> None:
     _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", environment)
 
 
-def _helm(command: tuple[str, ...], values: Mapping[str, Any], namespace: str, environment: Mapping[str, str]) -> str:
-    rest = (_RELEASE, str(CHART), "--namespace", namespace, "--values", "-")
+def _helm(
+    command: tuple[str, ...],
+    values: Mapping[str, Any],
+    namespace: str,
+    environment: Mapping[str, str],
+    chart: Path = CHART,
+) -> str:
+    rest = (_RELEASE, str(chart), "--namespace", namespace, "--values", "-")
     return _run((*command, *rest), json.dumps(values), environment)
 
 

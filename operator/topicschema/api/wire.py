@@ -7,7 +7,7 @@ CRDs from the same types.
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache, partial
 from types import NoneType
@@ -56,6 +56,34 @@ def decode(cls: type[T], wire: object, path: str = "") -> T:
         place = error.path(path)
         raise StalledError("InvalidResource", f"{place}: {error.why}" if place else error.why) from None
     return value
+
+
+def unknown_members(cls: Any, wire: object, path: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield each member in `wire` that its type does not have: the parent's place, the name, and the known names.
+
+    `decode` ignores them, because an object may be newer than this code. The API server refuses them.
+    """
+    hint: Any = cls
+    while get_origin(hint) is Annotated or NoneType in get_args(hint):
+        hint = get_args(hint)[0]
+    if isinstance(wire, list) and get_origin(hint) is tuple:
+        for index, item in enumerate(wire):
+            yield from unknown_members(get_args(hint)[0], item, f"{path}[{index}]")
+    elif isinstance(wire, dict) and get_origin(hint) is Mapping:
+        for key, member in wire.items():
+            yield from unknown_members(get_args(hint)[1], member, f"{path}[{key}]")
+    elif isinstance(wire, dict) and dataclasses.is_dataclass(hint):
+        yield from _unknown_members_of_object(hint, wire, path)
+
+
+def _unknown_members_of_object(cls: Any, wire: dict[str, Any], path: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    hints = get_type_hints(cls, include_extras=True)
+    known = {wire_name(each.name): hints[each.name] for each in dataclasses.fields(cls)}
+    for key, member in wire.items():
+        if key in known:
+            yield from unknown_members(known[key], member, f"{path}.{key}")
+        else:
+            yield path, key, tuple(known)
 
 
 def decode_status(cls: type[T], wire: object) -> T:

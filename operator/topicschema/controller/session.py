@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from topicschema import telemetry
@@ -71,6 +72,11 @@ class LeaderSession:
         )
         self._topics = TopicSchemas(ctx)
         self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
+
+    @property
+    def condition_counts(self) -> Mapping[tuple[str, ...], int]:
+        """The number of resources by kind, namespace, condition, status and reason."""
+        return self._index.condition_counts
 
     async def run(self) -> None:
         """Work until cancelled. Raises the error that stopped it."""

@@ -14,7 +14,7 @@ from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.payload import primitives
-from topicschema.payload.avro import AvroCodec, ResolvingCodec
+from topicschema.payload.avro import AvroCodec, ResolvingCodec, read_offset
 from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.codec import Codec
 from topicschema.payload.finding import Finding, Unreadable
@@ -82,7 +82,8 @@ def reader(schema: Schema, writer: Schema | None = None) -> Reader:
         return Reader(codec(schema))
     if not isinstance(writer, AvroSchema) or not isinstance(schema, AvroSchema) or not _are_avro(schema, writer):
         raise InvalidSchemaError("UNSUPPORTED_TYPE", "only AVRO messages are read with another schema than their own")
-    return Reader(ResolvingCodec(Resolver(writer.root, schema.root, schema.library)))
+    resolver = Resolver(writer.root, schema.root, schema.library)
+    return Reader(ResolvingCodec(resolver, read_offset.of(writer)))
 
 
 def decode(schema: Schema, payload: bytes | None, key: bytes | None = None, *, writer: Schema | None = None) -> Any:
@@ -155,7 +156,7 @@ def _protobuf(schema: Any) -> Codec:
 
 _CODECS: Final[Mapping[SchemaType, Callable[[Any], Codec]]] = MappingProxyType(
     {
-        SchemaType.AVRO: lambda schema: AvroCodec(schema.root),
+        SchemaType.AVRO: lambda schema: AvroCodec(schema.root, read_offset.of(schema)),
         SchemaType.JSON: lambda schema: JsonCodec(schema.root),
         SchemaType.KEY_VALUE: _key_value,
         SchemaType.PROTOBUF: _protobuf,

@@ -6,21 +6,17 @@ message is a record of the fields in its schema's `__PARSING_INFO__`. A protobuf
 where the client has its default.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from topicschema import payload
-from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.model import Record
 from topicschema.core.formats.key_value import KeyValueSchema
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
-from topicschema.payload.finding import Finding
 from topicschema.payload.key_value import Pair
 
-_READ_OFFSET: Final = "__AVRO_READ_OFFSET__"
 _STRUCTS: Final = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE})
 
 
@@ -55,13 +51,10 @@ def record(
     `schema` is that of the message's version. `key` is the message's key, used if a KEY_VALUE is SEPARATED. Raises
     InvalidSchemaError like `payload.codec`.
     """
-    skipped = _read_offset(schema)
-    if skipped and content is not None:
-        value, findings = payload.reader(schema).read(content[skipped:], key)
-        _demand_read(each.within("$", skipped) for each in findings)
-    else:
-        value, findings = payload.reader(_without_charset(schema)).read(content, key)
-        _demand_read(findings)
+    value, findings = payload.reader(_without_charset(schema)).read(content, key)
+    for each in findings:
+        if not each.is_tolerated:
+            raise each.error
     return _record(schema, value, schema_version)
 
 
@@ -86,19 +79,7 @@ def _fields(schema: Schema) -> tuple[str, ...]:
     return ()
 
 
-def _demand_read(findings: Iterable[Finding]) -> None:
-    for each in findings:
-        if not each.is_tolerated:
-            raise each.error
-
-
 def _without_charset(schema: Schema) -> Schema:
+    if isinstance(schema, KeyValueSchema):
+        return replace(schema, key=_without_charset(schema.key), value=_without_charset(schema.value))
     return PrimitiveSchema(SchemaInfo(SchemaType.STRING), "") if schema.info.type is SchemaType.STRING else schema
-
-
-def _read_offset(schema: Schema) -> int:
-    """Return the number of bytes before each AVRO message. Other systems put them there, and a property states it."""
-    offset = schema.info.properties.get(_READ_OFFSET, "0") if schema.info.type is SchemaType.AVRO else "0"
-    if not offset.isascii() or not offset.isdigit() or len(offset) > 10:  # noqa: PLR2004  # an int's digits
-        raise InvalidSchemaError("READ_OFFSET", f"the property {_READ_OFFSET} is no number of bytes")
-    return int(offset)

@@ -36,7 +36,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"v{number}.avsc").write_bytes(info.schema)
     (folder / "v2.avsc").write_bytes(order_files.CANDIDATE.schema)
     (folder / "v2.yaml").write_text(MANIFEST + "    " + order_files.CANDIDATE.schema.decode() + "\n---\nkind: Other\n")
-    (folder / "two.yaml").write_text("kind: TopicSchema\n---\nkind: TopicSchema\n")
+    (folder / "two.yaml").write_text(MANIFEST + "    x\n---\n" + MANIFEST + "    x\n")
     (folder / "broken.parquet").write_bytes(b"PAR1")
     return folder
 

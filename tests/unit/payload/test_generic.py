@@ -5,13 +5,13 @@ import json
 import pytest
 
 from support.payloads.protobuf_orders import PROTO_3
-from support.payloads.verdicts import refusal
+from support.payloads.verdicts import FITS, refusal, verdicts
 from topicschema.core import formats
-from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
-from topicschema.payload import Pair, generic
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
+from topicschema.payload import Pair, columnar, generic
+from topicschema.payload.avro.read_offset import READ_OFFSET
 from topicschema.payload.generic import GenericRecord
 
 RECORD = b'{"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}]}'
@@ -53,9 +53,24 @@ def test_a_pair_has_records_for_parts_and_a_separated_key_is_the_messages_own() 
     assert found.fields == ()
 
 
-def test_what_another_system_put_before_an_avro_message_is_skipped() -> None:
+def test_the_bytes_that_another_system_put_before_an_avro_message_are_skipped() -> None:
     schema = avro(__AVRO_READ_OFFSET__="5")
     assert generic.record(schema, b"\0\0\0\0\7\x02\x02a").value == {"n": 1, "s": "a"}
     assert refusal(generic.record, schema, b"\0\0\0\0\7\x02\x04a") == ("TRUNCATED", "$.s", 7)
-    with pytest.raises(InvalidSchemaError, match="no number of bytes"):
-        generic.record(avro(__AVRO_READ_OFFSET__="five"), b"")
+    assert refusal(generic.record, avro(__AVRO_READ_OFFSET__="five"), b"") == ("READ_OFFSET", "", None)
+
+
+@pytest.mark.parametrize(("key", "value"), [("5", "5"), ("5", "0"), ("0", "5")])
+@pytest.mark.parametrize("encoding", Encoding)
+def test_the_parts_of_a_pair_have_bytes_of_another_system_by_their_own_properties(
+    key: str, value: str, encoding: Encoding
+) -> None:
+    first, second = (Part(SchemaInfo(SchemaType.AVRO, RECORD, {READ_OFFSET: each})) for each in (key, value))
+    schema = formats.parse(encode(KeyValue(first, second, encoding)))
+    of_key, of_value = (bytes(int(each)) + b"\x02\x02a" for each in (key, value))
+    inline = b"".join(len(each).to_bytes(4) + each for each in (of_key, of_value))
+    content = (of_value, of_key) if encoding is Encoding.SEPARATED else (inline, None)
+    found = generic.record(schema, *content).value
+    assert [each.value for each in found] == [{"n": 1, "s": "a"}] * 2
+    validator = columnar.validator_for(schema.info, schema.info, PulsarVersion.V4_0)
+    assert verdicts(validator, content[0], keys=[content[1]]) == [FITS]

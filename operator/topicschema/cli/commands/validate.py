@@ -21,9 +21,15 @@ def run(options: Namespace) -> int:
     is_valid = all(each.is_tolerated for each in findings)
     is_sent = not auto_produce.refusals(schema, content) if writer is None else None
     if options.output == "json":
-        print(json.dumps(_answer(findings, is_valid=is_valid, is_sent=is_sent), indent=2))
+        print(
+            json.dumps(
+                {**_answer(findings, is_valid=is_valid, is_sent=is_sent), "pulsarVersion": options.pulsar_version},
+                indent=2,
+            )
+        )
     else:
         print("\n".join(_lines(files.shown(options.payload), findings, is_valid=is_valid, is_sent=is_sent)))
+        print(text.judged_by(options.pulsar_version))
     return COMPATIBLE if is_valid else INCOMPATIBLE
 
 
@@ -58,4 +64,4 @@ def _lines(name: str, findings: Sequence[Finding], *, is_valid: bool, is_sent: b
 
 
 _SENT = "A Java producer with AUTO_PRODUCE still sends it: its check is less strict."
-_NOT_SENT = "A Java producer with AUTO_PRODUCE still refuses it: it reads it with another schema."
+_NOT_SENT = "A Java producer with AUTO_PRODUCE still refuses it: it reads the bytes in another way."

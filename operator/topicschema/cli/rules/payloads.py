@@ -135,8 +135,11 @@ _AVRO = (
     ),
     Rule(
         "READ_OFFSET",
-        "The property `__AVRO_READ_OFFSET__` is not a number of bytes.",
-        "write the number of bytes before each message.",
+        "The property `__AVRO_READ_OFFSET__` of an AVRO schema, or of an AVRO part of a KEY_VALUE, is not a number. Or "
+        "the schema has an attribute of that name with another value. The property states how many bytes another "
+        "system puts before each message; a consumer with AUTO_CONSUME skips them. Here it fails on every message, "
+        "and so do `decode`, `encode`, `validate` and `validate-messages`.",
+        "write the number of bytes before each message into the property, and remove the attribute.",
         PayloadExample(_of('"long"'), payload=b"\2", properties={"__AVRO_READ_OFFSET__": "five"}),
         PayloadExample(_of('"long"'), payload=b"\2\2", properties={"__AVRO_READ_OFFSET__": "1"}),
     ),

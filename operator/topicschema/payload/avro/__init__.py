@@ -5,13 +5,14 @@ type's value is that of the underlying type. Source: Apache Avro 1.11 specificat
 tolerance of Java's BinaryDecoder. Payloads of other programs are read as they are, or refused with a reason.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from topicschema.core.formats.avro.model import Node
 from topicschema.payload.avro import reading, writing
 from topicschema.payload.avro.resolving import Resolver
-from topicschema.payload.finding import Finding
+from topicschema.payload.finding import Finding, Unreadable, at_least
 
 __all__ = ["AvroCodec", "ResolvingCodec"]
 
@@ -21,10 +22,12 @@ class AvroCodec:
     """Codec of an AVRO schema that is both writer and reader."""
 
     root: Node
+    skipped: int = 0
+    """Bytes before each message, see `read_offset`."""
 
     def read(self, payload: bytes, findings: list[Finding]) -> Any:
         """Return the value."""
-        return reading.read(self.root, payload, findings)
+        return _after(self.skipped, payload, findings, lambda *rest: reading.read(self.root, *rest))
 
     def write(self, value: Any) -> bytes:
         """Return the payload."""
@@ -36,11 +39,26 @@ class ResolvingCodec:
     """Codec of an AVRO schema for messages that were written with another version of it."""
 
     resolver: Resolver
+    skipped: int = 0
 
     def read(self, payload: bytes, findings: list[Finding]) -> Any:
         """Return the value by the reader's version."""
-        return self.resolver.read(payload, findings)
+        return _after(self.skipped, payload, findings, self.resolver.read)
 
     def write(self, value: Any) -> bytes:
         """Return the payload by the reader's version."""
         return writing.write(self.resolver.reader, value)
+
+
+def _after(skipped: int, payload: bytes, findings: list[Finding], read: Callable[[bytes, list[Finding]], Any]) -> Any:
+    """Return what `read` makes of the bytes after the first `skipped`. Places are those of the payload."""
+    if not skipped:
+        return read(payload, findings)
+    at_least(payload, skipped, "what another system puts before the message")
+    inner: list[Finding] = []
+    try:
+        return read(payload[skipped:], inner)
+    except Unreadable as stop:
+        raise Unreadable(stop.finding.within("$", skipped)) from None
+    finally:
+        findings += [each.within("$", skipped) for each in inner]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topicschema.payload.columnar.column import Column, Flags, Offsets, Rows
 from topicschema.payload.columnar.reasons import NUMBERS, Reasons
-from topicschema.payload.columnar.verdicts import ELSEWHERE, MAX_PATHS, Loss, Verdicts
+from topicschema.payload.columnar.verdicts import ELSEWHERE, MAX_PATHS, Loss, Validator, Verdicts
 from topicschema.payload.finding import Finding
 
 _NUMBERED: Final = re.compile(r"\[\d+\]|\{\d+\}")
@@ -164,6 +164,43 @@ class ConstantFailure(BaseValidator):
         builder = VerdictBuilder(len(payloads))
         builder.put(slice(None), self._number, 0, self._offset)
         return builder.verdicts()
+
+
+class SkippingValidator:
+    """Validator of messages after bytes of another system. A null message has none before it."""
+
+    def __init__(self, within: Validator, skipped: int) -> None:
+        self._within = within
+        self._skipped = skipped
+
+    @property
+    def reasons(self) -> Reasons:
+        """The reasons."""
+        return self._within.reasons
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The paths."""
+        return self._within.paths
+
+    @property
+    def losses(self) -> Sequence[Loss]:
+        """The losses."""
+        return self._within.losses
+
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+        """Return the verdicts. Offsets are those of the payloads."""
+        del keys
+        nulls = np.zeros(len(payloads), np.bool_) if payloads.nulls is None else payloads.nulls
+        is_short = ~nulls & (payloads.lengths < self._skipped)
+        rows = np.flatnonzero(~is_short)
+        starts = payloads.starts[rows] + np.where(nulls[rows], 0, self._skipped)
+        verdicts = self._within.validate(Column(payloads.values, starts, payloads.ends[rows], nulls[rows]))
+        builder = VerdictBuilder(len(payloads))
+        builder.put(is_short, NUMBERS["TRUNCATED"], 0, payloads.lengths[is_short])
+        offsets = np.where(verdicts.reasons != 0, verdicts.offsets + self._skipped, verdicts.offsets)
+        builder.put(rows, verdicts.reasons, verdicts.paths, offsets)
+        return builder.verdicts(verdicts.losses)
 
 
 def anything(payloads: Column) -> Flags:

@@ -9,8 +9,9 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import KeyValueSchema, decode
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
+from topicschema.payload.avro import read_offset
 from topicschema.payload.columnar import json, primitives
-from topicschema.payload.columnar.base import ConstantFailure
+from topicschema.payload.columnar.base import ConstantFailure, SkippingValidator
 from topicschema.payload.columnar.key_value import KeyValueValidator
 from topicschema.payload.columnar.verdicts import Validator
 
@@ -32,6 +33,8 @@ def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, pulsar_version:
     if isinstance(schema, KeyValueSchema):
         return _pair(schema, writer, pulsar_version)
     if reader.type in _STRUCTS:
+        if isinstance(schema, AvroSchema) and reader.type is SchemaType.AVRO:
+            read_offset.of(schema)  # the messages of its own version cannot be read otherwise
         return _struct(schema, writer, pulsar_version)
     return primitives.validator_for(reader)
 
@@ -68,9 +71,11 @@ def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, pulsar_version: Pul
 def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Validator:
     from topicschema.payload.columnar.avro import ProgramValidator, compile_program  # noqa: PLC0415  # numba is slow
 
-    return (
-        ConstantFailure(UNKNOWN_WRITER_VERSION) if writer is None else ProgramValidator(compile_program(reader, writer))
-    )
+    if writer is None:
+        return ConstantFailure(UNKNOWN_WRITER_VERSION)
+    skipped = read_offset.of(writer)
+    validator = ProgramValidator(compile_program(reader, writer))
+    return SkippingValidator(validator, skipped) if skipped else validator
 
 
 def _protobuf(reader: Any, writer: Any) -> Validator:

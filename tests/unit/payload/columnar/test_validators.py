@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from support.payloads import orders, protobuf_orders
-from support.payloads.verdicts import losses, reasons, verdicts
+from support.payloads.verdicts import FITS, losses, reasons, verdicts
 from topicschema import payload as single
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
@@ -258,3 +258,57 @@ def test_lists_are_bounded() -> None:
 
 def test_paths_go_without_the_numbers_of_items_and_entries() -> None:
     assert in_schema("$.lines[12].prices{3}.net") == "$.lines[].prices{}.net"
+
+
+def offset(text: str, **more: Any) -> SchemaInfo:
+    fields = [{"name": "n", "type": "int"}, *more.pop("fields", ())]
+    text_of = json.dumps({"type": "record", "name": "R", "fields": fields, **more})
+    return SchemaInfo(SchemaType.AVRO, text_of.encode(), {"__AVRO_READ_OFFSET__": text})
+
+
+def test_the_property_of_the_messages_version_says_how_many_bytes_of_another_system_are_skipped() -> None:
+    later = {"name": "later", "type": "int", "default": 7}
+    messages = (b"12345\x02", None, b"1234", b"12345", b"12345\x80", b"")
+    cut = [("TRUNCATED", *each) for each in (("$", 4), ("$.n", 5), ("$.n", 5), ("$", 0))]
+    expected = [FITS, FITS, *cut]
+    for reader in (offset("5"), offset("0"), offset("3", fields=[later])):
+        assert verdicts(validator_for(reader, offset("5"), PULSAR_VERSION), *messages) == expected
+    for each, (reason, path, byte) in zip(messages, expected, strict=True):
+        found = single.validate(formats.parse(offset("5")), each)
+        assert [(one.rule, one.path, one.offset) for one in found] == ([(reason, path, byte)] if reason else [])
+
+
+def test_a_drop_is_not_counted_for_messages_that_are_too_short_for_their_bytes_of_another_system() -> None:
+    writer = offset("2", fields=[{"name": "gone", "type": "null"}])
+    assert losses(validator_for(offset("0"), writer, PULSAR_VERSION), b"", b"12", b"12\x02") == {
+        ("FIELD_DROPPED", "$.gone"): 1
+    }
+
+
+@pytest.mark.parametrize(
+    ("stated", "attribute", "skipped"),
+    [
+        *(("5", None, 5), ("+5", None, 5), ("-5", None, 0), ("05", None, 5), ("five", None, None), ("", None, None)),
+        *(("2147483648", None, None), (" 5", None, None), ("9" * 5000, None, None)),
+        *(("5", "5", 5), ("0", "5", None), ("5", 5, None), ("0", "0", 0), ("x", "x", None)),
+    ],
+)
+def test_the_number_of_bytes_of_another_system_is_read_as_by_the_client(
+    stated: str, attribute: object, skipped: int | None
+) -> None:
+    info = offset(stated, **({} if attribute is None else {"__AVRO_READ_OFFSET__": attribute}))
+    if skipped is None:
+        with pytest.raises(InvalidSchemaError) as caught:
+            single.codec(formats.parse(info))
+        assert caught.value.rule == "READ_OFFSET"
+        with pytest.raises(InvalidSchemaError):
+            validator_for(info, info, PULSAR_VERSION)
+        assert reasons(validator_for(offset("0"), info, PULSAR_VERSION), b"\2") == ["INVALID_WRITER_SCHEMA"]
+    else:
+        assert single.decode(formats.parse(info), bytes(skipped) + b"\2") == {"n": 1}
+
+
+def test_only_avro_messages_have_bytes_of_another_system() -> None:
+    info = SchemaInfo(SchemaType.JSON, offset("5").schema, {"__AVRO_READ_OFFSET__": "five"})
+    assert single.decode(formats.parse(info), b'{"n": 1}') == {"n": 1}
+    assert reasons(validator_for(info, info, PULSAR_VERSION), b'{"n": 1}') == [""]
