@@ -184,7 +184,7 @@ class Health:
     is_served: bool = False
     last_activity: dict[str, float] = field(default_factory=dict)
     waiting: Callable[[], int] = int
-    conditions: Callable[[], Mapping[tuple[str, ...], int]] = dict
+    conditions: Callable[[], Mapping[tuple[str, str, str, str, str], int]] = dict
 
     def record_activity(self, plural: str) -> None:
         """Record that the API server answered a list or watch of the kind."""
