@@ -27,8 +27,7 @@ class MalformedReviewError(Exception):
 class Review:
     """One request. `old` is None on CREATE, `new` on DELETE. Both are the API server's JSON, not decoded.
 
-    `size` is that of the whole AdmissionReview in bytes: no object in it is larger. `seconds` is the API server's
-    timeout.
+    `size` is that of the whole AdmissionReview in bytes: no object in it is larger.
     """
 
     uid: str
@@ -42,7 +41,6 @@ class Review:
     size: int
     user: Mapping[str, Any] = field(default_factory=dict)
     """User of the request: username, uid, groups, extra."""
-    seconds: float = 10.0
 
     @property
     def changes_spec(self) -> bool:

@@ -18,7 +18,6 @@ from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
-from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
@@ -29,8 +28,6 @@ from topicschema.judging.policies import INACTIVE_REASONS, ActivePolicy, PolicyR
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 _LOST = "HistoryLost"
-# Share of the API server's timeout; the rest is for the answer.
-_TO_JUDGE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +83,18 @@ class TopicSchemas:
             topic = Topic.parse(resource.spec.topic)
         except StalledError as error:
             return deny(error.reason, [messages.stalled(error, messages.TOPIC_FIELD)])
-        deadline = asyncio.get_running_loop().time() + _TO_JUDGE * review.seconds
-        return await self._review(resource, pending.decode_or_none(review.old), topic, deadline)
+        return await self._review(resource, pending.decode_or_none(review.old), topic)
 
-    async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic, deadline: float) -> Answer:
+    async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic) -> Answer:
         namespace, spec = resource.metadata.namespace, resource.spec
         try:
             governing, stored = await self._read(namespace, topic, spec)
             active = brokers.for_topic(governing, spec, old, stored.history)
             pulsar_version = active.policy.profile.pulsar_version
-            turn = self._turns.setdefault(namespace, asyncio.Lock())
-            try:
-                async with asyncio.timeout_at(deadline), turn:
-                    history = await self._judge.for_version(stored.history, pulsar_version)
-                    schema = await self._judge.schema_of(spec, pulsar_version, history)
-                    return await self._decide(_Edit(resource, old, schema), active, history)
-            except TimeoutError:
-                return _answer_timeout(active.policy, stored.history)
+            async with self._turns.setdefault(namespace, asyncio.Lock()):
+                history = await self._judge.for_version(stored.history, pulsar_version)
+                schema = await self._judge.schema_of(spec, pulsar_version, history)
+                return await self._decide(_Edit(resource, old, schema), active, history)
         except InvalidSchemaError as error:
             return deny(error.reason, [messages.invalid_schema(error, spec)])
         except ApiRefusedError:
@@ -180,15 +172,6 @@ def _allow_unjudged(error: TopicSchemaError) -> Answer:
     return allow(
         f"{error.reason}: {error.message}; admitted unjudged; the operator registers the schema after a policy applies"
     )
-
-
-def _answer_timeout(policy: Policy, history: History) -> Answer:
-    """Admit the edit for the controller to judge. Under Strict refuse it, because it may harm consumers."""
-    what = f"NotJudgedInTime: comparing with {history.version_count} versions takes longer than the API server waits"
-    if policy.strictness is Strictness.BROKER:
-        return allow(f"{what}; admitted unjudged: the controller judges it and reports the result in the status")
-    todo = "try again; if that does not help, make the schema smaller or compare with the latest version alone"
-    return deny("NotJudgedInTime", [Cause(messages.TOPIC_FIELD, f"{what}, and Strict admits nothing unjudged; {todo}")])
 
 
 def _claim_cause(holder: Owner) -> Cause:

@@ -1,5 +1,6 @@
 """Comparison of schema texts: small ones in the event loop, large ones in a worker process."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -45,10 +46,11 @@ class Version(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Findings, and the parse errors of versions by version number."""
+    """Findings, the parse errors of versions by version number, and the CPU time."""
 
     findings: Findings
     unreadable: Mapping[int, InvalidSchemaError]
+    cpu_seconds: float = 0.0
 
 
 def size_of(request: Request, versions: Sequence[Version]) -> int:
@@ -70,6 +72,7 @@ class Comparer:
 
         Raise InvalidSchemaError if the candidate does not parse.
         """
+        began = time.process_time()
         candidate = self.parse(request.candidate, request.pulsar_version)
         predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
         for number, kind, info, is_compared in versions:
@@ -88,7 +91,7 @@ class Comparer:
         else:
             findings.risks += compatibility.self_risks(candidate) if request.is_first else ()
             findings += parts.compare(candidate, predecessors, request.strategy, BUILT_IN, most_steps)
-        return Result(findings, unreadable)
+        return Result(findings, unreadable, time.process_time() - began)
 
     def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
         """Return the parsed schema, cached if possible. Raise InvalidSchemaError with rule and place."""

@@ -5,9 +5,11 @@ run in a worker process.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
 from topicschema.api.topicschemas import TopicSchemaSpec
@@ -21,13 +23,15 @@ from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, digest
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
-from topicschema.judging import broker_versions, comparing
+from topicschema.judging import broker_versions, comparing, cpu_time
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.comparing import Comparer, Request, Result, Version
+from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
-from topicschema.judging.versions import LARGE, Versions
-from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.judging.versions import LARGE, SECONDS_HERE, Versions
+from topicschema.judging.workers import BEYOND_LIMITS, Workers
 from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.protocol import SchemaStorage
 
@@ -43,7 +47,8 @@ _AFTER_TIMEOUT = 30.0
 # The number of earlier versions whose consumers count for the risks in a status: as many as a status lists.
 _RISK_SPAN = 100
 _RISKS_BYTES = 8 * 1024 * 1024
-_BYTES_PER_RISK = 500
+_BYTES_PER_FINDING = 500
+_TOO_COSTLY_BYTES = 1024 * 1024
 
 
 class _RisksKey(NamedTuple):
@@ -62,7 +67,7 @@ class Judge:
     """Judge of candidates: may a schema be the next version of a topic.
 
     `cache_bytes` limits the cache of parsed schemas. `checkers` are the custom checkers, and `checker_timeout` is their
-    timeout for one verdict, in seconds.
+    timeout for one verdict, in seconds. `cpu_seconds` limits the CPU time to read a schema, and that to compare one.
     """
 
     def __init__(
@@ -72,13 +77,15 @@ class Judge:
         *,
         checkers: Checkers = BUILT_IN,
         checker_timeout: float = _CHECKER_SECONDS,
+        cpu_seconds: float = MOST_SECONDS,
     ) -> None:
         self._comparer = Comparer(cache_bytes)
         self._checkers = checkers
         self._checker_timeout = checker_timeout
         self._envelopes = Envelopes()
+        self._too_costly: LruCache[str, Incompatibility] = LruCache(_TOO_COSTLY_BYTES)
         self._risks: LruCache[_RisksKey, tuple[Incompatibility, ...]] = LruCache(_RISKS_BYTES)
-        self._workers = Workers()
+        self._workers = Workers(cpu_seconds=cpu_seconds)
         self._checker_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)
 
@@ -101,20 +108,22 @@ class Judge:
         sources = sources_of(spec)
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
-            return await self.versions.parse(
-                broker_versions.registered_form(await self._read_spec(spec), history), pulsar_version
-            )
+            info = broker_versions.registered_form(await self._read_spec(spec), history)
+            return await self.versions.parse(_namespace(spec), info, pulsar_version)
         envelope = (await self.versions.version(history, known, pulsar_version)).info.schema
-        return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), pulsar_version)
+        info = SchemaInfo(spec.type, envelope, dict(spec.properties))
+        return await self.versions.parse(_namespace(spec), info, pulsar_version)
 
     async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
         """Raise the InvalidSchemaError of the first Pulsar version if none accepts the schema."""
         info, refusals = await self._read_spec(spec), []
         for pulsar_version in PulsarVersion:
             try:
-                await self.versions.parse(info, pulsar_version)
+                await self.versions.parse(_namespace(spec), info, pulsar_version)
             except InvalidSchemaError as error:
                 refusals.append(error)
+                if error.rule == compatibility.TOO_COMPLEX:
+                    break
             else:
                 return
         raise refusals[0]
@@ -125,7 +134,7 @@ class Judge:
         if sources is not None:
             return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
         size = size_of(spec) if spec.key_value else 0  # only the JSON of pairs is compacted
-        return await self.versions.read(size, info_of, spec)
+        return await self.versions.read(_namespace(spec), size, info_of, spec)
 
     async def for_version(self, history: History, pulsar_version: PulsarVersion) -> History:
         """Return the stored history with the flaws for that Pulsar version. Judging requires this history."""
@@ -148,7 +157,7 @@ class Judge:
             request = Request(candidate.schema.info, policy.profile.pulsar_version, strategy, is_equal)
             earlier = verdict.earlier_versions(candidate, history, policy)
             required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
-            findings = await self._findings(request, history, earlier, required)
+            findings = await self._compare_all(request, history, earlier, required)
         except UnreadableVersionError as error:
             return verdict.refused(candidate, policy, error.finding)
         return verdict.concluded(candidate, history, policy, verdict.strictly(policy, findings, strategy))
@@ -169,7 +178,8 @@ class Judge:
             return await self._compare_with_checkers(candidate, earlier, history, policy)
         request = Request(schema.info, policy.profile.pulsar_version, strategy, is_equal)
         part = [Version(None, earlier.info.type, earlier.info)]
-        return verdict.strictly(policy, (await self._compare_part(request, part)).findings, strategy)
+        findings = await self._findings(request, history, [earlier.info.content_hash], _only(part))
+        return verdict.strictly(policy, findings, strategy)
 
     async def _judge_with_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """Return the verdict of the custom checkers on all versions together."""
@@ -208,34 +218,67 @@ class Judge:
                 "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
             ) from None
 
-    async def _findings(
-        self, request: Request, history: History, earlier: Sequence[Earlier], required: Mapping[int, VersionEntry]
+    async def _compare_all(
+        self,
+        request: Request,
+        history: History,
+        earlier: Sequence[Earlier],
+        required: Mapping[int, VersionEntry] = MappingProxyType({}),
     ) -> Findings:
-        """Return the findings of all parts. Raise UnreadableVersionError if a required version does not parse."""
-        findings = Findings()
-        async for part in self.versions.parts(history, earlier):
-            result = await self._compare_part(request, part, MOST_STEPS - findings.steps)
-            for number, error in result.unreadable.items():
+        """Return the findings of the versions. Raise UnreadableVersionError if a required one does not parse."""
+        texts = [f"{entry.identity} {is_compared} {is_read}" for entry, is_compared, is_read, _ in earlier]
+        return await self._findings(request, history, texts, self.versions.parts(history, earlier), required)
+
+    async def _findings(
+        self,
+        request: Request,
+        history: History,
+        texts: Sequence[str],
+        parts: AsyncIterator[Sequence[Version]],
+        required: Mapping[int, VersionEntry] = MappingProxyType({}),
+    ) -> Findings:
+        """Return the findings of the parts, whose versions have the identities `texts`.
+
+        All parts share the steps and the CPU time. If the CPU time or the memory does not suffice, this is the only
+        finding, and the same texts are not compared again.
+        """
+        key, findings, seconds = _key(request, texts), Findings(), self._workers.cpu_seconds
+        too_costly = self._too_costly.get(key)
+        if too_costly is not None:
+            return Findings(too_complex=too_costly)
+        namespace = history.key.topic.pulsar_namespace
+        async for part in parts:
+            try:
+                result = await self._compare_part(namespace, request, part, MOST_STEPS - findings.steps, seconds)
+            except BEYOND_LIMITS as error:
+                too_costly = _too_complex(part, str(error))
+                self._too_costly.put(key, too_costly, _BYTES_PER_FINDING)
+                return Findings(too_complex=too_costly)
+            for number, unreadable in result.unreadable.items():
                 if number in required:
-                    raise broker_versions.unreadable(required[number], request.pulsar_version, error)
+                    raise broker_versions.unreadable(required[number], request.pulsar_version, unreadable)
             findings += result.findings
+            seconds -= result.cpu_seconds
             if findings.too_complex:
                 break
             request = replace(request, is_first=False)
         return findings
 
-    async def _compare_part(self, request: Request, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Result:
-        """Return the result for one part, within `most_steps`. A large comparison runs in a worker."""
-        if comparing.size_of(request, part) < LARGE:
-            result = self._comparer.compare(request, part, min(_FEW_STEPS, most_steps))
-            if result.findings.too_complex is None or most_steps <= _FEW_STEPS:
-                return result
-        try:
-            return await self._workers.call(comparing.compare, request, part, most_steps)
-        except OutOfMemoryError as error:
-            number, kind, *_ = part[0]
-            finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
-            return Result(Findings(too_complex=finding), {})
+    async def _compare_part(
+        self, namespace: str, request: Request, part: Sequence[Version], steps: int, seconds: float
+    ) -> Result:
+        """Return the result for one part, within these steps and seconds of CPU time. A large one runs in a worker.
+
+        Raise OutOfTimeError or OutOfMemoryError if that of a worker does not suffice.
+        """
+        here = seconds - self._workers.cpu_seconds + SECONDS_HERE
+        if comparing.size_of(request, part) < LARGE and here > 0:
+            with suppress(OutOfTimeError):
+                result = cpu_time.call(here, self._comparer.compare, request, part, min(_FEW_STEPS, steps))
+                if result.findings.too_complex is None or steps <= _FEW_STEPS:
+                    return result
+        compare = comparing.compare
+        return await self._workers.call(namespace, compare, request, part, steps, cpu_seconds=max(seconds, 0.001))
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -260,7 +303,7 @@ class Judge:
         if findings is None:
             candidate = Candidate(await self.versions.version(history, entry, policy.profile.pulsar_version), strategy)
             findings = await self._risks_after(candidate, replace(history, entries=earlier), policy)
-            self._risks.put(key, findings, _BYTES_PER_RISK * (1 + len(findings)))
+            self._risks.put(key, findings, _BYTES_PER_FINDING * (1 + len(findings)))
         return tuple(dict.fromkeys((*verdict.risks, *findings)))
 
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
@@ -268,7 +311,7 @@ class Judge:
         strategy = effective_strategy(policy, candidate.strategy).value
         request = Request(candidate.schema.info, policy.profile.pulsar_version, strategy)
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
-        findings = await self._findings(request, history, earlier, required={})
+        findings = await self._compare_all(request, history, earlier)
         return (*compatibility.listed(findings.risks), *((findings.too_complex,) if findings.too_complex else ()))
 
     async def _payloads(
@@ -290,3 +333,24 @@ class Judge:
             if earlier.is_required:
                 raise
             return number, None
+
+
+def _namespace(spec: TopicSchemaSpec) -> str:
+    return Topic.parse(spec.topic).pulsar_namespace
+
+
+def _key(request: Request, texts: Sequence[str]) -> str:
+    """Return a digest of the comparison."""
+    head = (request.candidate.content_hash, request.pulsar_version, request.strategy, str(request.is_equal))
+    return digest("\n".join((*head, *texts)).encode())
+
+
+def _too_complex(part: Sequence[Version], why: str) -> Incompatibility:
+    if not part:
+        return Incompatibility(compatibility.TOO_COMPLEX, "$", f"reading the schema {why}")
+    number, kind, *_ = part[0]
+    return compatibility.too_complex(Predecessor(number, kind, None), why)
+
+
+async def _only(part: Sequence[Version]) -> AsyncIterator[Sequence[Version]]:
+    yield part

@@ -1,18 +1,21 @@
 """Schemas and texts of stored versions. Large ones are parsed in a worker process."""
 
 import asyncio
+import pickle
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from topicschema.core import compatibility, formats, parts
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.imports import read_again
-from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo, digest
 from topicschema.core.verdict import Earlier
-from topicschema.judging import broker_versions, comparing
+from topicschema.judging import broker_versions, comparing, cpu_time
 from topicschema.judging.comparing import Comparer, Version
-from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.judging.cpu_time import OutOfTimeError
+from topicschema.judging.workers import BEYOND_LIMITS, Workers
 from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.protocol import SchemaStorage
 
@@ -20,9 +23,13 @@ T = TypeVar("T")
 
 LARGE: Final = 64 * 1024
 """Bytes. A worker parses or compares texts of this size or more; smaller ones take a few milliseconds."""
+SECONDS_HERE: Final = 0.25
+"""The CPU time to parse or to compare smaller texts in this process. Beyond it a worker starts again."""
 _READS_AT_ONCE: Final = 16
 _FLAWS_BYTES: Final = 4 * 1024 * 1024
 _BYTES_PER_FLAW: Final = 1_000
+_TOO_COSTLY_BYTES: Final = 1024 * 1024
+_BYTES_PER_TOO_COSTLY: Final = 500
 
 
 class Versions:
@@ -35,16 +42,23 @@ class Versions:
         self._are_whole = are_whole
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
         self._flaws: LruCache[tuple[VersionEntry, PulsarVersion], VersionEntry] = LruCache(_FLAWS_BYTES)
+        self._too_costly: LruCache[str, str] = LruCache(_TOO_COSTLY_BYTES)
+        """The messages about calls that took too much, by the digest of the call."""
 
-    async def parse(self, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
-        """Return the parsed schema. Raise InvalidSchemaError with rule and place."""
-        if len(info.schema) < LARGE:
-            return self._comparer.parse(info, pulsar_version)
+    async def parse(self, namespace: str, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
+        """Return the parsed schema of the Pulsar namespace's topic. Raise InvalidSchemaError with rule and place."""
+        is_large = len(info.schema) >= LARGE
+        if not is_large:
+            with suppress(OutOfTimeError):
+                return cpu_time.call(SECONDS_HERE, self._comparer.parse, info, pulsar_version)
+        schema = self._comparer.get_cached(info.type, info.content_hash, pulsar_version)
+        if schema is not None:
+            return schema
+        fingerprint = await self._in_worker(namespace, comparing.fingerprint, info, pulsar_version)
         if self._are_whole:
             return await asyncio.to_thread(formats.parse, info, pulsar_version)
-        schema = self._comparer.get_cached(info.type, info.content_hash, pulsar_version)
-        if schema is None:
-            schema = ReadSchema(info, await self.read(len(info.schema), comparing.fingerprint, info, pulsar_version))
+        schema = ReadSchema(info, fingerprint)
+        if is_large:
             self._comparer.cache(schema, pulsar_version, len(info.schema))
         return schema
 
@@ -65,7 +79,9 @@ class Versions:
         result = self._flaws.get((entry, pulsar_version))
         if result is None:
             info = await self.payload(history, entry)
-            result = await self.read(len(info.schema), read_again, entry, info, pulsar_version)
+            result = await self.read(
+                history.key.topic.pulsar_namespace, len(info.schema), read_again, entry, info, pulsar_version
+            )
             self._flaws.put((entry, pulsar_version), result, _BYTES_PER_FLAW)
         return result
 
@@ -79,7 +95,9 @@ class Versions:
         if cached is not None:
             return cached
         try:
-            return await self.parse(await self.payload(history, entry), pulsar_version)
+            return await self.parse(
+                history.key.topic.pulsar_namespace, await self.payload(history, entry), pulsar_version
+            )
         except InvalidSchemaError as error:
             raise broker_versions.unreadable(entry, pulsar_version, error) from None
 
@@ -105,14 +123,24 @@ class Versions:
         info = await self.payload(history, earlier.entry) if earlier.is_read else None
         return Version(earlier.entry.schema_version, earlier.entry.type, info, earlier.is_compared)
 
-    async def read(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
+    async def read(self, namespace: str, size: int, function: Callable[..., T], *arguments: Any) -> T:
         """Return the result of the function, which parses a text of `size` bytes. A large text is parsed in a worker.
 
-        Raise InvalidSchemaError(COMPARISON_TOO_COMPLEX) if this takes more memory than a worker may use.
+        Raise InvalidSchemaError(COMPARISON_TOO_COMPLEX) if this takes more memory or CPU time than a worker may use.
         """
         if size < LARGE:
-            return function(*arguments)
-        try:
-            return await self._workers.call(function, *arguments)
-        except OutOfMemoryError as error:
-            raise InvalidSchemaError(compatibility.TOO_COMPLEX, f"reading the schema {error}") from None
+            with suppress(OutOfTimeError):
+                return cpu_time.call(SECONDS_HERE, function, *arguments)
+        return await self._in_worker(namespace, function, *arguments)
+
+    async def _in_worker(self, namespace: str, function: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of the function. What took too much is not tried again."""
+        key = digest(pickle.dumps((function, arguments)))
+        why = self._too_costly.get(key)
+        if why is None:
+            try:
+                return await self._workers.call(namespace, function, *arguments)
+            except BEYOND_LIMITS as error:
+                why = str(error)
+                self._too_costly.put(key, why, _BYTES_PER_TOO_COSTLY)
+        raise InvalidSchemaError(compatibility.TOO_COMPLEX, f"reading the schema {why}")

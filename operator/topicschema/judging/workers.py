@@ -4,6 +4,7 @@ A thread would share the interpreter, and cannot be ended from outside.
 """
 
 import asyncio
+import signal
 import socket
 import subprocess
 import sys
@@ -13,16 +14,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 from topicschema.core.errors import WaitingError
 from topicschema.judging import worker
+from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
 from topicschema.judging.worker import MOST_BYTES, Answer, Call
 
 T = TypeVar("T")
 
 _AT_ONCE: Final = 2
 _SECONDS: Final = 60.0
-"""The timeout of one call, on a busy machine."""
+"""The timeout of one call. Only a machine that is very busy reaches it, because the CPU time has a limit, too."""
 
 
 class OutOfMemoryError(Exception):
@@ -32,29 +35,48 @@ class OutOfMemoryError(Exception):
         super().__init__(f"takes more than {MOST_BYTES >> 20} MiB of memory")
 
 
-class Workers:
-    """Worker processes, started on demand. Calls wait for a free one."""
+BEYOND_LIMITS: Final = (OutOfMemoryError, OutOfTimeError)
+"""The errors of a call that is not worth another try."""
 
-    def __init__(self, at_once: int = _AT_ONCE, seconds: float = _SECONDS) -> None:
+
+class Workers:
+    """Worker processes, started on demand. Calls wait for a free one.
+
+    Each Pulsar namespace has at most one call in a worker or waiting for one. So one policy's topics do not hold up
+    those of another.
+    """
+
+    def __init__(
+        self, at_once: int = _AT_ONCE, seconds: float = _SECONDS, *, cpu_seconds: float = MOST_SECONDS
+    ) -> None:
         self._turns = asyncio.Semaphore(at_once)
+        self._namespaces: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._threads = ThreadPoolExecutor(at_once, "worker")
         self._seconds = seconds
+        self.cpu_seconds: Final = cpu_seconds
         self._idle: deque[_Worker] = deque()
         self._running: set[_Turn] = set()
         worker.register_reducers()
 
-    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call the module-level function in a worker. Return its result or raise its error.
+    async def call(
+        self, namespace: str, function: Callable[..., T], *arguments: Any, cpu_seconds: float | None = None
+    ) -> T:
+        """Call the module-level function in a worker, for a topic of the Pulsar namespace.
 
-        Cancellation ends the process. Raise OutOfMemoryError if the call takes too much memory. Raise WaitingError if
-        it takes too long, or if the process did not start or was ended from outside.
+        Return its result or raise its error.
+
+        Cancellation ends the process. Raise OutOfMemoryError or OutOfTimeError if the call takes too much memory or CPU
+        time. Raise WaitingError if the machine is too busy, or if the process did not start or was ended from outside.
         """
-        async with self._turns:
-            turn = _Turn(self._idle, Call(function, arguments))
+        slot = self._namespaces.setdefault(namespace, asyncio.Lock())
+        async with slot, self._turns:
+            turn = _Turn(self._idle, Call(function, arguments, cpu_seconds or self.cpu_seconds))
             self._running.add(turn)
             try:
                 async with asyncio.timeout(self._seconds):
                     answer = await asyncio.get_running_loop().run_in_executor(self._threads, turn.answer)
+            except OutOfTimeError:
+                raise OutOfTimeError(self.cpu_seconds) from None  # earlier calls may have used a part of it
             except TimeoutError:
                 message = f"a worker had no answer within {self._seconds:g} seconds; the machine is busy"
                 raise WaitingError("WorkerTimeout", message) from None
@@ -95,7 +117,10 @@ class _Turn:
                 self._worker.kill()
 
     def answer(self) -> Answer:
-        """Return the answer; block until the worker sends it. Raise WaitingError if the process ends without one."""
+        """Return the answer; block until the worker sends it.
+
+        Raise OutOfTimeError if the kernel ended the process for its CPU time, WaitingError if it ended otherwise.
+        """
         try:
             process = self._take()
         except OSError as error:  # no memory, no more processes or files
@@ -103,7 +128,10 @@ class _Turn:
         try:
             answer = process.call(self._call)
         except (EOFError, OSError) as error:
-            raise WaitingError("WorkerUnavailable", f"a worker ended with {process.end()}") from error
+            status = process.end()
+            if status == -signal.SIGPROF:
+                raise OutOfTimeError(self._call.cpu_seconds) from None
+            raise WaitingError("WorkerUnavailable", f"a worker ended with {status}") from error
         except BaseException:
             process.end()
             raise

@@ -1,4 +1,4 @@
-"""Reviews of what takes long: refused, or left to the controller, and others are answered meanwhile."""
+"""Reviews of what takes long: refused, and others are answered meanwhile."""
 
 import asyncio
 from typing import NoReturn
@@ -9,6 +9,7 @@ from hostile.costly import FAMILIES
 from support.kubernetes.admission import V0, Reply, World, as_go_writes, wanted_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
+from topicschema.core.policy import Strictness
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.judge import Judge
 
@@ -46,15 +47,12 @@ async def ask(world: World, namespace: str, seconds: str) -> Reply:
 
 
 @pytest.mark.usefixtures("hanging")
-async def test_an_edit_that_is_not_judged_in_time_is_left_to_the_controller_unless_strict(world: World) -> None:
-    await world.policy(schemaCompatibilityStrategy="BACKWARD")
-    await world.versions(V0)
-    (warning,) = (await ask(world, "shop", "1s")).warnings
-    assert warning.startswith("NotJudgedInTime: comparing with 1 versions takes longer than the API server waits; ")
-    await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness="Strict")
-    (cause,) = (await ask(world, "shop", "1s")).causes
-    assert cause["field"] == "spec.topic"
-    assert "Strict admits nothing unjudged; try again" in cause["message"]
+@pytest.mark.parametrize("strictness", Strictness)
+async def test_an_edit_that_is_not_judged_in_time_is_not_admitted(world: World, strictness: Strictness) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness=strictness)
+    reply = await ask(world, "shop", "1s")
+    assert reply.status == 500
+    assert reply.text == "topicschema: not judged within 0.5 s: the webhook or the API server is busy; try again"
 
 
 async def test_edits_of_one_kubernetes_namespace_are_judged_in_turn_and_hold_up_no_other(
@@ -68,7 +66,7 @@ async def test_edits_of_one_kubernetes_namespace_are_judged_in_turn_and_hold_up_
     first = asyncio.create_task(ask(world, "shop", "3s"))
     await hanging.wait()
     hanging.clear()
-    assert (await ask(world, "shop", "1s")).is_allowed
+    assert (await ask(world, "shop", "1s")).status == 500
     assert not hanging.is_set()  # its time was over before it had its turn
     await ask(world, "other", "1s")
     assert hanging.is_set()

@@ -221,3 +221,12 @@ def test_a_comparison_that_takes_too_many_steps_is_refused(step: Step, monkeypat
     monkeypatch.setattr("topicschema.core.verdict.MOST_STEPS", 10_000)
     versions = [FAMILIES["full"](40, version) for version in range(2)]
     assert rules(ask(versions[1], versions[0], step=step)) == ["COMPARISON_TOO_COMPLEX"]
+
+
+def test_a_question_that_takes_too_much_cpu_time_is_refused_as_by_the_operator() -> None:
+    earlier, candidate = (FAMILIES["full"](40, version) for version in range(2))
+    question = Question(candidate, (earlier,), Policy(Strategy.BACKWARD))
+    assert not answer(question).incompatibilities
+    (finding,) = answer(question, cpu_seconds=0.004).incompatibilities
+    assert finding.rule == "COMPARISON_TOO_COMPLEX"
+    assert finding.message.startswith("reading and comparing the schemas takes more than 0.004 seconds of CPU time; ")

@@ -75,7 +75,7 @@ async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else(judge_of: Ju
         await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
     assert raised.value.reason == "CheckerTimeout"
     assert "the plugged-in checkers (acme) did not answer within" in raised.value.message
-    assert (await judge.versions.parse(schema(ID).info, PulsarVersion.V4_0)).info == schema(ID).info
+    assert (await judge.versions.parse("shop/orders", schema(ID).info, PulsarVersion.V4_0)).info == schema(ID).info
     hanging.released.set()
 
 

@@ -19,6 +19,7 @@ from topicschema.core.checkers import BUILT_IN
 from topicschema.core.compatibility import TOO_COMPLEX, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin, VersionEntry
+from topicschema.core.parts import Findings
 from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
 from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import MOST_STEPS
@@ -26,7 +27,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import comparing
-from topicschema.judging.comparing import Version
+from topicschema.judging.comparing import Result, Version
 from topicschema.judging.judge import Judge
 from topicschema.judging.workers import OutOfMemoryError, Workers
 from topicschema.storage.protocol import Stored
@@ -34,6 +35,7 @@ from unit.judging.conftest import JudgeOf
 
 TIME = "2026-11-21T05:30:00Z"
 DOC = "d" * 300_000
+NAMESPACE = KEY.topic.pulsar_namespace
 V4_0 = PulsarVersion.V4_0
 BACKWARD, TRANSITIVE = Policy(Strategy.BACKWARD), Policy(Strategy.BACKWARD_TRANSITIVE)
 
@@ -74,10 +76,12 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Version]]:
     compared: list[Sequence[Version]] = []
     call = Workers.call
 
-    async def recording_call(self: Workers, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def recording_call(
+        self: Workers, namespace: str, function: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Any:
         if function is comparing.compare:
             compared.append(arguments[1])
-        return await call(self, function, *arguments)
+        return await call(self, namespace, function, *arguments, **options)
 
     monkeypatch.setattr(Workers, "call", recording_call)
     return compared
@@ -87,7 +91,7 @@ async def test_a_parsed_schema_is_cached_for_later_versions(judge_of: JudgeOf) -
     storage, history = await on_record(schema(ID), schema(ID, NOTE))
     judge = judge_of(storage)
     first = await judge.versions.version(history, history.entries[0], V4_0)
-    candidate = await judge.versions.parse(schema(ID, NOTE).info, V4_0)
+    candidate = await judge.versions.parse(NAMESPACE, schema(ID, NOTE).info, V4_0)
     await storage.delete(await storage.get_history(KEY))
     assert await judge.versions.version(history, history.entries[0], V4_0) is first
     assert await judge.versions.version(history, history.entries[1], V4_0) is candidate
@@ -97,19 +101,21 @@ async def test_the_cache_is_bounded_and_drops_the_least_used(judge_of: JudgeOf) 
     texts = [schema(ID, doc=f"{number}" * 1_000).info for number in range(3)]
     weight = comparing._BYTES_PER_BYTE * len(texts[0].schema) + comparing._BYTES_PER_SCHEMA
     judge = judge_of(cache_bytes=2 * weight + 100)
-    cached = [await judge.versions.parse(text, V4_0) for text in texts[:2]]
-    assert await judge.versions.parse(texts[0], V4_0) is cached[0]
-    await judge.versions.parse(texts[2], V4_0)
-    assert await judge.versions.parse(texts[0], V4_0) is cached[0]
-    assert await judge.versions.parse(texts[1], V4_0) is not cached[1]
+    cached = [await judge.versions.parse(NAMESPACE, text, V4_0) for text in texts[:2]]
+    assert await judge.versions.parse(NAMESPACE, texts[0], V4_0) is cached[0]
+    await judge.versions.parse(NAMESPACE, texts[2], V4_0)
+    assert await judge.versions.parse(NAMESPACE, texts[0], V4_0) is cached[0]
+    assert await judge.versions.parse(NAMESPACE, texts[1], V4_0) is not cached[1]
     small = judge_of(cache_bytes=1_000)
-    assert await small.versions.parse(texts[0], V4_0) is not await small.versions.parse(texts[0], V4_0)
+    assert await small.versions.parse(NAMESPACE, texts[0], V4_0) is not await small.versions.parse(
+        NAMESPACE, texts[0], V4_0
+    )
 
 
 async def test_other_properties_are_another_candidate(judge_of: JudgeOf) -> None:
     judge, text = judge_of(), schema(ID).info.schema
     for owner in ("a", "b"):
-        parsed = await judge.versions.parse(SchemaInfo(SchemaType.AVRO, text, {"owner": owner}), V4_0)
+        parsed = await judge.versions.parse(NAMESPACE, SchemaInfo(SchemaType.AVRO, text, {"owner": owner}), V4_0)
         assert parsed.info.properties == {"owner": owner}
 
 
@@ -117,15 +123,15 @@ async def test_a_large_text_leaves_the_event_loop_free(judge_of: JudgeOf) -> Non
     fields = [{"name": f"f{number}", "type": "string"} for number in range(20_000)]
     large = SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "R", "fields": fields}).encode())
     async with counted() as turns:
-        read = await (judge := judge_of()).versions.parse(large, V4_0)
+        read = await (judge := judge_of()).versions.parse(NAMESPACE, large, V4_0)
     assert turns.count > 10
     assert read == ReadSchema(large, read.fingerprint)
-    assert await judge.versions.parse(large, V4_0) is read
+    assert await judge.versions.parse(NAMESPACE, large, V4_0) is read
 
 
 async def test_an_invalid_candidate_is_an_invalid_schema(judge_of: JudgeOf) -> None:
     with pytest.raises(InvalidSchemaError):
-        await judge_of().versions.parse(SchemaInfo(SchemaType.AVRO, b"{"), V4_0)
+        await judge_of().versions.parse(NAMESPACE, SchemaInfo(SchemaType.AVRO, b"{"), V4_0)
 
 
 @pytest.mark.parametrize("other", [0, 99, 100, 249])
@@ -205,8 +211,61 @@ async def test_a_comparison_that_takes_too_much_memory_is_refused(
     assert (finding.rule, finding.schema_version) == (TOO_COMPLEX, 0)
     assert finding.message.startswith("comparing takes more than 256 MiB of memory and was given up at version 0")
     with pytest.raises(InvalidSchemaError, match="reading the schema takes more than 256 MiB of memory") as invalid:
-        await judge.versions.parse(candidate.info, V4_0)
+        await judge.versions.parse(NAMESPACE, candidate.info, V4_0)
     assert invalid.value.rule == TOO_COMPLEX
+
+
+def costly(size: int) -> tuple[Schema, Schema]:
+    """Return schemas whose comparison takes far more than the milliseconds that these tests allow."""
+    earlier, candidate = (formats.parse(FAMILIES["full"](size, version)) for version in range(2))
+    return earlier, candidate
+
+
+@pytest.mark.parametrize("size", [40, 120], ids=["small", "large"])
+async def test_a_comparison_that_takes_too_much_cpu_time_is_refused_and_not_tried_again(
+    size: int, compared: list[Sequence[Version]], judge_of: JudgeOf
+) -> None:
+    earlier, candidate = costly(size)
+    storage, history = await on_record(earlier)
+    judge = judge_of(storage, cpu_seconds=0.004)
+    for _ in range(2):
+        (finding,) = (await judge.judge(Candidate(candidate), history, TRANSITIVE)).incompatibilities
+        assert (finding.rule, finding.schema_version) == (TOO_COMPLEX, 0)
+        assert finding.message.startswith("comparing takes more than 0.004 seconds of CPU time and was given up")
+    assert len(compared) == 1
+    pending = (await judge.compare(Candidate(candidate), earlier, History(KEY), TRANSITIVE)).incompatibilities
+    assert [(each.rule, each.schema_version) for each in pending] == [(TOO_COMPLEX, None)]
+    assert len(compared) == 2
+
+
+async def test_the_versions_of_all_parts_share_the_cpu_time(monkeypatch: pytest.MonkeyPatch, judge_of: JudgeOf) -> None:
+    storage, history = await on_record(*(schema(ID, optional(number), doc=DOC) for number in range(10)))
+    judge, left = judge_of(storage), list[float]()
+
+    async def compare_part(*arguments: Any) -> Result:
+        left.append(arguments[-1])
+        return Result(Findings(), {}, 2.0)
+
+    monkeypatch.setattr(judge, "_compare_part", compare_part)
+    await judge.judge(Candidate(schema(ID, doc=DOC)), history, TRANSITIVE)
+    assert left == [5.0, 3.0, 1.0]
+
+
+async def test_a_schema_that_takes_too_much_cpu_time_is_refused_and_not_tried_again(judge_of: JudgeOf) -> None:
+    judge, calls = judge_of(cpu_seconds=0.004), list[object]()
+    large = SchemaInfo(SchemaType.AVRO, FAMILIES["many_fields"](20_000, 0).schema)
+    call = judge._workers.call
+
+    async def counted_call(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return await call(*arguments)
+
+    judge._workers.call = counted_call
+    for _ in range(2):
+        with pytest.raises(InvalidSchemaError, match=r"reading the schema takes more than 0\.004 seconds") as invalid:
+            await judge.versions.parse(NAMESPACE, large, V4_0)
+        assert invalid.value.rule == TOO_COMPLEX
+    assert len(calls) == 1
 
 
 def pair_of(kind: SchemaType) -> Schema:

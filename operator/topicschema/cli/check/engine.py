@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
-from topicschema.core import formats, verdict
+from topicschema.core import compatibility, formats, verdict
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text, key_value
@@ -27,6 +27,8 @@ from topicschema.core.schemas import (
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.core.verdict import Candidate, Earlier, Outcome
+from topicschema.judging import cpu_time
+from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
 
 _ANY_TOPIC = TopicKey("", Topic("", "", ""))
 
@@ -118,14 +120,26 @@ class UnusableVersionError(Exception):
         )
 
 
-def answer(question: Question, parse: Parse = formats.parse) -> Answer:
-    """Return the broker's answer. A schema that it cannot read is a refusal, never an exception."""
+def answer(question: Question, parse: Parse = formats.parse, *, cpu_seconds: float = MOST_SECONDS) -> Answer:
+    """Return the broker's answer. A schema that it cannot read is a refusal, never an exception.
+
+    The CPU time is limited as in the operator, unless there are custom checkers.
+    """
     try:
-        return _STEPS[question.step](_stored(question), parse)
+        if question.policy.profile.checkers:
+            return _answer(question, parse)
+        return cpu_time.call(cpu_seconds, _answer, question, parse)
     except InvalidSchemaError as error:
         return Answer(refusal=Refusal.of(error))
     except UnusableVersionError as error:
         return Answer(refusal=error.refusal)
+    except OutOfTimeError as error:
+        why = f"reading and comparing the schemas {error}; make unions smaller, and break circles of records"
+        return Answer(incompatibilities=(Incompatibility(compatibility.TOO_COMPLEX, "$", why),))
+
+
+def _answer(question: Question, parse: Parse) -> Answer:
+    return _STEPS[question.step](_stored(question), parse)
 
 
 def as_stored(info: SchemaInfo) -> SchemaInfo:

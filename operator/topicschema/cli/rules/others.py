@@ -6,6 +6,7 @@ from topicschema.core.policy import Constraints
 from topicschema.core.schemas import SchemaType
 from topicschema.core.steps import MOST_FINDINGS, MOST_STEPS
 from topicschema.core.strategies import Strategy
+from topicschema.judging.cpu_time import MOST_SECONDS
 
 _ID = """
 {"type": "record", "name": "Order", "fields": [
@@ -47,10 +48,11 @@ STRATEGY = Chapter(
         Rule(
             TOO_COMPLEX,
             "The comparison of the candidate with the versions of the strategy, and the search for risks, take more "
-            f"than {MOST_STEPS:,} steps. The operator rejects the candidate, whatever the strictness is. Usual causes "
-            "are large unions of records that refer to each other, and thousands of changes to each of many versions. "
-            "The operator also rejects a schema with very many types in a long namespace, or at a great depth: their "
-            "full names and paths need too much memory. The limits are the operator's own: a broker may accept it.",
+            f"than {MOST_STEPS:,} steps, or {MOST_SECONDS:g} seconds of CPU time. The operator rejects the candidate, "
+            "whatever the strictness is. Usual causes are large unions of records that refer to each other, and "
+            "thousands of changes to each of many versions. The operator also rejects a schema with very many types in "
+            "a long namespace, or at a great depth: their full names and paths need too much memory. The limits are "
+            "the operator's own: a broker may accept it.",
             "make the unions smaller, remove cycles of records, split a large change into several versions, or "
             "shorten the namespace.",
         ),

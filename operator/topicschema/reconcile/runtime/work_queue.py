@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
@@ -83,9 +84,9 @@ class WorkQueue:
     `work` reconciles one key. `broker_of` returns the address of its broker, or "". `resync` is the period in seconds
     of reconciles without a change.
 
-    There is no limit of all tasks, so a slow broker delays no key of another one. Each broker has a limit. The keys
-    without a broker have one, too, and those whose broker is being read. A waiting task has only its key: it takes two
-    or three kilobytes, and reads current state later.
+    There is no limit of all tasks, so a slow broker delays no key of another one. Each broker has a limit, which its
+    namespaces share. The keys without a broker have one, too, and those whose broker is being read. A waiting task has
+    only its key: it takes two or three kilobytes, and reads current state later.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class WorkQueue:
         self._clock = clock
         self._chance = chance
         self._schedule = Schedule[Key]()
-        self._slots = BrokerSlots[Key]()
+        self._slots = BrokerSlots[Key](attrgetter("namespace"))
         self._backoff = Backoff(chance)
         self._changed = asyncio.Event()
         self._last_recheck = 0.0
@@ -111,7 +112,7 @@ class WorkQueue:
     def add(self, key: Key, after: float = 0.0) -> None:
         """Add `key`, due in `after` seconds. A key that is added repeatedly is reconciled once."""
         if after == HIGH_PRIORITY:
-            self._slots.urgent[key] = None
+            self._slots.set_urgent(key, is_urgent=True)
         self._schedule.add(key, self._clock() + after)
         self._changed.set()
 
@@ -162,7 +163,7 @@ class WorkQueue:
         async with self._slots.take(broker, key):
             started = self._clock()
             self._schedule.begin(key, started)
-            self._slots.urgent.pop(key, None)
+            self._slots.set_urgent(key, is_urgent=False)
             try:
                 return await self._work(key)
             finally:

@@ -261,9 +261,8 @@ class _Fetcher:
         query = self._query
         sent = await self._broker.stored(query.topic, version, query.candidate)
         self._cache(number, sent.info)
-        entry = await self._ctx.judge.versions.read(
-            len(info.schema), entry_of, sent, query.pulsar_version, query.candidate, query.source_hash
-        )
+        namespace, inputs = query.topic.pulsar_namespace, (query.pulsar_version, query.candidate, query.source_hash)
+        entry = await self._ctx.judge.versions.read(namespace, len(info.schema), entry_of, sent, *inputs)
         return replace(entry, origin=Origin.SPEC) if await self._is_our_own(entry, sent.info) else entry
 
     async def _is_our_own(self, entry: VersionEntry, sent: SchemaInfo) -> bool:

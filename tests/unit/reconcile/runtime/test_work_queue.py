@@ -209,7 +209,7 @@ async def test_an_edit_is_reconciled_before_keys_that_wait_longer_for_the_same_b
 
 
 async def test_a_key_that_is_cancelled_as_it_gets_its_slot_releases_it() -> None:
-    slots = BrokerSlots[str]()
+    slots = BrokerSlots[str](lambda _: "shop")
 
     async def enter(key: str) -> None:
         async with slots.take("pulsar:8080", key):
@@ -224,3 +224,23 @@ async def test_a_key_that_is_cancelled_as_it_gets_its_slot_releases_it() -> None
     async with asyncio.timeout(30):
         await waiting[1]
         await enter("fourth")
+
+
+async def test_namespaces_share_the_slots_of_a_broker() -> None:
+    slots, order = BrokerSlots[Key](lambda key: key.namespace, limit=2), list[str]()
+    keys = [Key("topicschemas", namespace, f"{number}") for namespace in ("evil", "shop") for number in range(4)]
+    may_end = asyncio.Event()
+
+    async def work(key: Key) -> None:
+        async with slots.take("pulsar:8080", key):
+            order.append(f"{key.namespace} {key.name}")
+            await may_end.wait()
+
+    slots.set_urgent(keys[3], is_urgent=True)
+    slots.set_urgent(keys[6], is_urgent=True)
+    tasks = [asyncio.create_task(work(key)) for key in keys]
+    await asyncio.sleep(0)
+    assert order == ["evil 0", "evil 1"]
+    may_end.set()
+    await asyncio.wait(tasks)
+    assert order[2:] == ["shop 2", "evil 3", "shop 0", "evil 2", "shop 1", "shop 3"]
