@@ -18,7 +18,7 @@ PRICED = json.dumps({"type": "record", "name": "Priced", "fields": [{"name": "pr
 NOTE = '{"name": "note", "type": "string", "default": ""}'
 _DASHED, _DOLLAR = ONE.replace("{", '{"namespace": "my-shop", ', 1), ONE.replace('"name": "', '"name": "$', 1)
 # By the version of the tests' brokers: another version, and a text that only this one's brokers read.
-ONLY_HERE = {"4.0": ("4.1", _DASHED), "4.1": ("4.0", _DOLLAR), "4.2": ("4.0", _DOLLAR)}
+ONLY_HERE = {"4.0": ("4.1", _DASHED), "4.1": ("4.0", _DOLLAR), "4.2": ("4.0", _DOLLAR), "5.0": ("4.0", _DOLLAR)}
 
 
 KINDS = {
