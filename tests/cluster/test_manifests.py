@@ -184,7 +184,7 @@ def test_the_overlay_to_copy_is_the_base_with_its_images_brokers_and_metrics(clu
         [container] = template["spec"]["containers"]
         assert container["image"] == "registry.example/topicschema:0.1.0"
         told = {each["name"]: each.get("value") for each in container["env"]}
-        assert told["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:8443,")
+        assert told["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:443,")
         assert told.get("TOPICSCHEMA_VALIDATION_IMAGE", "registry.example/").startswith("registry.example/")
         assert scraped["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
         assert scraped["podMetricsEndpoints"][0]["port"] in {each["name"] for each in container["ports"]}
