@@ -77,13 +77,18 @@ def unknown_members(cls: Any, wire: object, path: str) -> Iterator[tuple[str, st
 
 
 def _unknown_members_of_object(cls: Any, wire: dict[str, Any], path: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    hints = get_type_hints(cls, include_extras=True)
-    known = {wire_name(each.name): hints[each.name] for each in dataclasses.fields(cls)}
+    known = _members(cls)
     for key, member in wire.items():
         if key in known:
             yield from unknown_members(known[key], member, f"{path}.{key}")
         else:
             yield path, key, tuple(known)
+
+
+@cache
+def _members(cls: Any) -> Mapping[str, Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    return {wire_name(each.name): hints[each.name] for each in dataclasses.fields(cls)}
 
 
 def decode_status(cls: type[T], wire: object) -> T:

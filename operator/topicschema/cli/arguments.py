@@ -38,18 +38,22 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "folders": [],
     "imported": [],
     "output": "text",
-    "candidate": None,
+    "git": None,
+    "live": False,
+    "paths": [],
 }
 """Options that the lines of a batch set themselves, with their defaults."""
 _CHECK: Final = """exit codes:
   0  compatible, or equal to an earlier version
   1  incompatible, or an invalid schema
   2  wrong input: an unreadable file, a wrong option
+  3  with --live: the cluster gave no answer
   with --batch: 0, or 2 if a request was invalid
 
 examples:
+  topicschema check --git origin/main schemas/
+  kustomize build overlays/prod | topicschema check --live -
   topicschema check --strategy BACKWARD --history v1.avsc v2.avsc
-  git show main:order.avsc | topicschema check --history - order.avsc
   topicschema check -I protos --history old/order.proto protos/shop/order.proto
   topicschema check --batch < requests.jsonl > answers.jsonl"""
 
@@ -102,7 +106,7 @@ def _command(
 def _check(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
-    _topic_options(command)
+    _topic_options(command, "github", "junit")
     command.add_argument(
         "--strictness",
         default=Strictness.BROKER.value,
@@ -114,11 +118,20 @@ def _check(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read JSON lines from standard input, and write one response for each (docs/cli.md)",
     )
+    source = command.add_mutually_exclusive_group()
+    source.add_argument(
+        "--git",
+        metavar="REF",
+        help="compare the manifests with the versions that they had in the first-parent history of REF",
+    )
+    source.add_argument(
+        "--live", action="store_true", help="ask the cluster of the kubeconfig by a dry run, and change nothing"
+    )
     command.add_argument(
-        "candidate",
-        nargs="?",
-        metavar="CANDIDATE",
-        help="file of the schema, or a manifest; a primitive type needs none",
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="manifests and folders of manifests, or the file of one schema; a primitive type needs none",
     )
 
 
@@ -201,7 +214,7 @@ def _completion(command: argparse.ArgumentParser) -> None:
     command.add_argument("shell", choices=("bash", "zsh"), help="source <(topicschema completion bash)")
 
 
-def _topic_options(command: argparse.ArgumentParser) -> None:
+def _topic_options(command: argparse.ArgumentParser, *outputs: str) -> None:
     command.add_argument(
         "--strategy",
         default=Strategy.UNDEFINED.value,
@@ -228,7 +241,9 @@ def _topic_options(command: argparse.ArgumentParser) -> None:
         metavar="NAME=TEXT",
         help="a property of all given schemas, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
-    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
+    forms = ("text", "json", *outputs)
+    help_ = f"one of {', '.join(forms)} (default: text)"
+    command.add_argument("-o", "--output", choices=forms, default="text", help=help_)
 
 
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:

@@ -32,7 +32,7 @@ def completed(where: Path, *words: str) -> set[str]:
         (["ch"], {"check"}),
         (["check", "--str"], {"--strategy", "--strictness"}),
         (["check", "--strategy", "FULL"], {"FULL", "FULL_TRANSITIVE"}),
-        (["check", "-o", ""], {"text", "json"}),
+        (["check", "-o", ""], {"text", "json", "github", "junit"}),
         (["explain", "FIELD_WITHOUT"], {"FIELD_WITHOUT_DEFAULT"}),
         (["completion", "z"], {"zsh"}),
         (["decode", "--wr"], {"--writer"}),

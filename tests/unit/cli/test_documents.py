@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.manifest_repository import Repository, policy, topic
+
 PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
 FIRST = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": "long"}]}\n'
 FILES = {
@@ -16,6 +18,20 @@ FILES = {
     "order.avsc": FIRST,
     "v2.avsc": FIRST.replace("}]", '},\n  {"name": "note", "type": "string"}]'),
 }
+ORDER = """{"type": "record", "name": "Order", "fields": [
+  {"name": "id", "type": "long"}
+]}"""
+WITH_X = ORDER.replace('"long"}', '"long"},\n  {"name": "x", "type": %s}')
+
+
+def make_repository(root: Path) -> None:
+    """The repository of the page: `x` was an int, was removed, and comes back as a text."""
+    repository = Repository.create(root)
+    repository.write("policy.yaml", policy(brokerProfile={"pulsarVersion": "4.2"}))
+    for schema in (WITH_X % '"int", "default": 0', ORDER):
+        repository.write("created.yaml", topic(schema))
+        repository.commit()
+    repository.write("created.yaml", topic(WITH_X % '"string", "default": ""'))
 
 
 def consoles() -> list[tuple[str, str]]:
@@ -25,10 +41,11 @@ def consoles() -> list[tuple[str, str]]:
 
 
 def test_what_the_page_shows_is_what_is_printed(tmp_path: Path) -> None:
+    make_repository(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     program = f"{shlex.quote(sys.executable)} -m topicschema "
-    assert len(consoles()) == 8
+    assert len(consoles()) == 9
     for command, printed in consoles():
         line = command.replace("topicschema ", program)
         done = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)

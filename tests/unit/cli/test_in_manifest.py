@@ -60,7 +60,8 @@ def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[
         ("check --history v1.yaml v1.avsc", 0, "equals version 0 (v1.yaml)"),
         ("check --strategy BACKWARD --history - v2.yaml", 1, "(standard input)"),
         ("check --history pair.json pair.yaml", 0, "equals version 0 (pair.json)"),
-        ("check text.yaml", 1, "text.yaml is not a schema that a broker of Pulsar 5.0 accepts"),
+        ("check text.yaml", 1, "text.yaml: created is not a schema that a broker of Pulsar"),
+        ("check quotes.yaml", 1, "KEY_VALUE_FORM at"),
     ],
 )
 def test_check_takes_manifests_as_candidate_and_as_history(here: Path, line: str, code: int, words: str) -> None:
@@ -90,7 +91,7 @@ def test_a_manifest_has_the_fingerprint_of_its_schema(here: Path, manifest: str,
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.stem)
 def test_an_example_s_manifest_is_equal_to_itself(here: Path, example: Path) -> None:
     done = run(here, f"check --strategy FULL_TRANSITIVE --history {example} {example}")
-    assert (done.returncode, "equals version 0" in done.stdout) == (0, True)
+    assert (done.returncode, "equals version 0" in " ".join(done.stdout.split())) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -98,15 +99,15 @@ def test_an_example_s_manifest_is_equal_to_itself(here: Path, example: Path) -> 
     [
         ("check --type AVRO v1.yaml", "remove --type and --property"),
         ("check --property owner=b --history v1.avsc v1.yaml", "remove --type and --property"),
-        ("check list.yaml", "list.yaml has 2 TopicSchemas; one is needed"),
+        ("check list.yaml", "TopicSchema created is given twice: list.yaml:3 and list.yaml:10"),
         ("check broken.yaml", "broken.yaml: line 1: this is not YAML: did not find expected node content"),
         ("check tag.yaml", "tag.yaml: line 1: the tag !timestamp is not for Kubernetes; remove it"),
         ("check kind.yaml", "kind.yaml: line 1: TopicSchema is not of the type !!bool"),
         ("check deep.yaml", "deep.yaml: line 1: it is nested too deep"),
         ("check itself.yaml", "itself.yaml: line 2: the anchor 'b' contains itself"),
         ("check bytes.yaml", "bytes.yaml: line 1: the character U+0007 is not allowed"),
-        ("check other.yaml", "other.yaml has 0 TopicSchemas (it has ConfigMap); one is needed"),
-        ("check quotes.yaml", "quotes.yaml: KEY_VALUE_FORM"),
+        ("check other.yaml", "other.yaml has neither a TopicSchema nor a NamespaceSchemaPolicy"),
+        ("fingerprint quotes.yaml", "quotes.yaml: KEY_VALUE_FORM"),
         ("can-connect producer v1.yaml", "v1.yaml is a manifest"),
         ("manifest --topic persistent://shop/orders/created v1.yaml", "v1.yaml is a manifest"),
         ("decode --schema v1.yaml /dev/null", "v1.yaml is a manifest"),

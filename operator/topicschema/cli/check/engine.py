@@ -15,7 +15,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text, key_value
 from topicschema.core.history import History, Origin, VersionEntry
-from topicschema.core.policy import Policy, Strictness, effective_strategy
+from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy
 from topicschema.core.schemas import (
     AVRO_TEXTS,
     PulsarVersion,
@@ -57,18 +57,24 @@ class Question:
     """Question to a broker: may `candidate` follow `history` under `policy`?
 
     `history` is oldest first, and the index is the version's number. The schemas are in the form of the REST API, so a
-    KEY_VALUE's is the text `{"key": ..., "value": ...}`.
+    KEY_VALUE's is the text `{"key": ..., "value": ...}`. `topic_strategy` is the topic's own, if it has one.
     """
 
     candidate: SchemaInfo
     history: tuple[SchemaInfo, ...] = ()
     policy: Policy = field(default_factory=Policy)
     step: Step = Step.REGISTER
+    topic_strategy: Strategy | None = None
+
+    @property
+    def effective(self) -> EffectiveStrategy:
+        """The effective strategy, never UNDEFINED, and the level that sets it."""
+        return effective_strategy(self.policy, self.topic_strategy)
 
     @property
     def strategy(self) -> Strategy:
         """The effective strategy, never UNDEFINED: the broker's own if none is set."""
-        return effective_strategy(self.policy, None).value
+        return self.effective.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +175,7 @@ def _register(question: Question, parse: Parse) -> Answer:
     policy = question.policy
     schema = parse(question.candidate, policy.profile.pulsar_version, validate_defaults=True)
     read = _Reading(question, parse, validate_defaults=True)
-    candidate = Candidate(schema)
+    candidate = Candidate(schema, question.topic_strategy)
     history = History(_ANY_TOPIC, entries=_entries(schema, question.history, read))
     payloads = read.all(verdict.earlier_versions(candidate, history, policy))
     judged = verdict.judge(candidate, history, policy, payloads)

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from topicschema.cli.check.engine import Answer, Question, Refusal
 from topicschema.cli.check.excerpt import WIDTH, Excerpts, printable
@@ -22,6 +22,13 @@ UPGRADE: Final = {
 }
 
 
+class Shown(Protocol):
+    """Excerpts of a text."""
+
+    def at(self, place: Place) -> Iterator[str]:
+        """Yield the lines of the excerpt at a place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """Names of the candidate's file and of the versions' files."""
@@ -30,17 +37,27 @@ class Files:
     history: tuple[str, ...] = ()
     has_excerpts: bool = True
     """True if places refer to the text of the candidate's file, which they do not if it was compiled."""
+    excerpts: Shown | None = None
+    """The excerpts of the candidate's manifest, which has its text among others."""
+    set_by: str = ""
+    """Note of the level that sets the strategy, in brackets."""
+    is_compared: bool = True
+    """False if the versions of the topic are not known."""
 
 
 def render(question: Question, answer: Answer, files: Files) -> str:
     """Return the answer as text, without a line end after the last line."""
-    return "\n".join(_lines(question, answer, files))
+    return "\n".join((*lines(question, answer, files), judged_by(question.policy.profile.pulsar_version)))
+
+
+def incomplete(count: int) -> str:
+    """Return the note that a topic may have more versions than the given ones."""
+    return f"compared with {count} {'version' if count == 1 else 'versions'}; the topic may have more"
 
 
 def refused(text: str, refusal: Refusal, file: str, pulsar_version: str) -> str:
     """Return the reason why the file's text is no schema to a broker of that Pulsar version."""
-    sentence = f"{file} is not a schema that a broker of Pulsar {pulsar_version} accepts"
-    return "\n".join((*wrapped(sentence), *_refusal(text, refusal)))
+    return "\n".join(_refused(refusal, Files(file), text, pulsar_version))
 
 
 def judged_by(pulsar_version: str) -> str:
@@ -50,22 +67,27 @@ def judged_by(pulsar_version: str) -> str:
 
 def not_compiled(text: str, refusal: Refusal, file: str) -> str:
     """Return the reason why the file, whose text is `text`, cannot be compiled."""
-    return "\n".join((*wrapped(f"{file} cannot be compiled"), *_refusal(text, refusal)))
+    return "\n".join((*wrapped(f"{file} cannot be compiled"), *refusal_lines(refusal, Files(file), text)))
 
 
-def _lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
+def _refused(refusal: Refusal, files: Files, text: str, pulsar_version: str) -> Iterator[str]:
+    yield from wrapped(f"{files.candidate} is not a schema that a broker of Pulsar {pulsar_version} accepts")
+    yield from refusal_lines(refusal, files, text)
+
+
+def lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
+    """Yield the lines of the answer, without the Pulsar version."""
     text = question.candidate.schema.decode(errors="replace") if files.has_excerpts else ""
     if answer.incompatibilities:
         yield from _incompatible(question, answer, files, text)
     elif answer.refusal is not None and answer.refusal.place is None:
         yield from wrapped(f"{files.candidate} cannot be compared: the broker would answer with an error")
-        yield from _refusal(text, answer.refusal, _culprit(answer.refusal, files))
+        yield from refusal_lines(answer.refusal, files, text, _culprit(answer.refusal, files))
     elif answer.refusal is not None:
-        yield refused(text, answer.refusal, files.candidate, question.policy.profile.pulsar_version)
+        yield from _refused(answer.refusal, files, text, question.policy.profile.pulsar_version)
     else:
         yield from _compatible(question, answer, files)
     yield from warnings(answer.warnings, files, text)
-    yield judged_by(question.policy.profile.pulsar_version)
 
 
 def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[str]:
@@ -77,10 +99,14 @@ def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[st
             yield from wrapped(f"Version {len(question.history) - 1} stays the latest.")
         return
     number = len(question.history)
+    if not number and not files.is_compared:
+        yield from wrapped(f"{files.candidate} is valid")
+        return
     if not number:
         yield from wrapped(f"{files.candidate} is compatible: it would be version 0, the first")
         return
-    yield from wrapped(f"{files.candidate} is compatible: it may follow {_compared(question, files)} under {strategy}")
+    under = f"under {strategy}{files.set_by}"
+    yield from wrapped(f"{files.candidate} is compatible: it may follow {_compared(question, files)} {under}")
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         yield "Nothing was compared: that strategy accepts every schema."
     elif strategy.upgrade_first in UPGRADE:
@@ -91,7 +117,9 @@ def _incompatible(question: Question, answer: Answer, files: Files, text: str) -
     reasons = answer.incompatibilities
     count = f"{len(reasons)} {'reason' if len(reasons) == 1 else 'reasons'}"
     strictness = "" if question.policy.strictness is Strictness.BROKER else f", {question.policy.strictness}"
-    yield from wrapped(f"{files.candidate} is incompatible under {question.strategy}{strictness}: {count}")
+    yield from wrapped(
+        f"{files.candidate} is incompatible under {question.strategy}{files.set_by}{strictness}: {count}"
+    )
     if answer.refusal is not None:
         where = f"{answer.refusal.reason} at {answer.refusal.path}"
         yield from wrapped(f"The broker fails on the comparison, and answers with an error: {where}")
@@ -100,7 +128,7 @@ def _incompatible(question: Question, answer: Answer, files: Files, text: str) -
 
 def findings(incompatibilities: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
     """Yield the lines about the incompatibilities of the candidate, whose text is `text`."""
-    excerpts = _excerpts(incompatibilities, text)
+    excerpts = _excerpts(incompatibilities, files, text)
     for each in incompatibilities[:_SHOWN]:
         yield ""
         yield f"{each.rule} at {printable(each.path)}"
@@ -113,7 +141,7 @@ def findings(incompatibilities: Sequence[Incompatibility], files: Files, text: s
 
 def warnings(risks: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
     """Yield the lines about the warnings. A warning that does no harm has a line or two."""
-    excerpts = _excerpts(risks, text)
+    excerpts = _excerpts(risks, files, text)
     for each in risks[:_SHOWN]:
         severity = severity_of(each.rule)
         if severity is None:
@@ -128,26 +156,30 @@ def warnings(risks: Sequence[Incompatibility], files: Files, text: str) -> Itera
         yield from _explained(next(each.rule for each in risks if severity_of(each.rule)))
 
 
-def _excerpts(incompatibilities: Sequence[Incompatibility], text: str) -> Excerpts:
-    return Excerpts(text, (Place(each.path) for each in incompatibilities[:_SHOWN]))
+def _excerpts(incompatibilities: Sequence[Incompatibility], files: Files, text: str) -> Shown:
+    return files.excerpts or Excerpts(text, (Place(each.path) for each in incompatibilities[:_SHOWN]))
 
 
-def _details(finding: Incompatibility, files: Files, excerpts: Excerpts) -> Iterator[str]:
+def _details(finding: Incompatibility, files: Files, excerpts: Shown) -> Iterator[str]:
     yield from wrapped(finding.message, _INDENT)
     if finding.path != "$" or finding.direction:
         yield from excerpts.at(Place(finding.path))
     yield from wrapped(_demand(finding, files), _INDENT)
 
 
-def _refusal(text: str, refusal: Refusal, culprit: str = "") -> Iterator[str]:
+def refusal_lines(refusal: Refusal, files: Files, text: str, culprit: str = "") -> Iterator[str]:
+    """Yield the lines about a refusal. `culprit` is the file at fault if it is not the candidate."""
     place = refusal.place
     where = culprit or (refusal.path if place is None else str(place))
     yield ""
     yield f"{refusal.reason} at {printable(where)}"
     yield from wrapped(refusal.message, _INDENT)
-    if place is not None:
+    if files.excerpts is not None and not culprit:
+        yield from files.excerpts.at(place or Place(refusal.path))
+    elif place is not None:
         yield from Excerpts(text, [place]).at(place)
-    yield from _explained(refusal.reason)
+    if refusal.reason.isupper():
+        yield from _explained(refusal.reason)
 
 
 def _culprit(refusal: Refusal, files: Files) -> str:

@@ -5,6 +5,8 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 
 from topicschema.cli import arguments, plugins
 from topicschema.cli.check import batch, engine, json_io
@@ -23,34 +25,64 @@ def run(options: Namespace) -> int:
     """Print the answer. Return the exit code for the verdict."""
     if options.batch:
         return _batch(options)
-    missing = "name the CANDIDATE file, or use --batch"
-    *history, candidate = history_and(options.candidate, options, TEXTLESS, missing)
+    texts = {}
+    if len(options.paths) == 1 and not _is_folder(options.paths[0]):
+        [name] = options.paths
+        texts[name] = files.read(name)
+        if not schema_files.is_manifest(name, texts[name]):
+            return _check_schema(name, texts, options)
+    elif not options.paths:
+        return _check_schema(None, texts, options)
+    from topicschema.cli.check import manifest_check  # noqa: PLC0415  # YAML and the CRDs, only for manifests
+
+    return manifest_check.run(options, texts)
+
+
+def policy_of(options: Namespace) -> Policy:
+    """Return the rules that the options set."""
     profile = BrokerProfile(PulsarVersion(options.pulsar_version), checkers=plugins.load())
-    policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
-    question = Question(candidate, tuple(history), policy)
+    return Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
+
+
+def _is_folder(name: str) -> bool:
+    return name != files.STANDARD_INPUT and Path(name).is_dir()
+
+
+def _check_schema(name: str | None, texts: Mapping[str, bytes], options: Namespace) -> int:
+    """Check one schema against the files of --history."""
+    if options.git is not None or options.live:
+        raise UsageError(f"--{'live' if options.live else 'git'} is for manifests, and {name} is none")
+    missing = "name a PATH, or use --batch"
+    *history, candidate = history_and(name, options, TEXTLESS, missing, texts)
+    question = Question(candidate, tuple(history), policy_of(options))
     answer = engine.answer(question)
+    earlier = tuple(map(files.shown, options.history))
+    candidate_name = candidate.type.value if name is None else files.shown(name)
+    may_lack = bool(earlier) and question.strategy.is_transitive
     if options.output == "json":
-        print(json.dumps(json_io.line_of(options.candidate, answer, profile.pulsar_version), indent=2))
+        more = {"comparedVersions": len(earlier), "mayLackVersions": may_lack}
+        print(json.dumps({**json_io.line_of(name, answer, question.policy.profile.pulsar_version), **more}, indent=2))
     else:
-        candidate_name = candidate.type.value if options.candidate is None else files.shown(options.candidate)
-        earlier = tuple(map(files.shown, options.history))
-        print(
-            check_text.render(
-                question, answer, Files(candidate_name, earlier, not schema_files.is_proto(candidate_name))
-            )
-        )
+        if may_lack:
+            print(check_text.incomplete(len(earlier)))
+        has_excerpts = not schema_files.is_proto(candidate_name)
+        print(check_text.render(question, answer, Files(candidate_name, earlier, has_excerpts)))
     return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
 
 
 def history_and(
-    name: str | None, options: Namespace, textless: Collection[SchemaType], otherwise: str
+    name: str | None,
+    options: Namespace,
+    textless: Collection[SchemaType],
+    otherwise: str,
+    texts: Mapping[str, bytes] = MappingProxyType({}),
 ) -> list[SchemaInfo]:
     """Return the history, with the schema in the file last.
 
     Without a file the last one is that of the type, if it needs no text. Otherwise raises UsageError with `otherwise`.
     """
     if name is not None:
-        return schemas([*options.history, name], options)
+        return schemas([*options.history, name], options, texts)
     kind = schema_files.kind_of(options.type, options.history)
     if kind not in textless:
         raise UsageError(otherwise)
@@ -58,12 +90,14 @@ def history_and(
     return [*schemas(options.history, options), without_text]
 
 
-def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
+def schemas(
+    names: Sequence[str], options: Namespace, texts_read: Mapping[str, bytes] = MappingProxyType({})
+) -> list[SchemaInfo]:
     """Return the schemas in the files, in the form of the REST API. Raises UsageError if one cannot be read.
 
-    A manifest sets type and properties, also of the plain files beside it.
+    A manifest sets type and properties, also of the plain files beside it. `texts_read` has files that were read.
     """
-    texts = files.read_all(names)
+    texts = files.read_all(names, texts_read)
     in_manifests = [
         _of_manifest(name, text, options) if schema_files.is_manifest(name, text) else None
         for name, text in zip(names, texts, strict=True)

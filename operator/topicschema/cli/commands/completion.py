@@ -17,7 +17,7 @@ _RULES: Final = {
     "zsh": "_topicschema_rules() {{ compadd {ids}; }}",
 }
 _COMPLETED: Final = {
-    **dict.fromkeys(("CANDIDATE", "FILE", "IMPORTED", "MESSAGES", "PAYLOAD", "SCHEMA", "VALUE"), shtab.FILE),
+    **dict.fromkeys(("FILE", "IMPORTED", "MESSAGES", "PATH", "PAYLOAD", "SCHEMA", "VALUE"), shtab.FILE),
     "DIR": shtab.DIRECTORY,
     "RULE": dict.fromkeys(_RULES, "_topicschema_rules"),
 }

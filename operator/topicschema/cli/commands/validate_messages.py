@@ -5,9 +5,9 @@ import sys
 import time
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE, NO_ANSWER
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.validate_messages import output, request
 from topicschema.core.errors import TopicSchemaError
@@ -17,9 +17,6 @@ from topicschema.validation.request import ValidationRequest
 
 if TYPE_CHECKING:
     from topicschema.validation.report.report import Report
-
-RUN_FAILED: Final = 3
-"""Exit code of a run without a verdict."""
 
 
 def run(options: Namespace) -> int:
@@ -32,7 +29,7 @@ def run(options: Namespace) -> int:
         raise UsageError(error.message) from None
     except TopicSchemaError as error:
         print(f"topicschema validate-messages: the run failed: {error.message}", file=sys.stderr)
-        return RUN_FAILED
+        return NO_ANSWER
     if options.page is not None:
         _write(options.page, page(report.document))
     if options.report is not None:

@@ -1,8 +1,9 @@
 """Files that a command line names."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO, TextIO
 
 STANDARD_INPUT = "-"
@@ -33,11 +34,14 @@ def standard_input() -> BinaryIO:
     return stream.buffer
 
 
-def read_all(names: Sequence[str]) -> list[bytes]:
-    """Return the bytes of each file. Raises UsageError if one cannot be read, or if standard input is named twice."""
+def read_all(names: Sequence[str], texts: Mapping[str, bytes] = MappingProxyType({})) -> list[bytes]:
+    """Return the bytes of each file; `texts` has those that are read already.
+
+    Raises UsageError if one cannot be read, or if standard input is named twice.
+    """
     if names.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be one of the files only")
-    return [read(name) for name in names]
+    return [texts[name] if name in texts else read(name) for name in names]
 
 
 def shown(name: str) -> str:

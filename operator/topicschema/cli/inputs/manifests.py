@@ -97,16 +97,21 @@ def documents(file: str, content: bytes) -> list[Document]:
     `file` is the name for messages. Raises ManifestError if kubectl could not read the file, or if the API server would
     refuse the members of a TopicSchema or NamespaceSchemaPolicy. Values of members are not checked.
     """
+    present = unchecked_documents(file, content)
+    for each in present:
+        check_members(each)
+    return present
+
+
+def unchecked_documents(file: str, content: bytes) -> list[Document]:
+    """Return the documents as `documents` does, whatever their members. Raises ManifestError if it is not YAML."""
     text = ""
     try:
         text = go_yaml.decoded(content)
-        present = [each for root in _roots(text) for each in _resources(file, root)]
+        return [each for root in _roots(text) for each in _resources(file, root)]
     except YamlError as error:
         _refuse_template(file, text)
         raise ManifestError(file, error.line, error.why) from None
-    for each in present:
-        _check_members(each)
-    return present
 
 
 def schema_of(document: Document, pulsar_version: PulsarVersion = NEWEST) -> SchemaInfo:
@@ -218,7 +223,7 @@ def _document(file: str, root: Node) -> Document:
     return Document(file, kind, namespace, name, root.value, root)
 
 
-def _check_members(document: Document) -> None:
+def check_members(document: Document) -> None:
     """Raise ManifestError for a member of our kinds that the API server would refuse, or that is a template's."""
     value = document.value
     if not isinstance(value, dict):

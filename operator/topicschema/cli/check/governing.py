@@ -1,0 +1,60 @@
+"""The policy that judges a topic: one of the manifests, or the command's options."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.topicschemas import TopicSchemaSpec
+from topicschema.cli.check.resources import Manifest, Resource
+from topicschema.cli.inputs.files import UsageError
+from topicschema.core.checkers import Checkers
+from topicschema.core.policy import Policy
+from topicschema.core.strategies import Strategy
+from topicschema.judging.policy_rules import policy_of
+
+
+@dataclass(frozen=True, slots=True)
+class Governing:
+    """Rules for judging, and the policy that sets them, or None if the command's options do.
+
+    `manifest` is None if the policy is only in Git.
+    """
+
+    policy: Policy
+    resource: NamespaceSchemaPolicy | None = None
+    manifest: Manifest | None = None
+
+    def for_topic(self, spec: TopicSchemaSpec, left: Strategy | None) -> Policy:
+        """Return the rules for one topic. `left` is its own strategy at the broker if the spec names none."""
+        has_broker = self.resource is not None and self.resource.spec.pulsar is not None
+        if not has_broker or spec.schema_compatibility_strategy is not None:
+            return self.policy
+        return replace(self.policy, unmanaged_strategy=left)
+
+
+def governing_of(resource: Resource, checkers: Checkers) -> Governing:
+    """Return the rules of a policy. Raises StalledError if its manifest is invalid."""
+    policy = policy_of(resource.policy)
+    return Governing(replace(policy, profile=replace(policy.profile, checkers=checkers)), resource.policy)
+
+
+class Governors:
+    """The given policies, by Kubernetes namespace and Pulsar namespace."""
+
+    def __init__(self, policies: Iterable[Manifest], checkers: Checkers) -> None:
+        self._checkers = checkers
+        self._by_namespaces = defaultdict[tuple[str, str], list[Manifest]](list)
+        for each in policies:
+            self._by_namespaces[each.resource.namespace, each.resource.pulsar_namespace].append(each)
+
+    def find(self, namespace: str, pulsar_namespace: str) -> Governing | None:
+        """Return the policy of a Pulsar namespace, if it is given. Raises UsageError if there are several."""
+        result = self._by_namespaces.get((namespace, pulsar_namespace), [])
+        if len(result) > 1:
+            places = " and ".join(f"{each.file}:{each.line}" for each in result)
+            raise UsageError(
+                f"several policies govern {pulsar_namespace} in the namespace {namespace or '(none)'}: {places}; "
+                "check the manifests of one cluster at a time"
+            )
+        return replace(governing_of(result[0].resource, self._checkers), manifest=result[0]) if result else None

@@ -1,0 +1,107 @@
+"""Verdicts of a cluster: server-side dry runs, which API server and webhook answer as they answer an apply."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from kubernetes import client, config
+from urllib3.exceptions import HTTPError
+
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.cli.check.engine import Answer
+from topicschema.cli.check.resources import Manifest
+from topicschema.cli.check.verdicts import NoAnswerError, Source, Verdict
+from topicschema.cli.inputs.files import UsageError
+from topicschema.core.compatibility import Incompatibility
+
+_KINDS: Final = {kind.name: kind for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY)}
+_REFUSED: Final = (400, 413, 422)
+_AT_ONCE: Final = 8
+_SECONDS: Final = 30.0
+_KUBECONFIG: Final = "~/.kube/config"
+_WARNING: Final = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
+_FINDING: Final = re.compile(r"(?P<rule>[A-Z][A-Za-z0-9_]*)(?: at (?P<path>\$\S*))?: (?P<message>.*)", re.DOTALL)
+_UNUSABLE: Final = (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError)
+
+
+def verdicts(manifests: Sequence[Manifest]) -> list[Verdict]:
+    """Return the verdict of the kubeconfig's cluster on each resource. Raises UsageError, NoAnswerError."""
+    configuration = client.Configuration()
+    try:
+        namespace = _load(configuration)
+    except _UNUSABLE as error:
+        raise UsageError(f"--live finds no cluster: {error}; set KUBECONFIG, or run in a pod") from None
+    configuration.retries = False
+    with client.ApiClient(configuration) as connection, ThreadPoolExecutor(_AT_ONCE) as threads:
+        api = client.CustomObjectsApi(connection)
+        return list(threads.map(lambda each: _verdict(api, each, namespace), manifests))
+
+
+def _load(configuration: client.Configuration) -> str:
+    """Read the address and the credentials, and return the namespace of manifests that name none."""
+    file = os.environ.get("KUBECONFIG") or _KUBECONFIG
+    if file == _KUBECONFIG and not Path(file).expanduser().exists():
+        config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        return "default"
+    config.load_kube_config(file, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
+    _, context = config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
+    return str(context.get("context", {}).get("namespace") or "default")
+
+
+def _verdict(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -> Verdict:
+    wire = {name: member for name, member in manifest.resource.document.value.items() if name != "status"}
+    wire["metadata"] = {name: member for name, member in wire["metadata"].items() if name != "managedFields"}
+    kind, resource = _KINDS[manifest.resource.kind], manifest.resource
+    try:
+        _, _, headers = api.patch_namespaced_custom_object_with_http_info(
+            *(kind.group, kind.version, resource.namespace or namespace, kind.plural, resource.name, wire),
+            dry_run="All",
+            field_manager="topicschema-check",
+            field_validation="Strict",
+            force=True,
+            _content_type="application/apply-patch+yaml",
+            _request_timeout=_SECONDS,
+        )
+    except client.ApiException as error:
+        if error.status not in _REFUSED:
+            raise NoAnswerError(f"{manifest.label}: HTTP {error.status}: {_message(error)}") from None
+        answer = Answer(None, tuple(_causes(error)), tuple(_warnings(error.headers)))
+        return Verdict(manifest, answer, Source.CLUSTER)
+    except HTTPError as error:
+        raise NoAnswerError(f"the API server at {api.api_client.configuration.host} does not answer: {error}") from None
+    return Verdict(manifest, Answer(warnings=tuple(_warnings(headers))), Source.CLUSTER)
+
+
+def _warnings(headers: Any) -> Iterator[Incompatibility]:
+    for line in headers.getlist("Warning"):
+        for text in _WARNING.findall(line):
+            yield _finding(re.sub(r"\\(.)", r"\1", text), "spec")
+
+
+def _causes(error: client.ApiException) -> Iterator[Incompatibility]:
+    causes = _status(error).get("details", {}).get("causes") or [{"message": _message(error)}]
+    for cause in causes:
+        yield _finding(str(cause.get("message", "")), str(cause.get("field") or "spec"))
+
+
+def _finding(text: str, field: str) -> Incompatibility:
+    result = _FINDING.fullmatch(text)
+    if result is None:
+        return Incompatibility("Refused", field, text)
+    return Incompatibility(result["rule"], result["path"] or field, result["message"])
+
+
+def _message(error: client.ApiException) -> str:
+    return str(_status(error).get("message") or error.reason)
+
+
+def _status(error: client.ApiException) -> dict[str, Any]:
+    try:
+        status = json.loads(error.body or "")
+    except (TypeError, ValueError):
+        return {}
+    return status if isinstance(status, dict) else {}

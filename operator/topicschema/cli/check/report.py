@@ -1,0 +1,246 @@
+"""Verdicts on resources as text, as JSON, as annotations of GitHub, and as a JUnit report."""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.cli.check import json_io
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.positions import ManifestExcerpts, position
+from topicschema.cli.check.text import Files, wrapped
+from topicschema.cli.check.verdicts import Source, Verdict
+from topicschema.cli.inputs.manifests import ManifestError
+from topicschema.core.errors import Place
+from topicschema.core.policy import StrategySource, effective_strategy
+
+_OUTCOMES: Final = ("refused", "accepted", "unchanged")
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Finding(NamedTuple):
+    """A reason or a warning, and its position in the file."""
+
+    rule: str
+    message: str
+    line: int
+    column: int
+
+
+def _notes(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield what limits the verdicts: a history that may lack versions, or none, and defaults instead of a policy."""
+    for count in sorted({len(each.names) for each in verdicts if each.may_lack_versions}):
+        yield check_text.incomplete(count)
+    if any(each.source is Source.NONE for each in verdicts):
+        yield (
+            "only validity and the policies' constraints were checked; --git, --live or --history compares with the "
+            "earlier versions"
+        )
+    for each in verdicts:
+        if each.governing is not None and each.governing.resource is None and each.question is not None:
+            policy = each.question.policy
+            strategy = effective_strategy(policy, None).value
+            yield (
+                f"no policy is given for {each.manifest.label} or others: they are judged by {strategy} on Pulsar "
+                f"{policy.profile.pulsar_version}, unless they name a strategy"
+            )
+            return
+
+
+def text(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:  # noqa: ARG001  # they are on standard error
+    """Return the verdicts as text, without a line end after the last line."""
+    lines = [line for note in _notes(verdicts) for line in wrapped(note)]
+    is_single = len(verdicts) == 1
+    for verdict in verdicts:
+        if is_single or not verdict.is_unchanged:
+            block = list(_block(verdict))
+            lines += ["", *block, ""] if len(block) > 1 and not is_single else block
+    if not is_single:
+        lines += ["", *wrapped(_summary(verdicts))]
+    judging = {each.question.policy.profile.pulsar_version for each in verdicts if each.question is not None}
+    lines += [check_text.judged_by(version) for version in sorted(judging)]
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+
+def as_json(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+    """Return the verdicts as one JSON object."""
+    is_yes = not errors and all(each.answer.is_compatible for each in verdicts)
+    wrong = [{"file": each.file, "line": each.line, "message": each.why} for each in errors]
+    return json.dumps({"compatible": is_yes, "results": list(map(_json, verdicts)), "errors": wrong}, indent=2)
+
+
+def github(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+    """Return the verdicts as commands of a GitHub workflow, which show them at the lines of the files."""
+    lines = [f"::notice::{_data(note)}" for note in _notes(verdicts)]
+    for error in errors:
+        where = f"file={_property(_from_workspace(error.file))},line={error.line}"
+        lines.append(f"::error {where},title=InvalidResource::{_data(error.why)}")
+    for each in verdicts:
+        for level, findings in (("error", _reasons(each)), ("warning", _warnings(each))):
+            for finding in findings:
+                where = (
+                    f"file={_property(_from_workspace(each.manifest.file))},line={finding.line},col={finding.column}"
+                )
+                message = f"{_subject(each)}: {finding.message}"
+                lines.append(f"::{level} {where},title={_property(finding.rule)}::{_data(message)}")
+    return "\n".join((*lines, _summary(verdicts)))
+
+
+def junit(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+    """Return the verdicts as a JUnit report, with a test case for each resource."""
+    refused = sum(not each.answer.is_compatible for each in verdicts)
+    counts = f'tests="{len(verdicts) + len(errors)}" failures="{refused}" errors="{len(errors)}" skipped="0"'
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>"]
+    lines.append(f'  <testsuite name="topicschema check" {counts}>')
+    for each in verdicts:
+        resource = each.manifest.resource
+        names = f"classname={_quoted(resource.namespace or resource.kind)} name={_quoted(resource.name)}"
+        lines.append(f'    <testcase {names} file={_quoted(each.manifest.file)} line="{each.manifest.line}">')
+        block, reasons = _xml("\n".join(_block(each))), _reasons(each)
+        if reasons:
+            what = f"message={_quoted(reasons[0].message)} type={_quoted(reasons[0].rule)}"
+            lines.append(f"      <failure {what}>{escape(block)}</failure>")
+        else:
+            lines.append(f"      <system-out>{escape(block)}</system-out>")
+        lines.append("    </testcase>")
+    for error in errors:
+        names = f"classname={_quoted(error.file)} name={_quoted(f'line {error.line}')}"
+        lines.append(f"    <testcase {names}><error message={_quoted(error.why)}/></testcase>")
+    return "\n".join((*lines, "  </testsuite>", "</testsuites>"))
+
+
+FORMS: Final[Mapping[str, Callable[[Sequence[Verdict], Sequence[ManifestError]], str]]] = {
+    "text": text,
+    "json": as_json,
+    "github": github,
+    "junit": junit,
+}
+"""Forms of the output."""
+
+
+def _subject(verdict: Verdict) -> str:
+    kind = "policy " if verdict.manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name else ""
+    return f"{kind}{verdict.manifest.label}"
+
+
+def _block(verdict: Verdict) -> Iterator[str]:
+    """Yield the lines about one resource."""
+    answer, question = verdict.answer, verdict.question
+    subject = f"{verdict.manifest.file}: {_subject(verdict)}"
+    files = Files(
+        subject,
+        verdict.names,
+        excerpts=ManifestExcerpts(verdict.manifest),
+        set_by=_set_by(verdict),
+        is_compared=verdict.source is not Source.NONE,
+    )
+    if verdict.is_unchanged:
+        version = "" if answer.equal_to is None else f": it is version {answer.equal_to}"
+        yield from wrapped(f"{subject} is unchanged{version}")
+    elif question is not None:
+        yield from check_text.lines(question, answer, files)
+    elif answer.refusal is not None:
+        yield from wrapped(f"{subject} is refused")
+        yield from check_text.refusal_lines(answer.refusal, files, "")
+    else:
+        yield from wrapped(f"{subject} is {'refused' if answer.incompatibilities else 'accepted'}{verdict.remark}")
+        if answer.incompatibilities:
+            yield from check_text.findings(answer.incompatibilities, files, "")
+        for each in answer.warnings:
+            yield from wrapped(f"warning: {each.rule}: {each.message}" if each.rule else f"warning: {each.message}")
+
+
+def _set_by(verdict: Verdict) -> str:
+    if verdict.question is None or verdict.governing is None:
+        return ""
+    resource, source = verdict.governing.resource, verdict.question.effective.source
+    policy = None if resource is None else f"policy {resource.metadata.name}"
+    if source is StrategySource.TOPIC:
+        is_in_spec = verdict.question.topic_strategy is not None
+        return " (set by the manifest)" if is_in_spec else " (the topic's own at the broker)"
+    if source is StrategySource.NAMESPACE:
+        return f" ({policy or '--strategy'})"
+    return f" (the broker's own, by {policy})" if policy else " (the default)"
+
+
+def _summary(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(
+        "unchanged" if each.is_unchanged else "accepted" if each.answer.is_compatible else "refused"
+        for each in verdicts
+    )
+    total = f"{len(verdicts)} {'resource' if len(verdicts) == 1 else 'resources'}"
+    return f"{total}: {', '.join(f'{counts[each]} {each}' for each in _OUTCOMES if counts[each])}"
+
+
+def _reasons(verdict: Verdict) -> list[Finding]:
+    refusal = verdict.answer.refusal
+    result = [_finding(verdict, each.rule, each.message, Place(each.path)) for each in verdict.answer.incompatibilities]
+    if refusal is not None and not result:
+        result.append(_finding(verdict, refusal.reason, refusal.message, refusal.place or Place(refusal.path)))
+    return result
+
+
+def _warnings(verdict: Verdict) -> list[Finding]:
+    return [_finding(verdict, each.rule, each.message, Place(each.path)) for each in verdict.answer.warnings]
+
+
+def _finding(verdict: Verdict, rule: str, message: str, place: Place) -> Finding:
+    return Finding(rule, message, *position(verdict.manifest, place))
+
+
+def _json(verdict: Verdict) -> dict[str, Any]:
+    manifest, question, governing = verdict.manifest, verdict.question, verdict.governing
+    resource = None if governing is None else governing.resource
+    answer = json_io.line_of(
+        manifest.file, verdict.answer, None if question is None else question.policy.profile.pulsar_version
+    )
+    for each, finding in zip(answer["incompatibilities"], verdict.answer.incompatibilities, strict=True):
+        each["line"] = position(manifest, Place(finding.path))[0]
+    for each, finding in zip(answer["warnings"], verdict.answer.warnings, strict=True):
+        each["line"] = position(manifest, Place(finding.path))[0]
+    return {
+        **answer,
+        "line": manifest.line,
+        "kind": manifest.resource.kind,
+        "namespace": manifest.resource.namespace,
+        "name": manifest.resource.name,
+        "isUnchanged": verdict.is_unchanged,
+        "policy": None if resource is None else resource.metadata.name,
+        "strategy": None if question is None else question.strategy,
+        "strategySource": None if question is None else question.effective.source,
+        "history": verdict.source,
+        "comparedVersions": len(verdict.names),
+        "mayLackVersions": verdict.may_lack_versions,
+    }
+
+
+def _from_workspace(file: str) -> str:
+    """Return the file's path in the repository that GitHub has checked out."""
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if not workspace:
+        return file
+    try:
+        return Path(file).resolve().relative_to(Path(workspace).resolve()).as_posix()
+    except ValueError:
+        return file
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(_xml(text))
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,168 @@
+"""TopicSchemas and NamespaceSchemaPolicies of the files that a command line names, or of contents from Git."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from topicschema.api import GROUP
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
+from topicschema.api.wire import decode
+from topicschema.cli.inputs import files, manifests
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
+from topicschema.cli.inputs.manifests import Document, ManifestError
+from topicschema.core.errors import StalledError
+from topicschema.core.schemas import SchemaInfo
+from topicschema.core.topics import PulsarNamespaceKey, Topic
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+MARK: Final = GROUP.encode()
+"""Bytes that every manifest of these kinds has."""
+KINDS: Final = {TOPIC_SCHEMA.name: "spec.topic", NAMESPACE_SCHEMA_POLICY.name: "spec.pulsarNamespace"}
+"""The kinds that are checked, and the field of each with its topic or Pulsar namespace."""
+
+
+class Resource:
+    """A TopicSchema or a NamespaceSchemaPolicy, decoded once."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.kind, self.namespace, self.name = document.kind, document.namespace, document.name
+
+    @cached_property
+    def topic(self) -> str:
+        """The topic as `tenant/namespace/name`, or "" if the manifest has none."""
+        return _text(self.document.value, "spec", "topic").partition("://")[2]
+
+    @cached_property
+    def pulsar_namespace(self) -> str:
+        """The Pulsar namespace that a policy governs, or "" if the manifest has none."""
+        return _text(self.document.value, "spec", "pulsarNamespace")
+
+    @cached_property
+    def spec(self) -> TopicSchemaSpec:
+        """The spec of a TopicSchema. Raises StalledError if the manifest is none."""
+        return decode(TopicSchema, self.document.value).spec
+
+    @cached_property
+    def policy(self) -> NamespaceSchemaPolicy:
+        """The policy. Raises StalledError if the manifest is none."""
+        return decode(NamespaceSchemaPolicy, self.document.value)
+
+    @cached_property
+    def info(self) -> SchemaInfo:
+        """The schema of a TopicSchema in the form of the REST API. Raises InvalidSchemaError, WaitingError."""
+        return manifests.schema_of(self.document)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A resource, the name of its file for messages, its path (None for standard input), and the file's content."""
+
+    file: str
+    path: Path | None
+    content: bytes
+    resource: Resource
+
+    @property
+    def line(self) -> int:
+        """The line where the resource begins."""
+        return self.resource.document.line_of()
+
+    @property
+    def label(self) -> str:
+        """The resource's name for messages, `namespace/name`."""
+        resource = self.resource
+        return f"{resource.namespace}/{resource.name}" if resource.namespace else resource.name
+
+
+class Reader:
+    """Reader of manifests, which parses equal contents once."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[bytes, tuple[Resource, ...]] = {}
+
+    def resources(self, name: str, content: bytes) -> tuple[Resource, ...]:
+        """Return the resources of a file, whatever their members. Raises ManifestError if it is not YAML."""
+        return tuple(each for each in self._every(name, content) if each.kind in KINDS)
+
+    def _every(self, name: str, content: bytes) -> tuple[Resource, ...]:
+        """Return the resources, and the file's other documents."""
+        parsed = self._parsed.get(content)
+        if parsed is None:
+            parsed = self._parsed[content] = tuple(map(Resource, manifests.unchecked_documents(name, content)))
+        return parsed
+
+    def read(self, names: Sequence[str], texts: Mapping[str, bytes]) -> tuple[list[Manifest], list[ManifestError]]:
+        """Return the resources of files, folders and standard input, and the errors of those that are invalid.
+
+        `texts` has the contents of files that are read already. Raises UsageError if one cannot be read, or has no
+        resource.
+        """
+        valid, errors = list[Manifest](), list[ManifestError]()
+        for name in names:
+            before = len(valid) + len(errors)
+            for file, content in _contents(name, texts):
+                path, shown = None if file == STANDARD_INPUT else Path(file), files.shown(file)
+                try:
+                    for each in self._every(shown, content):
+                        error = _error(each, shown)
+                        if error is not None:
+                            errors.append(error)
+                        elif each.kind in KINDS:
+                            valid.append(Manifest(shown, path, content, each))
+                except ManifestError as error:
+                    errors.append(error)
+            if len(valid) + len(errors) == before:
+                raise UsageError(f"{files.shown(name)} has neither a TopicSchema nor a NamespaceSchemaPolicy")
+        return valid, errors
+
+
+def _error(resource: Resource, file: str) -> ManifestError | None:
+    """Return the error if the API server would refuse the resource, whatever its schema is."""
+    document = replace(resource.document, file=file)
+    try:
+        manifests.check_members(document)
+        if resource.kind == NAMESPACE_SCHEMA_POLICY.name:
+            spec = resource.policy.spec
+            PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
+        elif resource.kind == TOPIC_SCHEMA.name:
+            Topic.parse(resource.spec.topic)
+    except ManifestError as error:
+        return error
+    except StalledError as error:
+        place, colon, _ = error.message.partition(": ")
+        return document.error(place if colon and " " not in place else KINDS[resource.kind], error.message)
+    return None
+
+
+def _contents(name: str, texts: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+    if name != STANDARD_INPUT and Path(name).is_dir():
+        return _of_folder(name)
+    return [(name, texts[name] if name in texts else files.read(name))]
+
+
+def _of_folder(name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the manifests of a folder, except in hidden folders, with their names."""
+    for folder, folders, names in os.walk(name, onerror=_unreadable):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for file in sorted(names):
+            if file.lower().endswith(SUFFIXES):
+                path = str(Path(folder, file))
+                content = files.read(path)
+                if MARK in content:
+                    yield path, content
+
+
+def _unreadable(error: OSError) -> None:
+    raise UsageError(f"{error.filename}: {error.strerror}") from None
+
+
+def _text(value: Any, *names: str) -> str:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,310 @@
+"""`check --git`: the history of manifests in Git, and what each kind of history means for the verdict."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import command_line
+from support.manifest_repository import Repository, fields, in_yaml, policy, topic
+
+H0, H1, H2 = fields("id", "x="), fields("id"), fields("id", "x:int")
+ADDED = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "fields": [{"name": "id", "type": "long"}, {"name": "x", "type": "int", "default": 0}],
+    }
+)
+"""After H1 alone it is compatible; after H0 its `x` has another type."""
+Step = Callable[[Repository], None]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository.create(tmp_path / "repository")
+
+
+def check(repository: Repository, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return command_line.run(repository.root, "check", *arguments, stdin=stdin)
+
+
+def results(repository: Repository, *paths: str, ref: str = "main") -> dict[str, dict[str, Any]]:
+    done = check(repository, "--git", ref, "-o", "json", *(paths or (".",)))
+    assert done.stderr == "", done.stderr
+    answer = json.loads(done.stdout)
+    assert done.returncode == (0 if answer["compatible"] else 1)
+    return {each["name"]: each for each in answer["results"]}
+
+
+def put(file: str, *resources: dict[str, Any]) -> Step:
+    return lambda repository: repository.write(file, *resources)
+
+
+def moved(before: str, after: str) -> Step:
+    def move(repository: Repository) -> None:
+        (repository.root / after).parent.mkdir(parents=True, exist_ok=True)
+        repository.git("mv", before, after)
+
+    return move
+
+
+def damage(path: Path) -> None:
+    path.write_text("topicschema.io: {")
+
+
+def everything(*steps: Step) -> Step:
+    def run(repository: Repository) -> None:
+        for each in steps:
+            each(repository)
+
+    return run
+
+
+RULES = put("policy.yaml", policy())
+FIRST = everything(RULES, put("a.yaml", topic(H0)))
+WEAK, LATEST_ONLY = (policy(schemaCompatibilityStrategy=each) for each in ("ALWAYS_COMPATIBLE", "BACKWARD"))
+OWNED = put("policy.yaml", policy(constraints={"requiredProperties": ["owner"]}))
+TAIL = put("a.yaml", topic(ADDED))
+BROKER = {"pulsar": {"adminURL": "https://pulsar.example"}}
+HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
+    "all versions count under a transitive strategy": (
+        [FIRST, put("a.yaml", topic(H1))],
+        put("a.yaml", topic(ADDED)),
+        False,
+    ),
+    "the latest counts under another one": (
+        [everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H0))), put("a.yaml", topic(H1))],
+        put("a.yaml", topic(ADDED)),
+        True,
+    ),
+    "a moved file is the same resource": (
+        [FIRST, moved("a.yaml", "b/c.yaml"), put("b/c.yaml", topic(H1))],
+        put("b/c.yaml", topic(ADDED)),
+        False,
+    ),
+    "a move in the working tree, too": (
+        [FIRST, put("a.yaml", topic(H1))],
+        everything(put("a.yaml"), put("b.yaml", topic(ADDED))),
+        False,
+    ),
+    "versions belong to the topic, whatever its resource is called": (
+        [FIRST, put("a.yaml", topic(H1))],
+        put("a.yaml", topic(ADDED, "other", topic="persistent://shop/orders/created")),
+        False,
+    ),
+    "a deleted resource keeps its history": (
+        [FIRST, put("a.yaml"), put("a.yaml", topic(H1))],
+        put("a.yaml", topic(ADDED)),
+        False,
+    ),
+    "unless it says otherwise": (
+        [everything(RULES, put("a.yaml", topic(H0, deletionPolicy="Delete"))), put("a.yaml"), put("a.yaml", topic(H1))],
+        put("a.yaml", topic(ADDED)),
+        True,
+    ),
+    "a revert adds no version, and the latest stays": (
+        [
+            everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))),
+            put("a.yaml", topic(H0)),
+            put("a.yaml", topic(H1)),
+        ],
+        put("a.yaml", topic(ADDED)),
+        False,
+    ),
+    "a refused text is no version": (
+        [everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))), put("a.yaml", topic(H2))],
+        put("a.yaml", topic(fields("id", "x:int", "note="))),
+        False,
+    ),
+    "a refused text becomes one when the policy permits it": (
+        [
+            everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))),
+            put("a.yaml", topic(H2)),
+            put("policy.yaml", WEAK),
+        ],
+        everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(fields("id", "x:int", "note=")))),
+        True,
+    ),
+    "versions of a weaker policy count under the stricter one": (
+        [
+            everything(
+                put("policy.yaml", policy(schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")), put("a.yaml", topic(H0))
+            ),
+            put("a.yaml", topic(fields("x:int"))),
+            RULES,
+        ],
+        put("a.yaml", topic(fields("x:int", "note="))),
+        False,
+    ),
+    "a suspended resource registers nothing": (
+        [
+            everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))),
+            put("a.yaml", topic(H0, suspend=True)),
+        ],
+        put("a.yaml", topic(ADDED)),
+        True,
+    ),
+    "the file of another cluster is another history": (
+        [
+            everything(RULES, put("dev/a.yaml", topic(H0)), put("prod/a.yaml", topic(H1))),
+        ],
+        put("prod/a.yaml", topic(ADDED)),
+        True,
+    ),
+    "a topic keeps its own strategy at the broker": (
+        [
+            everything(
+                put("policy.yaml", policy(schemaCompatibilityStrategy="BACKWARD", **BROKER)),
+                put("a.yaml", topic(H0, schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")),
+            ),
+            put("a.yaml", topic(H1)),
+        ],
+        put("a.yaml", topic(ADDED)),
+        False,
+    ),
+    "a topic is immutable": (
+        [FIRST],
+        put("a.yaml", topic(H0, topic="persistent://shop/orders/another")),
+        False,
+    ),
+    "text that no parser takes is skipped": (
+        [
+            FIRST,
+            lambda repository: damage(repository.root / "a.yaml"),
+            put("a.yaml", topic(H1)),
+        ],
+        put("a.yaml", topic(ADDED)),
+        False,
+    ),
+    "an edit of what is not judged passes": (
+        [everything(RULES, put("a.yaml", topic(H1)))],
+        everything(
+            put("policy.yaml", policy(constraints={"requiredProperties": ["owner"]})),
+            put("a.yaml", topic(H1, suspend=True)),
+        ),
+        True,
+    ),
+    "an edit of what is judged does not": (
+        [everything(RULES, put("a.yaml", topic(H1)))],
+        everything(
+            put("policy.yaml", policy(constraints={"requiredProperties": ["owner"]})),
+            put("a.yaml", topic(H1, properties={"a": "b"})),
+        ),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("commits", "edit", "is_accepted"), HISTORIES.values(), ids=HISTORIES)
+def test_a_history_in_git_means(repository: Repository, commits: list[Step], edit: Step, is_accepted: bool) -> None:  # noqa: FBT001
+    for each in commits:
+        each(repository)
+        repository.commit()
+    edit(repository)
+    paths = [path for path in ("policy.yaml", "prod", "a.yaml", "b.yaml", "b") if (repository.root / path).exists()]
+    found = [each for each in results(repository, *paths).values() if each["kind"] == "TopicSchema"]
+    assert [each["compatible"] for each in found] == [is_accepted]
+
+
+def test_merges_count_once_with_what_they_brought(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.git("switch", "--quiet", "--create", "feature")
+    for text in (ADDED, H1):
+        repository.write("a.yaml", topic(text))
+        repository.commit()
+    repository.git("switch", "--quiet", "main")
+    repository.git("merge", "--quiet", "--no-ff", "--message", "Merge", "feature")
+    assert results(repository)["created"]["comparedVersions"] == 2
+    repository.write("a.yaml", topic(fields("id", "x=", "note=")))
+    assert results(repository)["created"]["compatible"]
+
+
+def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    found = results(repository)
+    assert [(each["isUnchanged"], each["equalTo"]) for each in found.values()] == [(True, 0), (True, None)]
+    done = check(repository, "--git", "main", "a.yaml")
+    assert done.stdout.startswith("a.yaml: shop/created is unchanged: it is version 0\n")
+    assert check(repository, "--git", "main", ".").stdout.startswith("2 resources: 2 unchanged\n")
+
+
+def test_the_policy_of_the_ref_judges_if_none_is_given(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("a.yaml", topic(H2))
+    found = results(repository, "a.yaml")["created"]
+    assert (found["policy"], found["strategy"], found["compatible"]) == ("orders", "BACKWARD_TRANSITIVE", False)
+
+
+def test_a_changed_policy_names_the_topics_that_it_would_refuse(repository: Repository) -> None:
+    repository.write("policy.yaml", policy(schemaCompatibilityStrategy="BACKWARD"))
+    repository.write("a.yaml", topic(H1), topic(H1, "second"))
+    repository.commit()
+    repository.write("a.yaml", topic(fields("x=")), topic(H1, "second"))
+    repository.commit()
+    repository.write("policy.yaml", policy(schemaCompatibilityStrategy="FULL"))
+    found = results(repository)
+    [warning] = found["orders"]["warnings"]
+    assert (warning["rule"], warning["path"], warning["line"]) == (
+        "FIELD_WITHOUT_DEFAULT",
+        "spec.schemaCompatibilityStrategy",
+        7,
+    )
+    assert warning["message"].startswith("TopicSchema created at $ after version 0: ")
+    assert all(each["compatible"] for each in found.values())
+    text = check(repository, "--git", "main", ".").stdout
+    assert "1 of 2 topics would not pass under it" in " ".join(text.split())
+
+
+def test_standard_input_is_found_by_its_topic(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("a.yaml", topic(H1))
+    repository.commit()
+    new = topic(H1, "new")
+    done = check(repository, "--git", "main", "-", stdin=in_yaml(policy(), topic(ADDED), new))
+    assert done.returncode == 1
+    assert "standard input: shop/created is incompatible under BACKWARD_TRANSITIVE" in " ".join(done.stdout.split())
+    assert "it would be version 0, the first" in " ".join(done.stdout.split())
+
+
+WRONG = {
+    "an unknown commit": (["--git", "nowhere", "a.yaml"], "", "Git has no commit 'nowhere' here; fetch it"),
+    "an empty name": (["--git", "", "a.yaml"], "", "--git has an empty REF: is a variable unset?"),
+    "a schema's file": (["--git", "main", "v1.avsc"], "", "--git is for manifests, and v1.avsc is none"),
+    "what kustomize made": (["--git", "main", "-"], in_yaml(topic(H1, "rendered")), "use --live"),
+    "a file elsewhere": (["--git", "main", "a.yaml", "../elsewhere.yaml"], "", "is not in the repository"),
+    "a history beside it": (["--git", "main", "--history", "v1.avsc", "a.yaml"], "", "--git has the history"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_explained(repository: Repository, arguments: list[str], stdin: str, words: str) -> None:
+    FIRST(repository)
+    repository.commit()
+    (repository.root / "v1.avsc").write_text(H0)
+    (repository.root.parent / "elsewhere.yaml").write_text(in_yaml(topic(H0, "elsewhere")))
+    done = check(repository, *arguments, stdin=stdin)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_a_shallow_clone_is_refused_with_the_remedy(repository: Repository, tmp_path: Path) -> None:
+    FIRST(repository)
+    repository.commit()
+    put("a.yaml", topic(H1))(repository)
+    repository.commit()
+    repository.git("clone", "--quiet", "--depth=1", repository.root.as_uri(), str(tmp_path / "shallow"))
+    done = check(Repository(tmp_path / "shallow"), "--git", "main", ".")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the clone is shallow" in done.stderr
+    assert "fetch-depth: 0" in done.stderr
+    shutil.rmtree(tmp_path / "shallow" / ".git")
+    assert "not a git repository" in check(Repository(tmp_path / "shallow"), "--git", "main", ".").stderr

@@ -1,0 +1,116 @@
+"""`check --live`: what the command sends, and what it makes of the answers. The cluster tier has a real API server."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from support import command_line
+from support.manifest_repository import fields, in_yaml, policy, topic
+
+CAUSE = {
+    "reason": "FieldValueInvalid",
+    "field": "spec.schema",
+    "message": "FIELD_WITHOUT_DEFAULT at $.fields[1]: field 'x' has none. BACKWARD (set by policy orders) demands it",
+}
+
+
+class Answers:
+    """The requests that a server got, and its answers by the resource's name."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.by_name: dict[str, tuple[int, dict[str, Any], list[str]]] = {}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
+    answers = Answers()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_PATCH(self) -> None:
+            wire = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            answers.requests.append((f"{self.headers['Content-Type']} {self.path}", wire))
+            code, body, warnings = answers.by_name.get(wire["metadata"]["name"], (200, wire, []))
+            self.send_response(code)
+            for each in warnings:
+                self.send_header("Warning", f'299 - "{each}"')
+            text = json.dumps(body).encode()
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        config = {
+            "current-context": "here",
+            "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me", "namespace": "team"}}],
+            "clusters": [{"name": "here", "cluster": {"server": f"http://127.0.0.1:{listening.server_port}"}}],
+            "users": [{"name": "me", "user": {"token": "secret"}}],
+        }
+        (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+        yield answers
+        listening.shutdown()
+        thread.join()
+
+
+def test_each_resource_is_applied_without_effect(server: Answers, tmp_path: Path) -> None:
+    bare = topic(fields("id"), "bare")
+    del bare["metadata"]["namespace"]
+    (tmp_path / "a.yaml").write_text(in_yaml(policy(), topic(fields("id")), bare))
+    server.by_name["created"] = (200, {}, ['ConsumerRisk: RISK at $.x: a \\"harm\\"', "this is version 0 again"])
+    done = command_line.run(tmp_path, "check", "--live", "-o", "json", "a.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    results = {each["name"]: each for each in json.loads(done.stdout)["results"]}
+    assert {each["history"] for each in results.values()} == {"Cluster"}
+    assert [each["message"] for each in results["created"]["warnings"]] == [
+        'RISK at $.x: a "harm"',
+        "this is version 0 again",
+    ]
+    kind = "application/apply-patch+yaml /apis/topicschema.io/v1alpha1/namespaces"
+    query = "?dryRun=All&fieldManager=topicschema-check&fieldValidation=Strict&force=true"
+    assert {place.partition("?")[0] for place, _ in server.requests} == {
+        f"{kind}/shop/namespaceschemapolicies/orders",
+        f"{kind}/shop/topicschemas/created",
+        f"{kind}/team/topicschemas/bare",
+    }
+    assert {"?" + "&".join(sorted(place.partition("?")[2].split("&"))) for place, _ in server.requests} == {query}
+
+
+def test_causes_are_reasons_at_their_lines(server: Answers, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(in_yaml(topic(fields("id", "x:int").replace(", {", ",\n{"))))
+    server.by_name["created"] = (422, {"details": {"causes": [CAUSE]}, "message": "refused"}, [])
+    done = command_line.run(tmp_path, "check", "--live", "-o", "github", "a.yaml")
+    assert (done.returncode, done.stderr) == (1, "")
+    error = done.stdout.splitlines()[0]
+    assert error.startswith("::error file=a.yaml,line=9,")
+    assert "title=FIELD_WITHOUT_DEFAULT::shop/created: field 'x' has none" in error
+
+
+@pytest.mark.parametrize(("code", "message"), [(403, "forbidden: no right"), (404, "not found"), (500, "webhook")])
+def test_without_an_answer_there_is_no_verdict(server: Answers, tmp_path: Path, code: int, message: str) -> None:
+    (tmp_path / "a.yaml").write_text(in_yaml(topic(fields("id"))))
+    server.by_name["created"] = (code, {"message": message}, [])
+    done = command_line.run(tmp_path, "check", "--live", "a.yaml")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"topicschema check: shop/created: HTTP {code}: {message}\n"
+
+
+def test_a_server_that_is_away_is_named(server: Answers, tmp_path: Path) -> None:
+    text = (tmp_path / "kubeconfig").read_text()
+    (tmp_path / "kubeconfig").write_text(re.sub("127.0.0.1:[0-9]+", "127.0.0.1:1", text))
+    (tmp_path / "a.yaml").write_text(in_yaml(topic(fields("id"))))
+    done = command_line.run(tmp_path, "check", "--live", "a.yaml")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "the API server at http://127.0.0.1:1 does not answer" in done.stderr

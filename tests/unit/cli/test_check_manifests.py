@@ -1,0 +1,239 @@
+"""`check` of manifests: where they are read from, which policy judges them, and the forms of the output."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from support import command_line
+from support.manifest_repository import fields, in_yaml, policy, topic
+
+H0, H1 = fields("id", "x="), fields("id")
+REQUIRED = fields("id", "note:string")
+PROTO = 'syntax = "proto3";\nmessage Order {\n  int64 id = ;\n}\n'
+
+
+def check(where: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return command_line.run(where, "check", *arguments, stdin=stdin)
+
+
+def answer(where: Path, *arguments: str, stdin: str = "") -> dict[str, Any]:
+    done = check(where, "-o", "json", *arguments, stdin=stdin)
+    assert done.stderr == ""
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == (0 if found["compatible"] else 1)
+    return found
+
+
+def write(path: Path, *resources: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(in_yaml(*resources))
+
+
+def listed(*resources: dict[str, Any]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": resources})
+
+
+def test_files_folders_documents_lists_and_standard_input_are_read(tmp_path: Path) -> None:
+    write(tmp_path / "d/policy.yaml", policy())
+    write(tmp_path / "d/deep/two.yml", topic(H0, "a"), topic(H0, "b"))
+    (tmp_path / "d/list.json").write_text(listed(topic(H0, "c"), {"kind": "ConfigMap"}))
+    (tmp_path / "d/values.yaml").write_text("{{ not: YAML")
+    write(tmp_path / "d/.hidden/e.yaml", topic(H0, "e"))
+    write(tmp_path / "d.yaml", topic(H0, "d"))
+    found = answer(tmp_path, "d", "d.yaml", "-", stdin=in_yaml(topic(H0, "f")))["results"]
+    assert [(each["name"], each["id"], each["line"]) for each in found] == [
+        ("c", "d/list.json", 1),
+        ("orders", "d/policy.yaml", 1),
+        ("a", "d/deep/two.yml", 1),
+        ("b", "d/deep/two.yml", 10),
+        ("d", "d.yaml", 1),
+        ("f", "standard input", 1),
+    ]
+    assert {each["policy"] for each in found if each["kind"] == "TopicSchema"} == {"orders"}
+
+
+POLICIES: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str | None]]] = {
+    "the policy's strategy": (policy(), topic(REQUIRED), ("BACKWARD_TRANSITIVE", "Namespace", "FIELD_WITHOUT_DEFAULT")),
+    "the manifest's own": (
+        policy(),
+        topic(REQUIRED, schemaCompatibilityStrategy="FORWARD"),
+        ("FORWARD", "Topic", None),
+    ),
+    "the manifest's own, which the policy forbids": (
+        policy(constraints={"allowedStrategies": ["FULL"]}),
+        topic(REQUIRED, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE"),
+        ("ALWAYS_COMPATIBLE", "Topic", "STRATEGY_NOT_ALLOWED"),
+    ),
+    "the broker's own": (
+        policy(schemaCompatibilityStrategy="UNDEFINED", brokerProfile={"schemaCompatibilityStrategy": "FORWARD"}),
+        topic(REQUIRED),
+        ("FORWARD", "Broker", None),
+    ),
+    "a policy in another namespace": (
+        policy(namespace="other"),
+        topic(REQUIRED),
+        ("FULL", "Broker", "FIELD_WITHOUT_DEFAULT"),
+    ),
+    "a policy of another Pulsar namespace": (
+        policy(pulsarNamespace="shop/other"),
+        topic(REQUIRED),
+        ("FULL", "Broker", "FIELD_WITHOUT_DEFAULT"),
+    ),
+    "a type that is not allowed": (
+        policy(constraints={"allowedTypes": ["JSON"]}),
+        topic(H1),
+        ("BACKWARD_TRANSITIVE", "Namespace", "TYPE_NOT_ALLOWED"),
+    ),
+    "a property that is missing": (
+        policy(constraints={"requiredProperties": ["owner"]}),
+        topic(H1),
+        ("BACKWARD_TRANSITIVE", "Namespace", "PROPERTY_MISSING"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("ruling", "candidate", "expected"), POLICIES.values(), ids=POLICIES)
+def test_a_topic_is_judged_by(
+    tmp_path: Path, ruling: dict[str, Any], candidate: dict[str, Any], expected: tuple[str, str, str | None]
+) -> None:
+    write(tmp_path / "all.yaml", ruling, candidate)
+    (tmp_path / "v1.avsc").write_text(H1)
+    found = answer(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]
+    rules = [each["rule"] for each in found["incompatibilities"]]
+    assert (found["strategy"], found["strategySource"], rules[0] if rules else None) == expected
+
+
+def suit(*symbols: str) -> str:
+    kind = {"type": "enum", "name": "Suit", "symbols": list(symbols), "default": "NONE"}
+    return json.dumps({"type": "record", "name": "Card", "fields": [{"name": "suit", "type": kind}]})
+
+
+def test_strict_policies_refuse_risks(tmp_path: Path) -> None:
+    (tmp_path / "v1.avsc").write_text(suit("NONE", "HEARTS", "SPADES"))
+    for strictness, code in (("Broker", 0), ("Strict", 1)):
+        write(tmp_path / "all.yaml", policy(strictness=strictness), topic(suit("NONE", "HEARTS")))
+        assert check(tmp_path, "--history", "v1.avsc", "all.yaml").returncode == code
+
+
+def test_the_output_says_what_the_verdict_lacks(tmp_path: Path) -> None:
+    write(tmp_path / "all.yaml", policy(), topic(H1))
+    write(tmp_path / "alone.yaml", topic(H1, schemaCompatibilityStrategy="FULL_TRANSITIVE"))
+    (tmp_path / "v1.avsc").write_text(H1)
+    first = "compared with 1 version; the topic may have more"
+    assert check(tmp_path, "--history", "v1.avsc", "all.yaml").stdout.splitlines()[0] == first
+    assert check(tmp_path, "--history", "v1.avsc", "alone.yaml").stdout.splitlines()[0] == first
+    plain = ("--strategy", "FULL_TRANSITIVE", "--history", "v1.avsc", "v1.avsc")
+    assert check(tmp_path, *plain).stdout.splitlines()[0] == first
+    assert answer(tmp_path, *plain)["mayLackVersions"]
+    assert answer(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]["mayLackVersions"]
+    assert check(tmp_path, "all.yaml").stdout.startswith("only validity and the policies' constraints were checked")
+    told = " ".join(check(tmp_path, "alone.yaml").stdout.split())
+    assert "no policy is given for shop/created or others: they are judged by FULL on Pulsar" in told
+    chosen = check(tmp_path, "--strategy", "FORWARD", "--history", "v1.avsc", "alone.yaml").stdout
+    assert "are judged by FORWARD on Pulsar" in " ".join(chosen.split())
+
+
+WRONG: dict[str, tuple[list[str], dict[str, list[dict[str, Any]]], str]] = {
+    "two policies": (
+        ["."],
+        {"dev.yaml": [policy("a"), topic(H1)], "prod.yaml": [policy("b")]},
+        "several policies govern shop/orders in the namespace shop: dev.yaml:1 and prod.yaml:1",
+    ),
+    "a resource twice": (["."], {"dev.yaml": [topic(H1)], "prod.yaml": [topic(H1)]}, "is given twice: dev.yaml:1 and"),
+    "nothing": (["."], {"a.yaml": [{"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {}}]}, ". has neither"),
+    "a schema among manifests": (
+        ["a.yaml", "v1.avsc"],
+        {"a.yaml": [topic(H1)]},
+        "v1.avsc has neither a TopicSchema nor",
+    ),
+    "an own type": (["--type", "JSON", "a.yaml"], {"a.yaml": [topic(H1)]}, "remove --type and --property"),
+    "two topics with files": (
+        ["--history", "v1.avsc", "a.yaml"],
+        {"a.yaml": [topic(H1, "a"), topic(H1, "b")]},
+        "--history is for one TopicSchema, and 2 are given",
+    ),
+    "an invalid topic": (["a.yaml"], {"a.yaml": [topic(H1, topic="shop/orders/a")]}, "a.yaml: line 5: "),
+    "an unknown member": (["a.yaml"], {"a.yaml": [topic(H1, schemaCompat="FULL")]}, "spec has no member schemaCompat"),
+    "no cluster": (["--live", "a.yaml"], {"a.yaml": [topic(H1)]}, "--live finds no cluster"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "given", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_explained(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    given: dict[str, list[dict[str, Any]]],
+    words: str,
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    for file, resources in given.items():
+        write(tmp_path / file, *resources)
+    (tmp_path / "v1.avsc").write_text(H1)
+    done = check(tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_what_is_wrong_does_not_hide_the_verdicts_on_the_others(tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", policy(), topic("{", "broken"), topic(H1, "other", topic="shop"))
+    done = check(tmp_path, "-o", "github", "a.yaml")
+    assert done.returncode == 2
+    lines = done.stdout.splitlines()
+    assert lines[1].startswith("::error file=a.yaml,line=22,title=InvalidResource::")
+    assert lines[2].startswith("::error file=a.yaml,line=16,col=6,title=SYNTAX::shop/broken: ")
+    assert "a.yaml: line 22: " in done.stderr
+
+
+def test_one_topic_has_one_resource(tmp_path: Path) -> None:
+    same = {"topic": "persistent://shop/orders/created"}
+    write(tmp_path / "a.yaml", topic(H1), topic(H1, "second", **same))
+    first, second = answer(tmp_path, "a.yaml")["results"]
+    assert (first["compatible"], second["error"]["reason"]) == (True, "TopicAlreadyClaimed")
+
+
+def test_annotations_are_at_the_lines_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "team a,b"
+    pair = {"encoding": "INLINE", "key": {"type": "STRING"}, "value": {"type": "AVRO", "schema": REQUIRED}}
+    write(folder / "pair.yaml", topic("", "pair", type="KEY_VALUE", keyValue=pair))
+    text = (folder / "pair.yaml").read_text().replace("  schema: |\n", "")
+    (folder / "pair.yaml").write_text(text)
+    write(
+        folder / "v1.yaml",
+        topic("", "pair", type="KEY_VALUE", keyValue=pair | {"value": {"type": "AVRO", "schema": H1}}),
+    )
+    (folder / "v1.yaml").write_text((folder / "v1.yaml").read_text().replace("  schema: |\n", ""))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    told = check(folder, "-o", "github", "--history", "v1.yaml", "pair.yaml").stdout.splitlines()
+    [error] = [line for line in told if line.startswith("::error")]
+    where, _, message = error.removeprefix("::").partition("::")
+    assert where == "error file=team a%2Cb/pair.yaml,line=7,col=3,title=FIELD_WITHOUT_DEFAULT"
+    assert message.startswith("shop/pair: field 'note' of the candidate is not in version 0")
+
+
+def test_sources_are_excerpted_in_the_manifest(tmp_path: Path) -> None:
+    lines = "".join(f"        {line}\n" for line in PROTO.splitlines())
+    made = in_yaml(topic("", type="PROTOBUF_NATIVE")).replace(
+        "  schema: |\n", f"  protobuf:\n    message: Order\n    files:\n      order.proto: |\n{lines}"
+    )
+    (tmp_path / "a.yaml").write_text(made)
+    done = check(tmp_path, "a.yaml")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "INVALID_PROTO at line 3, column 14" in done.stdout
+    assert "|           int64 id = ;" in done.stdout
+
+
+def test_a_junit_report_has_a_case_for_each_resource(tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", policy(), topic(H1), topic('{"type": "<&>"}', "bad"))
+    done = check(tmp_path, "-o", "junit", "a.yaml")
+    assert done.returncode == 1
+    suites = ET.fromstring(done.stdout)  # noqa: S314  # our own
+    assert (suites.get("tests"), suites.get("failures")) == ("3", "1")
+    cases = {case.get("name"): case.find("failure") for case in suites.iter("testcase")}
+    assert [name for name, failure in cases.items() if failure is not None] == ["bad"]
+    assert cases["bad"] is not None
+    assert cases["bad"].get("type") == "INVALID_NAME"
