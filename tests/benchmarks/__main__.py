@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     brokers,
+    checks,
     core,
     edits,
     images,
@@ -24,6 +25,7 @@ from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "brokers": brokers.measure,
+    "checks": checks.measure,
     "core": core.measure,
     "edits": edits.measure,
     "images": images.measure,
