@@ -31,7 +31,10 @@ def run(options: Namespace) -> int:
         return COMPATIBLE
     if rule is None:
         others = f"; see {' or '.join(each.name for each in checkers.values())}" if checkers else ""
-        raise UsageError(f"there is no rule and no reason {options.rule!r}; topicschema explain lists them all{others}")
+        raise UsageError(
+            f"there is no rule and no reason {options.rule!r}; topicschema explain lists them all, and "
+            f"docs/validation-reasons.md has those of messages{others}"
+        )
     print("\n".join(_explained(rule)))
     return COMPATIBLE
 
