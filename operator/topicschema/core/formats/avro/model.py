@@ -104,15 +104,13 @@ class Union(Node):
 class Named(Node):
     """A record, enum or fixed. `full_name` includes the namespace; `aliases` are full names.
 
-    `twin` numbers from 1 the types that define a name again, which Avro 1.12 accepts; it is 0 for all others. `digest`
-    is equal for two types exactly when Avro's own `equals` holds. It is empty until `fingerprint` sets it, and a copy
-    must clear it.
+    `digest` is equal for two types exactly when Avro's own `equals` holds. It is empty until `fingerprint` sets it, and
+    a copy must clear it.
     """
 
     full_name: str
     aliases: tuple[str, ...] = ()
     doc: str | None = None
-    twin: int = 0
 
     @property
     def simple_name(self) -> str:

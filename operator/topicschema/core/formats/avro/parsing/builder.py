@@ -38,7 +38,6 @@ class Builder:
         self.value = value
         self.library = library
         self._open: set[Named] = set()
-        self._times: dict[str, int] = {}
         self._length = LengthLimit()
 
     def build(self) -> Node:
@@ -197,7 +196,6 @@ class Builder:
         if self.library is Library.AVRO_1_11 or not self._is_same(earlier, node):
             message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
             attributes.refuse("DUPLICATE_NAME", message, node.path)
-        node.twin = self._times[node.full_name] = self._times.get(node.full_name, 0) + 1
         return node
 
     def _is_same(self, earlier: Named, node: Named) -> bool:

@@ -158,7 +158,6 @@ class _View:
         else:
             made = Enum(path=node.path, props=props, full_name=name, aliases=aliases, doc=doc, symbols=node.symbols)
             made.default = node.default
-        made.twin = node.twin
         return made
 
     def _check_names(self, node: Node | Field, *texts: str) -> None:
@@ -198,7 +197,6 @@ class _View:
             full_name=self._name(node),
             aliases=node.aliases,
             doc=node.doc,
-            twin=node.twin,
         )
         self._check_names(node, renamed.simple_name)
         self._steps.take(PER_PAIR + len(node.fields))
