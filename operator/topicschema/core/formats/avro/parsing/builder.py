@@ -14,7 +14,19 @@ from typing import Any, ClassVar, TypeVar
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
-from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.model import (
+    NO_ALIASES,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
 from topicschema.core.formats.avro.names import LengthLimit
 from topicschema.core.formats.avro.parsing import attributes
 from topicschema.core.formats.avro.parsing.forward_references import NO_FORWARD_REFERENCES, ForwardReferences
@@ -179,12 +191,14 @@ class Builder:
         node.aliases = self._aliases(value, node)
         return node
 
-    def _aliases(self, value: _Json, node: Named) -> tuple[str, ...]:
+    def _aliases(self, value: _Json, node: Named) -> Mapping[str, None]:
         """Return the aliases as full names. An alias without a namespace takes that of the type."""
         space, path = node.namespace, f"{node.path}.aliases"
         aliases = attributes.aliases(value, node.path)
+        if not aliases:
+            return NO_ALIASES
         self._length.add("", space, len(aliases))
-        return tuple(dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases))
+        return dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases)
 
     def _define(self, node: _N) -> _N:
         """Return the node that represents the type. Raise DUPLICATE_NAME if another type has the name."""
