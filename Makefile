@@ -8,18 +8,20 @@ PULSAR := topicschema/validation/sources/pulsar
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fmt lint test test-all smoke e2e images histories mutation bench generate well-known lock lock-check verify demo demo-down clean
+.PHONY: help setup fmt lint test test-all smoke e2e images histories mutation bench generate well-known lock lock-check verify quickstart quickstart-down demo ahead demo-down clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
 
 setup: $(VENV)/.ready ## create the environment from the locked dependencies
 
-$(VENV)/.ready: requirements/dev.txt pyproject.toml
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed; another one is named by: make PYTHON=python3.12 ..."; exit 1; }
-	@echo "setting up $(VENV) from the locked dependencies: a minute or two the first time"
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: requirements/dev.txt pyproject.toml | $(BIN)/pip
+	@echo "setting up $(VENV) from the locked dependencies: a minute or two the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
@@ -96,8 +98,18 @@ verify: lint generate lock-check ## check that generated files are current; fail
 	@git diff --exit-code --stat || { echo "make verify: the files above differ from what is committed"; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: the tree is not clean"; exit 1; }
 
-demo: setup ## run the demo on a real API server, command by command
+quickstart: | $(BIN)/pip ## create a kind cluster with the operator alone, without Pulsar; needs Docker or root
+	@PYTHONPATH=tests $(BIN)/python -m demo.quickstart
+
+quickstart-down: | $(BIN)/pip ## delete the quick start's cluster
+	@PYTHONPATH=tests $(BIN)/python -m demo.quickstart down
+
+demo: | $(BIN)/pip ## run the demo on a real API server, command by command
+	@$(MAKE) --no-print-directory -j2 setup ahead
 	$(BIN)/python -m demo
+
+ahead: | $(BIN)/pip
+	@PYTHONPATH=tests $(BIN)/python -m demo.ahead
 
 demo-down: setup ## stop the demo's cluster
 	$(BIN)/python -m demo down

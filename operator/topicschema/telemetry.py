@@ -162,6 +162,11 @@ BROKER_REQUEST_DURATION = _seconds(
 OPEN_CIRCUIT_BREAKERS = CallbackGauge(
     _gauge("topicschema_broker_circuit_breakers_open", "Brokers that do not answer: their circuit breaker is open.")
 )
+RESOURCE_CONDITIONS = _gauge(
+    "topicschema_resource_condition",
+    "Resources with a condition in that status and with that reason.",
+    ("kind", "namespace", "condition", "status", "reason"),
+)
 EVENT_WRITE_FAILURES = _counter("topicschema_event_write_failures_total", "Kubernetes Events that were not written.")
 
 
@@ -170,6 +175,7 @@ class Health:
     """Health of the controller: whether it leads, and when each kind that it watches last got a response.
 
     `watch_timeout` is in seconds, `kinds` the number of kinds, `last_activity` the monotonic time by plural.
+    `conditions` returns the number of resources by the labels of RESOURCE_CONDITIONS.
     """
 
     watch_timeout: float
@@ -178,6 +184,7 @@ class Health:
     is_served: bool = False
     last_activity: dict[str, float] = field(default_factory=dict)
     waiting: Callable[[], int] = int
+    conditions: Callable[[], Mapping[tuple[str, str, str, str, str], int]] = dict
 
     def record_activity(self, plural: str) -> None:
         """Record that the API server answered a list or watch of the kind."""
@@ -198,3 +205,6 @@ class Health:
         """Set the gauges whose values are read at each scrape."""
         IS_LEADER.set(self.is_leading())
         WORKQUEUE_DEPTH.set(self.waiting())
+        RESOURCE_CONDITIONS.clear()
+        for labels, count in self.conditions().items() if self.is_leading() else ():
+            RESOURCE_CONDITIONS.labels(*labels).set(count)

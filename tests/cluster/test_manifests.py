@@ -121,6 +121,30 @@ def test_an_account_may_do_what_its_process_does_and_no_more(installed: Cluster,
         assert answer["allowed"] == (grant.expected == "yes"), f"{verb}: {answer}"
 
 
+def test_the_roles_of_kubernetes_contain_the_resources_of_users(installed: Cluster, namespace: str) -> None:
+    """The controller-manager aggregates roles some time after they were created."""
+    for role in ("view", "edit", "admin"):
+        installed.kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er", "-n", namespace)
+
+    def may(user: str, verb: str, resource: str) -> bool:
+        asked = installed.try_kubectl("auth", "can-i", verb, resource, "-n", namespace, f"--as={user}")
+        return asked.stdout.strip() == "yes"
+
+    deadline = time.monotonic() + 120
+    while not (may("adminer", "create", "topicschemas") and may("viewer", "list", "topicschemas")):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    for user, verb, resource, expected in (
+        ("viewer", "get", "namespaceschemapolicies", True),
+        ("viewer", "create", "topicschemas", False),
+        ("editer", "delete", "topicschemas", True),
+        ("editer", "get", "namespaceschemapolicies", True),
+        ("adminer", "patch", "namespaceschemapolicies", False),
+        ("adminer", "get", "schemahistories", False),
+    ):
+        assert may(user, verb, resource) is expected, (user, verb, resource)
+
+
 def target(resource: str) -> dict[str, str]:
     """What `kubectl auth can-i` makes of `RESOURCE[.GROUP][/status]` or `RESOURCE[.GROUP]/NAME`."""
     kind, _, rest = resource.partition("/")
@@ -160,7 +184,7 @@ def test_the_overlay_to_copy_is_the_base_with_its_images_brokers_and_metrics(clu
         [container] = template["spec"]["containers"]
         assert container["image"] == "registry.example/topicschema:0.1.0"
         told = {each["name"]: each.get("value") for each in container["env"]}
-        assert told["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:8443,")
+        assert told["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:443,")
         assert told.get("TOPICSCHEMA_VALIDATION_IMAGE", "registry.example/").startswith("registry.example/")
         assert scraped["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
         assert scraped["podMetricsEndpoints"][0]["port"] in {each["name"] for each in container["ports"]}

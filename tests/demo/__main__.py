@@ -41,7 +41,7 @@ def perform() -> None:
         no_broker = brokers.why_absent()
         with instances.locked(_NAME):
             instance = Instance.open(_NAME)
-            cluster = clusters.start(instance, Progress())
+            cluster = clusters.start(instance, Progress(), manager=False)  # no step needs it
             pulsar = None if no_broker else start_broker(instance)
         narrator.timed(f"the cluster, at {cluster.server()}{'' if no_broker else ', and a Pulsar broker'}", began)
         stage = backstage.set_up(instance, cluster, narrator, pulsar)

@@ -18,6 +18,7 @@ from demo.stage import OPERATOR_NAMESPACE, PULSAR_CLUSTER, WEBHOOK_FILE, Stage
 from testbed import install
 from testbed.cluster import Cluster
 from testbed.instances import Instance
+from testbed.paths import REPOSITORY
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 
@@ -85,7 +86,7 @@ def _folder(instance: Instance) -> Path:
 
 def _webhooks(product: Product) -> dict[str, Any]:
     """The webhook configuration as `product.admit` applies it, for the step that deletes it."""
-    documents = install.render(product.cluster, install.REPOSITORY / "manifests" / "base")
+    documents = install.render(product.cluster, REPOSITORY / "manifests" / "base")
     (configuration,) = (each for each in documents if each["kind"] == "ValidatingWebhookConfiguration")
     install.point_at(configuration, product.webhook_url, product.certificate.ca)
     return configuration

@@ -22,7 +22,7 @@ _POLICIES = ("sales-policy.yaml", "sales-policy-locked.yaml")
 def why_absent() -> str | None:
     """Why these steps cannot be played on this machine; None when they can."""
     try:
-        brokers.prepare(Progress())
+        brokers.prepare(Progress(), often=False)
     except TestbedError as error:
         return str(error)
     return None

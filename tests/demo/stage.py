@@ -4,11 +4,13 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from demo.narrator import Narrator, Told
 from testbed.cluster import Cluster
-from testbed.pulsar import Pulsar
+
+if TYPE_CHECKING:
+    from testbed.pulsar import Pulsar
 
 OPERATOR_NAMESPACE = "topicschema-system"
 PULSAR_CLUSTER = "demo"
@@ -23,7 +25,7 @@ class Stage:
     narrator: Narrator
     cluster: Cluster
     folder: Path
-    pulsar: Pulsar | None = None
+    pulsar: "Pulsar | None" = None
 
     def environment(self) -> dict[str, str]:
         """What the commands find: kubectl and its cluster, a Python with Pulsar's client, and the broker."""

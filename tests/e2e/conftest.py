@@ -15,7 +15,7 @@ from support.kubernetes.operator_pods import installed
 from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_messages import RetainedTopic
-from testbed import brokers, helm, images, nodes, packages
+from testbed import brokers, helm, images, maven, nodes
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
 from testbed.kind import Node
@@ -66,8 +66,7 @@ def _lacking(fixtures: set[str]) -> list[str]:
     """All that this machine lacks for tests with these fixtures, so that a person installs it at once."""
     found = [nodes.why_absent()]
     if "broker" in fixtures and brokers.given() is None:
-        lacking = packages.missing(packages.BROKER)
-        found.append(f"a broker takes packages ({packages.install(lacking)})" if lacking else None)
+        found.append(maven.why_absent())
     return [why for why in found if why is not None]
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import ssl
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -162,6 +162,52 @@ async def half_sent(by: Attacker) -> None:
     await asyncio.gather(*(half() for _ in range(1_200)))
 
 
+async def headers(by: Attacker) -> None:
+    """300 connections to the webhook, each with requests of 120 headers of 8 kB."""
+    fields = b"".join(b"X-%d: %s\r\n" % (number, b"a" * 8_000) for number in range(120))
+    head = b"POST /review HTTP/1.1\r\nHost: webhook\r\n" + fields
+    await _connections(by, 300, [head])
+
+
+async def values(by: Attacker) -> None:
+    """Sixty connections to the webhook, each with bodies of nearly 100,000 values in 300 kB."""
+    objects = b"{}," * 99_000
+    body = b'{"request":{"uid":"1","kind":{"kind":"TopicSchema"},"object":{"a":[' + objects + b"{}]}}}"
+    head = b"POST /review HTTP/1.1\r\nHost: webhook\r\nContent-Length: %d\r\n\r\n" % len(body)
+    await _connections(by, 60, [head + body])
+
+
+async def broken(by: Attacker) -> None:
+    """Connections to the webhook that break: no HTTP, bad headers, half a body, many requests and no wait."""
+    head = b"POST /review HTTP/1.1\r\nHost: webhook\r\n"
+    half = head + b"Content-Length: 9000\r\n\r\n{"
+    starts = [b"GARBAGE\r\n\r\n", head + b"A b: c\r\n\r\n", half, b"GET / HTTP/1.1\r\nHost: webhook\r\n\r\n" * 50]
+    await _connections(by, 40, starts, waits=False)
+
+
+async def _connections(by: Attacker, count: int, starts: Sequence[bytes], *, waits: bool = True) -> None:
+    """Open so many connections again and again, each to send one of `starts` and to wait for the answer, or not."""
+    address = urlsplit(by.target.webhook)
+    untrusting = ssl._create_unverified_context()  # noqa: S323 - the attacker does not care
+    by.is_prepared.set()
+
+    async def connections(number: int) -> None:
+        while True:
+            try:
+                reader, writer = await asyncio.open_connection(address.hostname, address.port, ssl=untrusting)
+                writer.write(starts[number % len(starts)])
+                await writer.drain()
+                if waits:
+                    await reader.read()
+                else:
+                    await asyncio.sleep(0.01)
+                writer.transport.abort()
+            except OSError:
+                await asyncio.sleep(0.05)
+
+    await asyncio.gather(*(connections(number) for number in range(count)))
+
+
 async def policies(by: Attacker) -> None:
     """Eight edits at once of policies over 100 topics with 4,000 versions each: 47 MB of histories."""
     two = tuple(formats.parse(FAMILIES["many_fields"](size, 0)) for size in (1, 2))
@@ -191,6 +237,9 @@ ATTACKS: Final[Mapping[str, Callable[[Attacker], Coroutine[Any, Any, None]]]] = 
     "bodies": bodies,
     "posts": posts,
     "half-sent": half_sent,
+    "headers": headers,
+    "values": values,
+    "broken": broken,
     "policies": policies,
 }
 

@@ -1,7 +1,8 @@
 """Attacks the product on a cluster of its own, and measures the others: `python -m hostile.attacks [ATTACK ...]`.
 
 By hand, on a quiet machine. While an attack lasts, another tenant edits small schemas all the time. Told are the
-latency of those edits, how many failed, and the memory of webhook and controller with their worker processes.
+latency of those edits, how many failed, the memory of webhook and controller with their worker processes, at most and
+some seconds after the attack, and the lines in the webhook's log.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from testbed.programs import Program
 
 _SECONDS: Final = 30.0
 _EVERY: Final = 0.1
+_AFTERWARDS: Final = 5.0
 _MIB: Final = 2**20
 
 
@@ -63,10 +65,12 @@ class Others:
         ordered = sorted(self.latencies)
         p50, p99 = (ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
         memory = ", ".join(f"{program} {peak // _MIB} MiB" for program, peak in self.peaks.items())
+        webhook = self.on.product.webhook
+        after, lines = _memory(webhook) // _MIB, len(webhook.log.read_bytes().splitlines())
         failed = f"{len(self.failures)} failed {self.failures[:1]}" if self.failures else "none failed"
         return (
             f"{name}: {len(ordered)} edits of others, p50 {p50:.2f} s, p99 {p99:.2f} s, max {ordered[-1]:.2f} s, "
-            f"{failed}; {memory}"
+            f"{failed}; {memory}, webhook afterwards {after} MiB; {lines} lines in its log"
         )
 
 
@@ -107,6 +111,7 @@ async def measured(on: Stage, name: str, seconds: float) -> str:
     assert attacker.is_alive(), f"{name} failed"
     attacker.kill()
     attacker.join()
+    await asyncio.sleep(_AFTERWARDS)
     return others.told(name)
 
 

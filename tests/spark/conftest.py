@@ -1,6 +1,5 @@
 """A Spark of two threads on this machine, for the whole tier; each task may be tried four times, as on a cluster."""
 
-import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +7,8 @@ from typing import Any
 import pytest
 
 from support import tiers
+from testbed import packages
+from testbed.progress import Progress
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -20,8 +21,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Skip the tier where there is no JVM."""
-    if any(item.get_closest_marker("spark") for item in session.items) and not shutil.which("java"):
-        tiers.skip(session, "spark", "there is no java on the PATH")
+    chosen = any(item.get_closest_marker("spark") for item in session.items)
+    if chosen and (lacking := packages.supply(packages.SPARK, Progress())):
+        tiers.skip(session, "spark", f"there is no Java ({packages.install(lacking)})")
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,13 @@ from pathlib import Path
 from typing import Any
 
 READS = frozenset({"get", "list", "watch"})
+POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
+"""What an API server of ours writes into the log."""
 _TAIL_BYTES = 1 << 20
 
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,21 +47,23 @@ class Recipe:
         return [name for name in self.programs if not (self.folder / name).is_file()]
 
 
-def build(recipe: Recipe, progress: Progress, compile_one: Compile | None = None) -> Path:
-    """The folder of the built programs; what an interrupted build made is kept.
+def build(
+    recipe: Recipe, progress: Progress, compile_one: Compile | None = None, without: Collection[str] = ()
+) -> Path:
+    """The folder of the built programs, `without` some; what an interrupted build made is kept.
 
     Of several callers at once one builds and the others wait. Each program appears whole or not at all.
     """
-    if not recipe.missing():
+    if not set(recipe.missing()).difference(without):
         return recipe.folder
     recipe.folder.mkdir(parents=True, exist_ok=True)
     with alone(recipe.folder.with_suffix(".lock"), progress):
-        missing = recipe.missing()
+        missing = [name for name in recipe.missing() if name not in without]
         if missing and compile_one is None:
             compile_one = go_compiler(recipe, progress)
-        for position, name in enumerate(missing, len(recipe.programs) - len(missing) + 1):
+        for position, name in enumerate(missing, 1):
             if compile_one is not None:
-                progress.say(f"building {name} ({position} of {len(recipe.programs)})")
+                progress.say(f"building {name} ({position} of {len(missing)})")
                 _build_one(recipe, name, compile_one, progress)
     return recipe.folder
 

@@ -6,12 +6,14 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from testbed import paths
-from testbed.certificates import Issued
 from testbed.errors import TestbedError
 from testbed.paths import write_atomically
+
+if TYPE_CHECKING:
+    from testbed.certificates import Issued
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def write_kubeconfig(path: Path, cluster: dict[str, Any], user: dict[str, Any], 
     return path
 
 
-def client_kubeconfig(path: Path, server: str, client: Issued) -> Path:
+def client_kubeconfig(path: Path, server: str, client: "Issued") -> Path:
     """Write a kubeconfig that carries the client certificate and the CA's; returns `path`."""
     cluster = {"server": server, "certificate-authority-data": _base64(client.ca)}
     user = {"client-certificate-data": _base64(client.certificate), "client-key-data": _base64(client.key)}

@@ -7,9 +7,9 @@ from testbed.instances import Instance
 from testbed.progress import Progress
 
 
-def start(instance: Instance, progress: Progress) -> Cluster:
-    """The instance's cluster, started if it does not run."""
-    source = sources.find(progress)
+def start(instance: Instance, progress: Progress, *, manager: bool = True) -> Cluster:
+    """The instance's cluster, started if it does not run; `manager` as for `sources.find`."""
+    source = sources.find(progress, manager=manager)
     if isinstance(source, sources.Binaries):
         return ControlPlane.start(instance, source).cluster
     if isinstance(source, sources.Kind):

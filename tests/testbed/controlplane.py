@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from testbed import ports, sources
+from testbed import audit, ports, sources
 from testbed.certificates import Authority, Issued
 from testbed.cluster import Cluster, client_kubeconfig
 from testbed.errors import PortTakenError, TestbedError
@@ -26,12 +26,6 @@ from testbed.progress import Progress
 _START_SECONDS = 240.0
 _ATTEMPTS = 4
 _HOSTS = (ports.LOOPBACK, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1")
-AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata"}],
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +75,7 @@ class ControlPlane:
             authority.issue("service-accounts", [])  # for its key, which signs tokens
             authority.issue_client("admin", "system:masters")  # last: once it exists, so do the others
         kubeconfig = client_kubeconfig(folder / "kubeconfig", f"https://{ports.LOOPBACK}:{chosen['apiserver']}", client)
-        write_atomically(folder / "audit-policy.json", json.dumps(AUDIT_POLICY))
+        write_atomically(folder / "audit-policy.json", json.dumps(audit.POLICY))
         manager = binaries.folder / "kube-controller-manager"
         server = [*_apiserver(binaries.folder / "kube-apiserver", folder, chosen), *flags]
         return cls(

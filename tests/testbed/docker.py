@@ -94,12 +94,15 @@ def found() -> Docker | None:
 
 
 def why_absent() -> str | None:
-    """Return why this machine has no Docker and none can be started; None when there is one or root can start it."""
+    """Return why this machine has no Docker and none can be started; None when there is one or root can start it.
+
+    What root can install is installed first.
+    """
     if found() is not None:
         return None
     if os.geteuid() != 0:
         return "Docker does not answer, and only root can start it"
-    if lacking := packages.missing(packages.DOCKER):
+    if lacking := packages.supply(packages.DOCKER, Progress()):
         return f"there is no Docker ({packages.install(lacking)})"
     if subprocess.run([*_ENCLOSED, "true"], capture_output=True, check=False).returncode:
         return f"Docker does not answer, and cannot be started without namespaces ({' '.join(_ENCLOSED)})"

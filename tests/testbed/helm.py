@@ -1,4 +1,4 @@
-"""Helm, of a version that this project pins, and the project's chart. Nothing of a user's own Helm is used."""
+"""Helm, of the versions that this project pins, and the project's chart. Nothing of a user's own Helm is used."""
 
 import json
 import os
@@ -7,32 +7,34 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from testbed import paths
+from testbed import paths, prebuilt
 from testbed.build import Recipe, build
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.progress import Progress
 from testbed.sources import KUBERNETES
 
-CHART = Path(__file__).parents[2] / "charts" / "topicschema"
+CHART = paths.REPOSITORY / "charts" / "topicschema"
 _RELEASE = "topicschema"
 
 
 def recipe() -> Recipe:
-    """Helm as this project pins it."""
+    """Helm 3 as this project pins it."""
     return Recipe("helm", Path(__file__).parent / "helm", {"helm": "helm.sh/helm/v3/cmd/helm"}, "-s -w")
 
 
 def program(progress: Progress | None = None) -> Path:
-    """The built program, from the cache if it is there."""
-    return build(recipe(), progress or Progress()) / "helm"
+    """Return Helm 4 where a package ships it, else Helm 3, which is built; TOPICSCHEMA_TEST_HELM=3 wants that."""
+    progress = progress or Progress()
+    shipped = None if os.environ.get("TOPICSCHEMA_TEST_HELM") == "3" else prebuilt.program("helm", progress)
+    return shipped or build(recipe(), progress) / "helm"
 
 
-def render(values: Mapping[str, Any], namespace: str) -> list[dict[str, Any]]:
+def render(values: Mapping[str, Any], namespace: str, chart: Path = CHART) -> list[dict[str, Any]]:
     """The objects that the chart makes with these values, without asking a cluster; TestbedError with Helm's words."""
-    told = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {})
+    import yaml  # noqa: PLC0415  # the quick start does without
+
+    told = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {}, chart)
     return [document for document in yaml.safe_load_all(told) if document]
 
 
@@ -43,21 +45,30 @@ def install(cluster: Cluster, values: Mapping[str, Any], namespace: str) -> None
 
 def uninstall(cluster: Cluster, namespace: str) -> None:
     """Take the release away."""
-    environment = {"KUBECONFIG": str(cluster.kubeconfig)}
-    _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", environment)
+    _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", {"KUBECONFIG": str(cluster.kubeconfig)})
 
 
-def _helm(command: tuple[str, ...], values: Mapping[str, Any], namespace: str, environment: Mapping[str, str]) -> str:
-    rest = (_RELEASE, str(CHART), "--namespace", namespace, "--values", "-")
-    return _run((*command, *rest), json.dumps(values), environment)
+def _helm(
+    command: tuple[str, ...],
+    values: Mapping[str, Any],
+    namespace: str,
+    variables: Mapping[str, str],
+    chart: Path = CHART,
+) -> str:
+    rest = (_RELEASE, str(chart), "--namespace", namespace, "--values", "-")
+    return _run((*command, *rest), json.dumps(values), variables)
 
 
-def _run(arguments: tuple[str, ...], stdin: str, environment: Mapping[str, str]) -> str:
-    own = {f"HELM_{each}_HOME": str(paths.cache() / "helm" / each.lower()) for each in ("CACHE", "CONFIG", "DATA")}
+def environment() -> dict[str, str]:
+    """Return the variables that keep Helm from a user's own files."""
+    return {f"HELM_{each}_HOME": str(paths.cache() / "helm" / each.lower()) for each in ("CACHE", "CONFIG", "DATA")}
+
+
+def _run(arguments: tuple[str, ...], stdin: str, variables: Mapping[str, str]) -> str:
     told = subprocess.run(
         [program(), *arguments],
         input=stdin,
-        env={**os.environ, "KUBECONFIG": os.devnull, **own, **environment},
+        env={**os.environ, "KUBECONFIG": os.devnull, **environment(), **variables},
         capture_output=True,
         text=True,
         check=False,

@@ -19,8 +19,8 @@ from testbed import debian, docker, packages, paths
 from testbed.build import alone
 from testbed.docker import Docker, run_in
 from testbed.errors import SourceMissingError, TestbedError
-from testbed.install import REPOSITORY
 from testbed.instances import Instance
+from testbed.paths import REPOSITORY
 from testbed.progress import Progress
 
 NAMES = ("operator", "validation")
@@ -119,7 +119,7 @@ def _base(engine: Docker, progress: Progress) -> str:
         return own
     if engine.has_image(_BASE) or engine.pull(_BASE, progress):
         return _BASE
-    if lacking := packages.missing(packages.DEBIAN):
+    if lacking := packages.supply(packages.DEBIAN, progress):
         raise SourceMissingError(f"{_BASE} cannot be pulled, and another base takes {packages.install(lacking)}")
     progress.say(f"{_BASE} cannot be pulled: making the base of the images from Debian's packages")
     with tempfile.TemporaryDirectory(dir=paths.cache()) as folder:

@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from testbed.cluster import Cluster
+from testbed.paths import REPOSITORY
 
-REPOSITORY = Path(__file__).parents[2]
 _MANIFESTS = REPOSITORY / "manifests" / "base"
 _WEBHOOKS = "ValidatingWebhookConfiguration"
 _NEED_A_NODE = ("Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy", "HorizontalPodAutoscaler")

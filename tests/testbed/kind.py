@@ -8,10 +8,9 @@ from pathlib import Path
 from string import Template
 from typing import Final, Self
 
-from testbed import docker, kind_image, paths, sources
+from testbed import audit, docker, kind_image, paths, sources
 from testbed.build import build
 from testbed.cluster import Cluster
-from testbed.controlplane import AUDIT_POLICY
 from testbed.docker import Docker
 from testbed.errors import TestbedError
 from testbed.instances import Instance
@@ -105,12 +104,12 @@ def _create(instance: Instance, engine: Docker, kubeconfig: Path, progress: Prog
     variables = (f"{key}={value}" for key, value in engine.environment.items())
     goodbye = ["env", *variables, str(_program(progress)), "delete", "cluster", "--name", name]
     instance.supervision.ask("at_end", arguments=goodbye)
-    audit = _audit_log(instance).parent
-    audit.mkdir(exist_ok=True)
-    write_atomically(audit / "policy.json", json.dumps(AUDIT_POLICY))
+    folder = _audit_log(instance).parent
+    folder.mkdir(exist_ok=True)
+    write_atomically(folder / "policy.json", json.dumps(audit.POLICY))
     _audit_log(instance).touch()  # as ours, or only root may read what the API server writes
     configuration = _configuration(instance)
-    write_atomically(configuration, Template(_CONFIGURATION.read_text(encoding="utf-8")).substitute(audit=audit))
+    write_atomically(configuration, Template(_CONFIGURATION.read_text(encoding="utf-8")).substitute(audit=folder))
     progress.say(f"creating the kind cluster {name}: a minute")
     wanted = ("--name", name, "--image", image, "--config", configuration, "--kubeconfig", kubeconfig)
     _run(engine, progress, "create", "cluster", *wanted, "--wait", "180s")
@@ -144,7 +143,7 @@ def _audit_log(instance: Instance) -> Path:
 def _program(progress: Progress) -> Path:
     """Return the machine's kind, else the pinned one."""
     present = shutil.which("kind")
-    return Path(present) if present else build(sources.kind_recipe(), progress) / "kind"
+    return Path(present) if present else build(sources.kind_recipe(), progress, without=sources.ON_THE_NODE) / "kind"
 
 
 def _run(engine: Docker, progress: Progress, *arguments: str | Path) -> str:

@@ -45,7 +45,7 @@ def ensure(docker: Docker, progress: Progress) -> str:
             return own
         if docker.has_image(PULLED) or docker.pull(PULLED, progress):
             return PULLED
-        if lacking := packages.missing(packages.DEBIAN):
+        if lacking := packages.supply(packages.DEBIAN, progress):
             why = f"{PULLED} cannot be pulled, and to build a node's image takes packages"
             raise SourceMissingError(f"{why} ({packages.install(lacking)})")
         _build(docker, own, progress)
@@ -69,6 +69,7 @@ def _recipes() -> tuple[Recipe, ...]:
 
 def _build(docker: Docker, name: str, progress: Progress) -> None:
     programs = {each: build(recipe, progress) / each for recipe in _recipes() for each in recipe.programs}
+    programs["kubectl"] = sources.pinned_kubectl(progress)
     progress.say(f"{PULLED} cannot be pulled: making a node's image from packages, some minutes")
     images = _images_of_kubernetes(programs["kubeadm"])
     with tempfile.TemporaryDirectory(dir=paths.cache()) as temporary:

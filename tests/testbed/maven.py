@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from testbed import paths
+from testbed import packages, paths
 from testbed.build import alone
 from testbed.errors import TestbedError
 from testbed.progress import Progress
@@ -15,13 +15,12 @@ _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 
 
 def why_absent() -> str | None:
-    """Why neither jars can be fetched nor Java programs run on this machine; None when both can."""
-    java = shutil.which("java")
-    missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
-    if java is None or missing:
-        return f"no {' and no '.join(missing)} on the path"
-    modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, check=False).stdout
-    return None if "jdk.compiler" in modules else "java here has no compiler: a JDK is needed, not a JRE"
+    """Why neither jars can be fetched nor Java programs run on this machine; None when both can.
+
+    What root can install is installed first.
+    """
+    lacking = packages.supply(packages.JAVA, Progress())
+    return f"there is no JDK or no Maven ({packages.install(lacking)})" if lacking else None
 
 
 def run_java(program: Path, *arguments: str, stdin: str = "", pom: Path | None = None) -> str:

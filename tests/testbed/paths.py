@@ -6,6 +6,8 @@ from pathlib import Path
 
 from testbed.errors import TestbedError
 
+REPOSITORY = Path(__file__).parents[2]
+
 
 def cache() -> Path:
     """The folder of everything that may be deleted and made again: `${XDG_CACHE_HOME:-~/.cache}/topicschema`."""

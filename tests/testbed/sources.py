@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed import docker
+from testbed import docker, prebuilt
 from testbed.build import Recipe, build
 from testbed.errors import TestbedError
 from testbed.progress import Progress
@@ -13,8 +13,11 @@ from testbed.progress import Progress
 KUBERNETES = "1.34.4"
 KINDEST = "v1.34.0"
 """The tag of kind's own image for its nodes, of the version that this project pins."""
+ON_THE_NODE = ("coredns", "pause")
+"""The programs of `kind_recipe` that only a node image of our own has."""
 _KUBERNETES = Path(__file__).parent / "controlplane"
 _NEEDED = ("etcd", "kube-apiserver", "kubectl")
+_MANAGER = "kube-controller-manager"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """A folder with etcd, kube-apiserver and kubectl, and kube-controller-manager if it is there."""
+    """A folder with etcd and kube-apiserver, and kube-controller-manager if it is there; and a kubectl."""
 
     folder: Path
-
-    @property
-    def kubectl(self) -> Path:
-        """The kubectl that belongs to the server."""
-        return self.folder / "kubectl"
+    kubectl: Path
 
 
 Source = External | Kind | Binaries
@@ -50,11 +49,13 @@ Source = External | Kind | Binaries
 
 def recipe() -> Recipe:
     """The control plane as this project pins it."""
-    programs = {
-        "etcd": "go.etcd.io/etcd/server/v3",
-        **_commands("kube-apiserver", "kubectl", "kube-controller-manager"),
-    }
+    programs = {**_commands("kube-apiserver"), "etcd": "go.etcd.io/etcd/server/v3", **_commands(_MANAGER)}
     return Recipe("controlplane", _KUBERNETES, programs, _linker_flags())
+
+
+def kubectl_recipe() -> Recipe:
+    """Return what makes `kubectl` where no package ships it."""
+    return Recipe("kubectl", _KUBERNETES, _commands("kubectl"), _linker_flags())
 
 
 def kind_recipe() -> Recipe:
@@ -85,33 +86,41 @@ def _linker_flags() -> str:
     return " ".join(flags)
 
 
-def find(progress: Progress) -> Source:
-    """Where clusters come from here, programs built if need be; SourceMissingError when from nowhere."""
+def find(progress: Progress, *, manager: bool = True) -> Source:
+    """Where clusters come from here, programs built if need be; SourceMissingError when from nowhere.
+
+    Without `manager`, no controller-manager is built.
+    """
     explicit = os.environ.get("TOPICSCHEMA_TEST_KUBECONFIG")
     if explicit:
         webhook_host = os.environ.get("TOPICSCHEMA_TEST_WEBHOOK_HOST") or None
         return External(_existing(Path(explicit), "TOPICSCHEMA_TEST_KUBECONFIG"), webhook_host)
     if shutil.which("kind") and docker.of_the_machine():
         return Kind()
-    return binaries(progress)
+    return binaries(progress, manager=manager)
 
 
-def binaries(progress: Progress) -> Binaries:
+def binaries(progress: Progress, *, manager: bool = True) -> Binaries:
     """The programs of a control plane of our own: those of KUBEBUILDER_ASSETS, else built ones."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
-        return Binaries(build(recipe(), progress))
+        return Binaries(build(recipe(), progress, without=() if manager else (_MANAGER,)), pinned_kubectl(progress))
     folder = _existing(Path(assets), "KUBEBUILDER_ASSETS").absolute()
     missing = [name for name in _NEEDED if not (folder / name).is_file()]
     if missing:
         raise TestbedError(f"KUBEBUILDER_ASSETS={folder} lacks {', '.join(missing)}")
-    return Binaries(folder)
+    return Binaries(folder, folder / "kubectl")
 
 
 def kubectl(progress: Progress) -> Path:
     """A kubectl for a cluster that is not ours: the one on the PATH, else the pinned one."""
     present = shutil.which("kubectl")
-    return Path(present) if present else binaries(progress).kubectl
+    return Path(present) if present else pinned_kubectl(progress)
+
+
+def pinned_kubectl(progress: Progress) -> Path:
+    """Return the kubectl of this project: as a package ships it, else built."""
+    return prebuilt.program("kubectl", progress) or build(kubectl_recipe(), progress) / "kubectl"
 
 
 def _existing(path: Path, variable: str) -> Path:

@@ -1,6 +1,7 @@
-"""What documents name is there: pages and chapters they lead to, resources that are read, metrics, versions."""
+"""What documents name exists: pages, chapters, files, modules, constants, resources, metrics, versions."""
 
 import json
+import pkgutil
 import re
 import tomllib
 from collections.abc import Iterator
@@ -45,6 +46,40 @@ def test_links_lead_to_pages_and_chapters_that_are_there(page: Path) -> None:
         led_to = page if not path else (page.parent / path).resolve()
         assert led_to.exists(), target
         assert not chapter or chapter in chapters(led_to), target
+
+
+WRITTEN = [page for page in PAGES if page.name != "rules.md"]
+_FOREIGN = ("src/", "google/protobuf/")
+_FILE = re.compile(r"[\w./-]+/(?:[\w-]+\.(?:py|yaml|md|toml|json|proto|txt|binpb))?")
+_DOTTED = re.compile(r"(?:topicschema|core|payload|judging|reconcile|storage|protoc)(?:\.\w+)+")
+_CONSTANT = re.compile(r"_[A-Z]+(?:_[A-Z]+)*|[A-Z]+_REASONS")
+
+
+def in_backticks(page: Path, form: re.Pattern[str]) -> list[str]:
+    """The words of that form that the page sets as code."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    return [word for word in re.findall(r"`([^`\n]+)`", text) if form.fullmatch(word)]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=named)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    for path in in_backticks(page, _FILE):
+        roots = (ROOT, ROOT / "operator" / "topicschema", ROOT / "tests", page.parent)
+        assert path.startswith(_FOREIGN) or any((root / path).exists() for root in roots), path
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=named)
+def test_modules_and_functions_that_a_page_names_exist(page: Path) -> None:
+    for name in in_backticks(page, _DOTTED):
+        assert pkgutil.resolve_name(name if name.startswith("topicschema.") else f"topicschema.{name}"), name
+
+
+def test_constants_that_the_architecture_names_exist() -> None:
+    sources = "".join(each.read_text() for each in (ROOT / "operator" / "topicschema").rglob("*.py"))
+    named_constants = in_backticks(ROOT / "docs" / "architecture.md", _CONSTANT)
+    assert "_ACCESS_REVOKED" in named_constants
+    for name in named_constants:
+        assert re.search(rf"\b{name}\b", sources), name
 
 
 def resources() -> Iterator[tuple[str, dict[str, Any]]]:

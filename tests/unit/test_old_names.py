@@ -1,4 +1,4 @@
-"""Names that were replaced do not come back: users and their dashboards know the new ones alone. CHANGELOG has both."""
+"""Names that were replaced do not come back. Documents, charts and dashboards use the new ones alone."""
 
 import re
 from collections.abc import Iterator

@@ -108,6 +108,27 @@ def test_who_leads_is_ready_when_all_kinds_were_heard_of_and_dead_after_a_long_s
     assert not impatient.is_alive
 
 
+def test_only_a_leader_counts_conditions_and_no_series_outlives_its_resources() -> None:
+    labels = ("TopicSchema", "shop", "Ready", "False", "Incompatible")
+    counts, is_leading = {labels: 2}, True
+    health = Health(1e9, lambda: is_leading, 0, conditions=lambda: counts)
+
+    def value() -> float | None:
+        names = ("kind", "namespace", "condition", "status", "reason")
+        return telemetry.REGISTRY.get_sample_value(
+            "topicschema_resource_condition", dict(zip(names, labels, strict=True))
+        )
+
+    health.collect()
+    assert value() == 2
+    is_leading = False
+    health.collect()
+    assert value() is None
+    is_leading, counts = True, {}
+    health.collect()
+    assert value() is None
+
+
 def test_a_callback_gauge_counts_its_members_but_none_that_was_garbage_collected() -> None:
     class Thing:
         pass

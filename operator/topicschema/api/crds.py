@@ -55,10 +55,11 @@ class Presentation:
 
 
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_IN_SYNC = Column("InSync", '.status.conditions[?(@.type=="InSync")].status')
 _REASON = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason', shown=False)
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
-_CLUSTER = Column("Pulsar cluster", ".spec.pulsarCluster", shown=False)
-_PULSAR_NAMESPACE = Column("Pulsar namespace", ".spec.pulsarNamespace")
+_CLUSTER = Column("Pulsar-Cluster", ".spec.pulsarCluster", shown=False)
+_PULSAR_NAMESPACE = Column("Pulsar-Namespace", ".spec.pulsarNamespace")
 
 _PRESENTATIONS = (
     Presentation(
@@ -73,6 +74,7 @@ _PRESENTATIONS = (
             Column("Latest", ".status.latestSchemaVersion", "integer"),
             Column("Type", ".spec.type"),
             Column("Strategy", ".status.effectiveStrategy.value"),
+            _IN_SYNC,
             Column("Validated", '.status.conditions[?(@.type=="Validated")].status'),
             _REASON,
             Column("Topic", ".spec.topic", shown=False),
@@ -91,6 +93,7 @@ _PRESENTATIONS = (
             _READY,
             _PULSAR_NAMESPACE,
             Column("Strategy", ".spec.schemaCompatibilityStrategy"),
+            _IN_SYNC,
             Column("Topics", ".status.topics.total", "integer"),
             _REASON,
             Column("Incompatible", ".status.topics.incompatible", "integer", shown=False),
@@ -110,8 +113,8 @@ _PRESENTATIONS = (
             _PULSAR_NAMESPACE,
             Column("Topic", ".spec.localName"),
             Column("Latest", ".spec.latestSchemaVersion", "integer"),
-            Column("Claimed in", ".spec.claim.namespace"),
-            Column("Claimed by", ".spec.claim.name"),
+            Column("Claimed-In", ".spec.claim.namespace"),
+            Column("Claimed-By", ".spec.claim.name"),
             Column("Incarnation", ".spec.incarnation", "integer", shown=False),
             _CLUSTER,
             _AGE,
@@ -139,8 +142,8 @@ _PRESENTATIONS = (
         categories=_RECORD,
         columns=(
             _PULSAR_NAMESPACE,
-            Column("Held in", ".spec.owner.namespace"),
-            Column("Held by", ".spec.owner.name"),
+            Column("Held-In", ".spec.owner.namespace"),
+            Column("Held-By", ".spec.owner.name"),
             _CLUSTER,
             _AGE,
         ),

@@ -9,7 +9,7 @@ from topicschema import __version__
 from topicschema.cli import payload_arguments
 from topicschema.cli.validate_messages import arguments
 from topicschema.core.policy import Strictness
-from topicschema.core.schemas import PulsarVersion, SchemaType
+from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaType
 from topicschema.core.strategies import Strategy
 
 _PROCESSES: Final = {
@@ -28,7 +28,7 @@ AUTO_PRODUCE: Final = "AUTO_PRODUCE"
 """Clients' name for AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "type": None,
-    "pulsar_version": PulsarVersion.V4_0.value,
+    "pulsar_version": NEWEST.value,
     "strategy": Strategy.UNDEFINED.value,
     "strictness": Strictness.BROKER.value,
     "history": [],
@@ -182,6 +182,11 @@ def _manifest(command: argparse.ArgumentParser) -> None:
     command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
     command.add_argument("--namespace", metavar="NAMESPACE", help="Kubernetes namespace of the resource")
     command.add_argument("--name", metavar="NAME", help="name of the resource (default: from the topic)")
+    command.add_argument(
+        "--verbatim",
+        action="store_true",
+        help="keep the file's bytes; default: indent JSON that is hard to read as YAML",
+    )
     command.add_argument("file", nargs="?", metavar="FILE", help="file of the schema; a primitive type needs none")
     command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="files that FILE imports, as --import")
 
@@ -236,9 +241,9 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
     )
     command.add_argument(
         "--pulsar-version",
-        default=PulsarVersion.V4_0.value,
+        default=NEWEST.value,
         choices=_names(PulsarVersion),
-        help="Pulsar version that judges (default: 4.0)",
+        help=f"Pulsar version that judges (default: {NEWEST}, the newest)",
     )
 
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Final
 
-from topicschema.core.schemas import EXTERNAL, PulsarVersion, SchemaType
+from topicschema.core.schemas import EXTERNAL, NEWEST, PulsarVersion, SchemaType
 
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 _CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
@@ -77,9 +77,9 @@ def _schema(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--pulsar-version",
-        default=PulsarVersion.V4_0.value,
+        default=NEWEST.value,
         choices=tuple(each.value for each in PulsarVersion),
-        help="Pulsar version that reads the schema (default: 4.0)",
+        help=f"Pulsar version that reads the schema (default: {NEWEST}, the newest)",
     )
 
 

@@ -34,6 +34,7 @@ async def run(settings: Settings, shutdown: ShutdownSignal) -> None:
             watch = Watch(settings, connection, fenced, health, shutdown)
             session = LeaderSession(settings, connection, fenced, health, watch)
             health.waiting = lambda: session.queue.waiting
+            health.conditions = lambda: session.condition_counts
             await session.run()
 
         async def lead() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from topicschema import telemetry
@@ -19,7 +20,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext, ValidationContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.event_router import EventRouter
-from topicschema.reconcile.runtime.object_index import ObjectIndex
+from topicschema.reconcile.runtime.object_index import ConditionLabels, ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
@@ -71,6 +72,11 @@ class LeaderSession:
         )
         self._topics = TopicSchemas(ctx)
         self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
+
+    @property
+    def condition_counts(self) -> Mapping[ConditionLabels, int]:
+        """The number of resources by kind, namespace, condition, status and reason."""
+        return self._index.condition_counts
 
     async def run(self) -> None:
         """Work until cancelled. Raises the error that stopped it."""

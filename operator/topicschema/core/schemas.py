@@ -20,6 +20,10 @@ class PulsarVersion(StrEnum):
     V4_2 = "4.2"
 
 
+NEWEST = tuple(PulsarVersion)[-1]
+"""The newest Pulsar version that the operator supports. The command line judges by it if none is given."""
+
+
 class SchemaType(StrEnum):
     """Pulsar's SchemaType names that a topic's history may have."""
 

@@ -4,8 +4,8 @@
 that such a consumer ignores. Schemas are parsed by `core.formats.parse`. No I/O.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
-from topicschema.payload import primitives
+from topicschema.payload import framing, primitives
 from topicschema.payload.avro import AvroCodec, ResolvingCodec, read_offset
 from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.codec import Codec
@@ -65,11 +65,38 @@ class Reader:
     """Reader of the messages of one schema, or of one version with another one, for any number of messages."""
 
     codec: Codec
+    kind: SchemaType
 
     def read(self, payload: bytes | None, key: bytes | None = None) -> tuple[Any, tuple[Finding, ...]]:
-        """Return the value and all findings. The value has no meaning if a finding is not tolerated."""
+        """Return the value and all findings. The value has no meaning if a finding is not tolerated.
+
+        The message of the finding that ends the reading also names another format that the bytes begin like.
+        """
         value, findings = _read(self.codec, payload, key)
+        last = _last(findings)
+        format_ = None if last is None else self._format_of(last, payload, key)
+        if last is not None and format_ is not None:
+            message = f"{last.message}; these bytes begin like {format_}"
+            findings[findings.index(last)] = replace(last, message=message)
         return value, tuple(findings)
+
+    def format_of(self, payload: bytes | None, key: bytes | None = None) -> str | None:
+        """Return the other format that the bytes begin like, or None."""
+        last = _last(_read(self.codec, payload, key)[1])
+        return None if last is None else self._format_of(last, payload, key)
+
+    def _format_of(self, finding: Finding, payload: bytes | None, key: bytes | None) -> str | None:
+        codec, kind, content = self.codec, self.kind, payload
+        if isinstance(codec, KeyValueCodec):
+            side = next((each for each in Side if finding.path.startswith(f"$.{each}")), None)
+            if side is not None:
+                content = codec.part(side, payload, key)
+                codec, kind = codec.of(side)
+        if content is None:
+            return None
+        return framing.format_of(
+            kind, content, lambda other: not _read(codec, other, None)[1], is_read=finding.is_tolerated
+        )
 
 
 def reader(schema: Schema, writer: Schema | None = None) -> Reader:
@@ -79,11 +106,11 @@ def reader(schema: Schema, writer: Schema | None = None) -> Reader:
     are read with the schema of the message's version, and raise UNSUPPORTED_TYPE.
     """
     if writer is None:
-        return Reader(codec(schema))
+        return Reader(codec(schema), schema.info.type)
     if not isinstance(writer, AvroSchema) or not isinstance(schema, AvroSchema) or not _are_avro(schema, writer):
         raise InvalidSchemaError("UNSUPPORTED_TYPE", "only AVRO messages are read with another schema than their own")
     resolver = Resolver(writer.root, schema.root, schema.library)
-    return Reader(ResolvingCodec(resolver, read_offset.of(writer)))
+    return Reader(ResolvingCodec(resolver, read_offset.of(writer)), SchemaType.AVRO)
 
 
 def decode(schema: Schema, payload: bytes | None, key: bytes | None = None, *, writer: Schema | None = None) -> Any:
@@ -104,7 +131,7 @@ def validate(schema: Schema, payload: bytes | None, key: bytes | None = None) ->
 
     Encoded bytes are judged as they are. Reading ends at the first fatal finding. A null payload is valid.
     """
-    return tuple(_read(codec(schema), payload, key)[1])
+    return reader(schema).read(payload, key)[1]
 
 
 def encode(schema: Schema, value: Any) -> Message:
@@ -136,6 +163,12 @@ def _read(reader: Codec, payload: bytes | None, key: bytes | None) -> tuple[Any,
         return None, [*findings, stop.finding]
 
 
+def _last(findings: Sequence[Finding]) -> Finding | None:
+    """Return the finding that ends the reading: the first that is fatal, else bytes that follow the value."""
+    fatal = next((each for each in findings if not each.is_tolerated), None)
+    return fatal or next((each for each in findings if each.rule == "TRAILING_BYTES"), None)
+
+
 def _are_avro(*schemas: Schema) -> bool:
     return all(schema.info.type is SchemaType.AVRO for schema in schemas)
 
@@ -144,7 +177,8 @@ def _key_value(schema: KeyValueSchema) -> KeyValueCodec:
     """Return the composed codec of the parts. Raises InvalidSchemaError for an encoding that no client supports."""
     if schema.pair.encoding is None:
         raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
-    return KeyValueCodec(codec(schema.key), codec(schema.value), schema.pair.encoding)
+    kinds = schema.key.info.type, schema.value.info.type
+    return KeyValueCodec(codec(schema.key), codec(schema.value), schema.pair.encoding, kinds)
 
 
 def _protobuf(schema: Any) -> Codec:

@@ -87,7 +87,8 @@ def _json(schema: Any) -> Codec:
 
 
 def _pair(schema: KeyValueSchema) -> Codec:
-    return KeyValueCodec(_codec(schema.key), _codec(schema.value), Encoding.INLINE)
+    kinds = schema.key.info.type, schema.value.info.type
+    return KeyValueCodec(_codec(schema.key), _codec(schema.value), Encoding.INLINE, kinds)
 
 
 def _string(schema: Schema) -> Codec:

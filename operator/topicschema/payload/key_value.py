@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.key_value import Encoding, Side
+from topicschema.core.schemas import SchemaType
 from topicschema.payload.codec import Codec, wrong_type
 from topicschema.payload.finding import Finding, Unreadable, counted, tolerated, trailing, unreadable
 
@@ -31,6 +32,8 @@ class KeyValueCodec:
     key: Codec
     value: Codec
     encoding: Encoding
+    kinds: tuple[SchemaType, SchemaType]
+    """Types of the key and the value."""
 
     def read(self, payload: bytes, findings: list[Finding]) -> Pair:
         """Return the pair of an INLINE payload."""
@@ -68,6 +71,20 @@ class KeyValueCodec:
         if not isinstance(value, Pair):
             raise wrong_type("a Pair", value)
         return self._write_part(Side.KEY, value.key), self._write_part(Side.VALUE, value.value)
+
+    def part(self, side: Side, payload: bytes | None, key: bytes | None) -> bytes | None:
+        """Return the bytes of a part that was read."""
+        if self.encoding is Encoding.SEPARATED:
+            return key if side is Side.KEY else payload
+        try:
+            part, _, end = self._piece(payload or b"", 0, Side.KEY)
+            return part if side is Side.KEY else self._piece(payload or b"", end, Side.VALUE)[0]
+        except Unreadable:
+            return None
+
+    def of(self, side: Side) -> tuple[Codec, SchemaType]:
+        """Return a part's codec and type."""
+        return self._codec(side), self.kinds[side is Side.VALUE]
 
     def _write_part(self, side: Side, value: Any) -> bytes | None:
         if value is None:

@@ -30,6 +30,7 @@ async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], stat
     with ctx.own_writes.suppress(key, lambda: ctx.enqueue(key, 0.0)):
         written = await _apply(ctx.client, kind, wire, status)
         ctx.own_writes.record(key, written or metadata["resourceVersion"])
+    ctx.index.record_conditions(key, kind, status.conditions)
     if written is not None:
         await _emit_events(ctx, kind, wire, status.conditions)
 

@@ -7,6 +7,7 @@ before a body becomes Python objects: an empty object takes three bytes on the w
 import asyncio
 import json
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,15 +22,18 @@ IN_FLIGHT_BYTES: Final = 32 * 1024 * 1024
 # Large bodies never fill all of it: edits of ordinary size proceed beside them.
 _ORDINARY_BYTES: Final = 256 * 1024
 _RESERVED_FOR_ORDINARY: Final = 8 * 1024 * 1024
-_LARGE_BYTES: Final = 512 * 1024
 # The least that a body counts: the buffers of its connection. So there are at most 512 bodies.
 _LEAST_BYTES: Final = 64 * 1024
 # The API server sends a body at once, from its memory.
 _SECONDS: Final = 5.0
 _GRACE: Final = 1.0
 # A review of a TopicSchema whose status names 100 versions has a few thousand values, and fewer than 20 levels.
-_MAX_VALUES: Final = 100_000
+MAX_VALUES: Final = 20_000
 _MAX_LEVELS: Final = 100
+# Larger bodies are parsed in one thread, one at a time: it takes milliseconds, and meanwhile edits are answered.
+_FEW_BYTES: Final = 64 * 1024
+_FEW_VALUES: Final = 2_000
+_PARSER: Final = ThreadPoolExecutor(1, "parse")
 _NO_STRUCTURE: Final = bytes(set(range(256)) - set(b"[{,"))
 
 
@@ -123,11 +127,16 @@ class Body:
 
 async def parse(body: bytes) -> Any:
     """Parse the JSON text. Raises MalformedReviewError if it is no JSON, or has too many values or levels."""
-    if _most_values(body) > _MAX_VALUES and _most_values(_without_strings(body)) > _MAX_VALUES:
-        raise MalformedReviewError(f"the body has more than {_MAX_VALUES:,} JSON values")
+    if len(body) <= _FEW_BYTES and _most_values(body) <= _FEW_VALUES:
+        return _parsed(body)
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, _parsed, body)
+
+
+def _parsed(body: bytes) -> Any:
+    if _most_values(body) > MAX_VALUES and _most_values(_without_strings(body)) > MAX_VALUES:
+        raise MalformedReviewError(f"the body has more than {MAX_VALUES:,} JSON values")
     try:
-        text = body.decode()  # json.loads takes UTF-16, too, where brackets are other bytes
-        value = json.loads(text) if len(body) < _LARGE_BYTES else await asyncio.to_thread(json.loads, text)
+        value = json.loads(body.decode())  # of bytes, json.loads takes UTF-16, too, where brackets are other bytes
     except (ValueError, RecursionError):
         raise MalformedReviewError("the body is not JSON") from None
     if _is_deep(value):
@@ -145,7 +154,7 @@ def _without_strings(text: bytes) -> bytes:
     unescaped = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     # A value has at most two strings, its name and itself. So a text that is cut beyond these already has too many
     # values.
-    return b"".join(unescaped.split(b'"', 4 * _MAX_VALUES)[::2])
+    return b"".join(unescaped.split(b'"', 4 * MAX_VALUES)[::2])
 
 
 def _is_deep(value: Any) -> bool:

@@ -35,7 +35,7 @@ from topicschema.settings import InvalidSettingError, WebhookSettings
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 from topicschema.telemetry import ADMISSION_REVIEW_DURATION, ADMISSION_REVIEWS, INTERNAL_ERRORS, log_to_stderr
-from topicschema.webhook import bodies
+from topicschema.webhook import bodies, connection_logs
 from topicschema.webhook.bodies import Bodies, Body, BodyRefusedError
 from topicschema.webhook.connections import Connections
 
@@ -52,6 +52,10 @@ _FINISH = 10.0
 _KEEP_ALIVE = 120.0
 # At most twice as much of each connection is buffered before its handler reads it.
 _READ_BYTES = 64 * 1024
+# The API server sends a dozen short headers, and perhaps a token. All together have at most 64 KiB.
+_LINE_BYTES = 1024
+_HEADERS = 16
+_HEADER_BYTES = 4096
 # The rest of a refused body is read for this time, so that the client receives the answer.
 _LINGERING = 0.5
 _TIMEOUT = re.compile(r"(\d{1,3})s")
@@ -133,6 +137,9 @@ class Endpoint:
             access_log=None,
             auto_decompress=False,  # the API server compresses nothing, and a few bytes could become many
             read_bufsize=_READ_BYTES,
+            max_line_size=_LINE_BYTES,
+            max_headers=_HEADERS,
+            max_field_size=_HEADER_BYTES,
             keepalive_timeout=_KEEP_ALIVE,
             lingering_time=_LINGERING,
             shutdown_timeout=_FINISH,
@@ -168,7 +175,7 @@ async def _answer_in_time(judge: Reviewer, requested: Review, deadline: float) -
         async with asyncio.timeout(deadline):
             answer = await judge(requested)
     except TimeoutError:
-        text = f"not judged within {deadline:g} s, because the webhook is busy with other edits; try again"
+        text = f"not judged within {deadline:g} s: the webhook or the API server is busy; try again"
         return _error_response(requested, "Timeout", text)
     except TopicSchemaError as error:
         return _error_response(requested, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
@@ -258,7 +265,8 @@ def main() -> int:
     try:
         settings = replace(WebhookSettings.load(), checkers=checkers.load())
         log_to_stderr(settings.log_level)
-        asyncio.run(_serve_until_signal(settings, Connection.load(settings.kubeconfig)))
+        with connection_logs.limited():
+            asyncio.run(_serve_until_signal(settings, Connection.load(settings.kubeconfig)))
     except (InvalidSettingError, UnusableCheckerError, StalledError, OSError) as error:  # ssl.SSLError is an OSError
         sys.stderr.write(f"topicschema webhook: {error}\n")
         return 2

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from support.kubernetes.argo_health import assert_tools_agree
 from support.kubernetes.reviewed_namespace import Shop, opened
 from testbed import audit
 from testbed.cluster import Cluster
@@ -111,7 +112,9 @@ class WatchedShop:
             is_newest = told.get("observedGeneration") == wire["metadata"]["generation"]
             return bool(is_newest and told["reason"] == reason)
 
-        status: dict[str, Any] = (await until(lambda: self.get(name, kind), is_told))["status"]
+        wire = await until(lambda: self.get(name, kind), is_told)
+        assert_tools_agree(wire)
+        status: dict[str, Any] = wire["status"]
         return status
 
     async def policy_ready(self, reason: str, name: str = "orders") -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from yarl import URL
 
+from support.kubernetes.argo_health import assert_tools_agree
 from support.kubernetes.jobs import ended
 from support.kubernetes.topic import ORDERS, World, opened
 from support.schemas.examples import record
@@ -97,7 +98,9 @@ class AskedTopic:
         self.topics = TopicSchemas(replace(ctx, storage=RecordStorage(ctx.client, ctx.namespace)))
 
     async def status(self) -> Object:
-        found: Object = (await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))["status"]
+        wire: Object = dict(await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))
+        assert_tools_agree(wire)
+        found: Object = wire["status"]
         return found
 
     async def conditions(self) -> dict[str, Object]:

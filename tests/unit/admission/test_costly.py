@@ -52,7 +52,7 @@ async def test_an_edit_that_is_not_judged_in_time_is_not_admitted(world: World, 
     await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness=strictness)
     reply = await ask(world, "shop", "1s")
     assert reply.status == 500
-    assert reply.text == "topicschema: not judged within 0.5 s, because the webhook is busy with other edits; try again"
+    assert reply.text == "topicschema: not judged within 0.5 s: the webhook or the API server is busy; try again"
 
 
 async def test_edits_of_one_kubernetes_namespace_are_judged_in_turn_and_hold_up_no_other(

@@ -9,10 +9,10 @@ import pytest
 
 from topicschema.cli.check import batch
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import NEWEST, PulsarVersion, Schema, SchemaInfo, SchemaType
 
 GOOD = {"id": 1, "type": "AVRO", "strategy": "BACKWARD", "candidate": {"schema": '"long"'}}
-MEMBERS = ["id", "compatible", "equalTo", "incompatibilities", "warnings", "error"]
+MEMBERS = ["id", "compatible", "equalTo", "incompatibilities", "warnings", "error", "pulsarVersion"]
 
 
 def answered(*lines: bytes | dict[str, Any] | list[Any] | str) -> tuple[list[dict[str, Any]], int, str]:
@@ -46,6 +46,7 @@ def test_an_answer_has_the_members_of_the_protocol() -> None:
             }
         ],
         "error": None,
+        "pulsarVersion": NEWEST,
     }
 
 

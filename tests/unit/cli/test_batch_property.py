@@ -12,7 +12,7 @@ from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 
 GOOD = {"id": 1, "type": "AVRO", "strategy": "BACKWARD", "candidate": {"schema": '"long"'}}
-MEMBERS = {"id", "compatible", "equalTo", "incompatibilities", "warnings", "error"}
+MEMBERS = {"id", "compatible", "equalTo", "incompatibilities", "warnings", "error", "pulsarVersion"}
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),

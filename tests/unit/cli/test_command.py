@@ -237,3 +237,14 @@ def test_output_that_nobody_reads_any_more_is_no_trouble(here: Path) -> None:
     done = subprocess.run(["/bin/sh", "-c", command], input=good * 5000, capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+def test_the_newest_pulsar_version_judges_unless_one_is_given_and_the_output_names_it(here: Path) -> None:
+    (here / "1x.avsc").write_text('{"type": "record", "name": "Order", "namespace": "shop.1x", "fields": []}')
+    newest = run(here, "check", "1x.avsc")
+    assert (newest.returncode, "INVALID_NAME" in newest.stdout) == (1, True)
+    assert newest.stdout.endswith("\nJudged by the rules of Pulsar 4.2.\n")
+    older = run(here, "check", "--pulsar-version", "4.0", "1x.avsc")
+    assert (older.returncode, older.stdout.splitlines()[-1]) == (0, "Judged by the rules of Pulsar 4.0.")
+    for command, version in ((("check",), "4.2"), (("check", "--pulsar-version", "4.0"), "4.0")):
+        assert json.loads(run(here, *command, "-o", "json", "1x.avsc").stdout)["pulsarVersion"] == version

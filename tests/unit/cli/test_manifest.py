@@ -1,5 +1,6 @@
-"""A manifest holds the file's text byte for byte, under a name that Kubernetes takes."""
+"""A manifest has the file's text byte for byte, or in lines, under a name that Kubernetes takes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,20 @@ import yaml
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.cli import arguments
-from topicschema.cli.commands.manifest import manifest, name_of, rendered, run
+from topicschema.cli.commands.manifest import manifest, name_of, run
 from topicschema.cli.inputs import manifests
 from topicschema.cli.inputs.files import UsageError
+from topicschema.cli.manifest import layout
+from topicschema.cli.manifest.writing import rendered
 from topicschema.core.schemas import SchemaType
 from topicschema.core.topics import Topic
 
 TOPIC = "persistent://shop/orders/created"
 EXAMPLE = Path(__file__).parents[3] / "manifests" / "examples" / "topicschema-pair.yaml"
+ONE_LINE = (
+    '{"type":"record","name":"Reading","fields":[{"name":"probe","type":"string"},{"name":"celsius","type":"int"}]}'
+)
+LINES = layout.indented(ONE_LINE) or ""
 PARTS = ("--property=key.schema.type=STRING", "--property=value.schema.type=AVRO")
 
 
@@ -38,10 +45,28 @@ def of(text: str) -> str:
         '"a: b"\n- c\n',
         "x" * 5000,
         "null",
+        "y",
+        "08",
+        "1e3",
+        "0o17",
+        "12:30:45",
+        '{"doc": "a\x85b",\n "type": "int"}',
+        "\ta\n b\u2028\ufeff\n",
+        "a\n \n",
     ],
 )
 def test_the_text_comes_back_byte_for_byte(text: str) -> None:
     assert yaml.safe_load(of(text))["spec"]["schema"] == text
+    [document] = manifests.documents("made", of(text).encode())
+    assert document.value["spec"]["schema"] == text
+
+
+@pytest.mark.parametrize("word", ["y", "Y", "no", "08", "1e3", "12e5", "0o17", "1.e3", "null", "12:30:45", "a\x85b"])
+def test_a_word_that_readers_take_for_something_else_is_quoted_as_a_name_too(word: str) -> None:
+    text = rendered(manifest(TOPIC, {"type": "STRING", "properties": {word: word}}, word, word))
+    resource = manifests.documents("made", text.encode())[0].value
+    assert resource["spec"]["properties"] == {word: word}
+    assert resource["metadata"] == {"name": word, "namespace": word}
 
 
 def test_a_text_of_several_lines_stays_readable() -> None:
@@ -64,13 +89,70 @@ def test_without_a_text_or_a_namespace_these_are_left_out() -> None:
     ("topic", "name"),
     [
         (TOPIC, "orders-created"),
-        ("persistent://a/b_C/D..x/".rstrip("/"), "b-c-d..x"),
-        ("persistent://a/=/été", "t"),
-        ("persistent://a/b/" + "x" * 400, "b-" + "x" * 251),
+        ("non-persistent://shop/orders/created", "orders-created"),
+        ("persistent://a/b/c.d-e", "b-c.d-e"),
+        ("persistent://a/b_C/D..x", "b-c-d-x-#"),
+        ("persistent://a/=/été", "t-#"),
+        ("persistent://a/b/" + "x" * 400, "b-" + "x" * 242 + "-#"),
+        ("persistent://a/b/温度", "b-#"),
+        ("persistent://a/=/温度", "#"),
     ],
 )
 def test_a_name_is_made_of_namespace_and_topic(topic: str, name: str) -> None:
-    assert name_of(Topic.parse(topic)) == name
+    assert re.fullmatch(name.replace("#", "[0-9a-f]{8}"), name_of(Topic.parse(topic)))
+
+
+def test_different_topics_have_different_names() -> None:
+    topics = ["n/a+b", "n/a-b", "n/a_b", "n/A-b", "n-a/b", "n/温度", "n/🌡", "n/---", "n/" + "x" * 300, "n/" + "x" * 301]
+    names = [name_of(Topic.parse(f"persistent://t/{each}")) for each in topics]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[a-z0-9][-a-z0-9]{0,251}[a-z0-9]", each) for each in names)
+
+
+LONG = "d" * 70
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('{"type":"array","items":"int"}', '{"type": "array", "items": "int"}\n'),
+        ('{"type": "array",\t\r\n"items": ["int", {}, []]} \n', '{"type": "array", "items": ["int", {}, []]}\n'),
+        (
+            '{"doc":"' + LONG + '","fields":[{"a":-1.50e3,"b":"{,:\\"}"}]}',
+            '{\n  "doc": "' + LONG + '",\n  "fields": [{"a": -1.50e3, "b": "{,:\\"}"}]\n}\n',
+        ),
+        ('[["' + LONG + '", "' + LONG + '"]]', '[\n  [\n    "' + LONG + '",\n    "' + LONG + '"\n  ]\n]\n'),
+        ('"int"', None),
+        ('{"type": "int"} // a comment', None),
+        ('{"type": "int"} "more"', None),
+        ("", None),
+    ],
+)
+def test_the_layout_of_json_keeps_all_but_the_space(text: str, lines: str | None) -> None:
+    assert layout.indented(text) == lines
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "is_changed"),
+    [
+        ("", ONE_LINE, True),
+        ("", LINES.replace(",", ", "), True),
+        ("", LINES.replace(" ", "\t"), True),
+        ("", LINES, False),
+        ("--verbatim", ONE_LINE, False),
+        ("--type JSON", ONE_LINE, True),
+        ("--type STRING", "null", False),
+        ("", ONE_LINE.replace("R", "R", 1).replace('"int"', '{"type": "int", "doc": "a\x85b"}'), False),
+    ],
+)
+def test_json_that_is_hard_to_read_in_yaml_becomes_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, text: str, *, is_changed: bool
+) -> None:
+    (tmp_path / "a.avsc").write_text(text)
+    assert made(tmp_path / "a.avsc", *given.split()) == 0
+    printed = capsys.readouterr().out
+    assert yaml.safe_load(printed)["spec"]["schema"] == (layout.indented(text) if is_changed else text)
+    assert ("  schema: |\n" in printed) == (is_changed or text == LINES)
 
 
 def made(file: Path, *options: str) -> int:

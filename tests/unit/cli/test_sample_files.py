@@ -24,7 +24,7 @@ def request(case: dict[str, Any], number: int, strategy: str) -> dict[str, Any]:
         "type": "JSON" if isinstance(case["reader"], list) or isinstance(case["writer"], list) else "AVRO",
         "strategy": strategy,
         "strictness": "Broker",
-        "line": "4.0",
+        "pulsarVersion": "4.0",
         "step": "compatibility",
         "history": [earlier],
         "candidate": candidate,

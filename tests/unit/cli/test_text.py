@@ -22,7 +22,9 @@ def told(
     infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in (*history, candidate)]
     question = Question(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness))
     files = Files("new.avsc", tuple(f"v{number}.avsc" for number in range(len(history))))
-    return check_text.render(question, answer(question), files)
+    rest, sentence = check_text.render(question, answer(question), files).rsplit("\n", 1)
+    assert sentence == "Judged by the rules of Pulsar 4.0."
+    return rest
 
 
 def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> None:
@@ -44,7 +46,7 @@ def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> Non
 
 def test_a_text_that_is_no_schema_is_told_with_its_place() -> None:
     assert told('{"type": "fixed",}').splitlines() == [
-        "new.avsc is not a schema that a broker accepts",
+        "new.avsc is not a schema that a broker of Pulsar 4.0 accepts",
         "",
         "SYNTAX at line 1, column 18",
         "  a member name in double quotes is expected, found '}'",

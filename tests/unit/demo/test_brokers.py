@@ -20,4 +20,4 @@ def test_without_java_the_steps_say_that_they_are_skipped_and_why(monkeypatch: p
     told = io.StringIO()
     brokers.skip(Stage(Narrator(told), Cluster(Path("kubeconfig"), Path("kubectl")), Path()), reason)
     assert "Steps 10 to 13 are skipped" in told.getvalue()
-    assert "no java and no mvn on the path" in " ".join(told.getvalue().split())
+    assert "there is no JDK or no Maven" in " ".join(told.getvalue().split())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed import images, install
+from testbed import images, paths
 
 
 def test_another_file_of_an_image_makes_another_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -23,5 +23,5 @@ def test_another_file_of_an_image_makes_another_image(monkeypatch: pytest.Monkey
 
 
 def test_the_version_of_the_images_is_the_projects() -> None:
-    text = (install.REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    text = (paths.REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     assert re.search(r'^version = "(.*)"$', text, re.MULTILINE)[1] == images.VERSION  # type: ignore[index]

@@ -63,7 +63,7 @@ def test_an_ambient_kubeconfig_is_not_looked_at(
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "ambient"))
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
 
-    assert sources.find(quiet) == sources.Binaries(assets)
+    assert sources.find(quiet) == sources.Binaries(assets, assets / "kubectl")
 
 
 def test_control_plane_and_node_are_of_the_pinned_version() -> None:

@@ -11,7 +11,7 @@ import pytest
 _ROOT = Path(__file__).parents[3]
 _TIERS = {
     "cluster": ("tests/cluster/test_events.py", "no Go toolchain"),
-    "broker": ("tests/broker/test_facts_deletion.py", "no java and no mvn on the path"),
+    "broker": ("tests/broker/test_facts_deletion.py", "there is no JDK or no Maven"),
 }
 
 

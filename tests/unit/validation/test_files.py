@@ -5,7 +5,9 @@ import bz2
 import io
 import json
 import os
+import socket
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from pyarrow import parquet
 from support.sizes import sized
 from support.validation import order_files
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import Columns, FileSource
+from topicschema.validation.request import Columns, FileFormat, FileSource
 from topicschema.validation.run.batches import BATCH, MAX_MESSAGES
 from topicschema.validation.sources import Split
 from topicschema.validation.sources.files import avro_blocks, json_lines
@@ -184,6 +186,75 @@ def test_a_folder_is_all_files_in_it_but_those_that_are_hidden(tmp_path: Path) -
     plan = FileMessages(FileSource((str(tmp_path),))).plan()
     assert plan.files == (f"{tmp_path}/a.parquet", f"{tmp_path}/b/part-1.parquet")
     assert FileMessages(FileSource((tmp_path.as_uri(),))).plan().messages == 20
+
+
+def names_of(folder: Path) -> list[str]:
+    return [each.removeprefix(f"{folder}/") for each in FileMessages(FileSource((str(folder),))).plan().files]
+
+
+def test_each_real_file_of_a_folder_is_read_once_whatever_links_to_it(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "in", tmp_path / "outside"
+    for each in (folder / "b", outside):
+        each.mkdir(parents=True)
+        order_files.write(ORDERS[:10], each / f"{each.name}.parquet")
+    (folder / "again").symlink_to(folder)
+    (folder / "b" / "up").symlink_to("..")
+    (folder / "c").symlink_to("b")
+    (folder / "far").symlink_to(outside)
+    (folder / "link.parquet").symlink_to(outside / "outside.parquet")
+    (folder / "hard.parquet").hardlink_to(folder / "b" / "b.parquet")
+    (folder / "_gone").symlink_to("nowhere")
+    assert names_of(folder) == ["b/b.parquet", "far/outside.parquet"]
+    assert FileMessages(FileSource((str(folder),))).plan().messages == 20
+
+
+def bound_socket(at: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(at))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda at: at.symlink_to("nowhere"), r"it is a link that leads to no file"),
+        (lambda at: at.symlink_to(at.name), r"it is a link that leads to no file"),
+        (os.mkfifo, r"it is a pipe, neither a file nor a folder"),
+        (lambda at: at.symlink_to("/dev/null"), r"it is a device, neither a file nor a folder"),
+        (bound_socket, r"it is a socket, neither a file nor a folder"),
+    ],
+)
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_cannot_be_read_gives_no_verdict(
+    tmp_path: Path, spoil: Callable[[Path], None], reason: str, *, is_named: bool
+) -> None:
+    order_files.write(ORDERS[:10], tmp_path / "a.parquet")
+    spoil(tmp_path / "b.parquet")
+    with pytest.raises(SourceError, match=rf"b\.parquet: {reason}"):
+        FileMessages(FileSource((str(tmp_path / "b.parquet" if is_named else tmp_path),))).plan()
+
+
+def test_a_name_that_is_not_utf_8_gives_no_verdict(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/od\xffd.jsonl")).write_text("{}")
+    with pytest.raises(SourceError, match=r"od\\xffd\.jsonl: its name is not UTF-8"):
+        names_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *(("a.jsonl.gz", b""), ("a.json.ZST", b""), ("a.avro.bz2", b""), ("a.parquet.xz", b""), ("a.zip", b"")),
+        *(
+            ("a.jsonl", zlib.compress(b"{}", wbits=31)),
+            ("a.jsonl", bz2.compress(b"{}")),
+            ("a.json", b"\x28\xb5\x2f\xfd"),
+        ),
+    ],
+)
+def test_compressed_files_are_named_as_such(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    for form in (None, FileFormat.JSON):
+        with pytest.raises(SourceError, match=f"{name}: compressed files are not read: unpack it"):
+            FileMessages(FileSource((str(tmp_path),), form)).plan()
 
 
 def test_files_without_messages_stand_in_no_way_of_those_that_have_some(tmp_path: Path) -> None:

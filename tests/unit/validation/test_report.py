@@ -10,7 +10,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.job.html_report import page
 from topicschema.validation.job.result import read
 from topicschema.validation.report.report import Course, report
-from topicschema.validation.report.tally import Tally
+from topicschema.validation.report.tally import Example, Tally
 from topicschema.validation.request import FileSource, ValidationRequest
 from topicschema.validation.sources import Plan
 
@@ -52,3 +52,16 @@ def test_missing_topic_and_withheld_entries_are_in_report_and_verdict(*, is_miss
     notes = [] if is_missing else [f"12,000 entries held no message for a reader: {skipped}"]
     assert (made.document["withheld"], made.document["notes"]) == (tally.withheld, notes)
     assert ("entries without a message" in page(made.document)) == bool(notes)
+
+
+def test_it_names_the_other_formats_that_examples_begin_like() -> None:
+    asked, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
+    formats = ("JSON text", None, "base64 text", "JSON text")
+    tally.messages = tally.invalid = len(formats)
+    tally.add_examples(
+        Example(rank, (0, 0, rank, 0), -1, -1, "TRUNCATED", "$", 0, format=each) for rank, each in enumerate(formats)
+    )
+    assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == [
+        "of the examples of invalid messages, 2 begin like JSON text",
+        "of the examples of invalid messages, 1 begins like base64 text",
+    ]

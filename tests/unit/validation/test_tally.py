@@ -18,7 +18,14 @@ from topicschema.validation.report.counting import grouped
 from topicschema.validation.report.examples import ExampleSelection
 from topicschema.validation.report.tables import Figures
 from topicschema.validation.report.tally import EXAMPLES, MAX_UNKNOWN_VERSIONS, Tally
-from topicschema.validation.run.batches import BATCH, DAMAGED, ENCRYPTED, INVALID_KEY, UNKNOWN_SCHEMA_VERSION
+from topicschema.validation.run.batches import (
+    BATCH,
+    DAMAGED,
+    ENCRYPTED,
+    INVALID_KEY,
+    NO_VERSION,
+    UNKNOWN_SCHEMA_VERSION,
+)
 from topicschema.validation.run.validators import Validators
 from topicschema.validation.sources import Plan
 
@@ -175,3 +182,16 @@ def test_of_what_nobody_can_read_no_value_is_shown(writer: int, value: str | Non
     [each] = Validators(_TEXT, {}, PulsarVersion.V4_0).validate(batch)
     ExampleSelection(0, rendering.of(_TEXT, {}, PulsarVersion.V4_0)).add(tally, batch, each)
     assert [example.value for examples in tally.examples.values() for example in examples] == [value]
+
+
+def test_an_example_names_the_other_format_that_it_begins_like() -> None:
+    reader = SchemaInfo(
+        SchemaType.AVRO, b'{"type": "record", "name": "R", "fields": [{"name": "s", "type": "string"}]}'
+    )
+    payloads = pa.array([b"\xc3\x01........\x02a"], BATCH.field("payload").type)
+    batch, tally = _batch(NO_VERSION), Tally()
+    batch = batch.set_column(batch.schema.get_field_index("payload"), BATCH.field("payload"), payloads)
+    [each] = Validators(reader, {}, PulsarVersion.V4_0).validate(batch)
+    ExampleSelection(0, format_of=rendering.formats_of(reader, {}, PulsarVersion.V4_0)).add(tally, batch, each)
+    [found] = Tally.unpacked(tally.packed).examples["NEGATIVE_LENGTH"]
+    assert (found.format or "").startswith("Avro's single-object encoding")

@@ -67,26 +67,28 @@ class _Context:
 
 def _answer(line: bytes | None, ctx: _Context) -> tuple[dict[str, Any], int]:
     """Return the answer to a line, and its exit code."""
-    identity = None
+    identity = pulsar_version = None
     try:
         if line is None:
             raise json_io.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # reported like all others
         request = json_io.read(line)
         identity = json_io.id_of(request)
+        pulsar_version = json_io.pulsar_version_of(request)
         question = json_io.question_of(request, ctx.compiled, ctx.checkers)
-        return json_io.line_of(identity, engine.answer(question, ctx.parse)), COMPATIBLE
+        return json_io.line_of(identity, engine.answer(question, ctx.parse), pulsar_version), COMPATIBLE
     except json_io.InvalidRequestError as error:
         return json_io.no_answer(identity, error), WRONG_INPUT
     except InvalidSchemaError as error:
-        return json_io.line_of(identity, Answer(refusal=Refusal.of(error))), COMPATIBLE
+        return json_io.line_of(identity, Answer(refusal=Refusal.of(error)), pulsar_version), COMPATIBLE
     except (UnusableVersionError, json_io.UnusableSourcesError) as error:
-        return json_io.line_of(identity, Answer(refusal=error.refusal)), COMPATIBLE
+        return json_io.line_of(identity, Answer(refusal=error.refusal), pulsar_version), COMPATIBLE
     except WaitingError as error:
-        return json_io.line_of(identity, Answer(refusal=Refusal(_NOT_COMPILED, error.message))), WRONG_INPUT
+        refusal = Refusal(_NOT_COMPILED, error.message)
+        return json_io.line_of(identity, Answer(refusal=refusal), pulsar_version), WRONG_INPUT
     except Exception as error:  # noqa: BLE001  # a bug in one line is a refusal, and the rest is answered
         _report_bug(error, ctx.errors)
         refusal = Refusal("INTERNAL_ERROR", f"a bug in topicschema ({type(error).__name__}): please report it")
-        return json_io.line_of(identity, Answer(refusal=refusal)), BUG
+        return json_io.line_of(identity, Answer(refusal=refusal), pulsar_version), BUG
 
 
 def _report_bug(error: Exception, errors: TextIO) -> None:

@@ -15,7 +15,7 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
-from topicschema.core.schemas import EXTERNAL, PulsarVersion, SchemaInfo, SchemaType
+from topicschema.core.schemas import EXTERNAL, NEWEST, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 E = TypeVar("E", bound=StrEnum)
@@ -91,7 +91,7 @@ def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) 
     policy = Policy(
         strategy=members.named("strategy", Strategy, Strategy.UNDEFINED),
         strictness=members.named("strictness", Strictness, Strictness.BROKER),
-        profile=BrokerProfile(members.named("pulsarVersion", PulsarVersion, PulsarVersion.V4_0), checkers=checkers),
+        profile=BrokerProfile(pulsar_version_of(request), checkers=checkers),
     )
     step = members.named("step", Step, Step.REGISTER)
     parts = [each.schema(default, compiled) for each in (*history, candidate)]
@@ -100,16 +100,22 @@ def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) 
     return Question(_info(parts[-1], pulsar_version), versions, policy, step)
 
 
-def line_of(identity: Any, answer: Answer) -> dict[str, Any]:
-    """Return the answer as JSON."""
+def pulsar_version_of(request: Any) -> PulsarVersion:
+    """Return the Pulsar version that judges the request. Raises InvalidRequestError if it is none."""
+    return _Members(request, "").named("pulsarVersion", PulsarVersion, NEWEST)
+
+
+def line_of(identity: Any, answer: Answer, pulsar_version: PulsarVersion | None) -> dict[str, Any]:
+    """Return the answer as JSON. `pulsar_version` is the one that judged."""
     refusal = answer.refusal
     error = None if refusal is None else _error(refusal.reason, refusal.message, refusal.path)
-    return _line(identity, error, answer, compatible=answer.is_compatible)
+    return {**_line(identity, error, answer, compatible=answer.is_compatible), "pulsarVersion": pulsar_version}
 
 
 def no_answer(identity: Any, error: InvalidRequestError) -> dict[str, Any]:
     """Return the answer to a line that is no valid request: `compatible` is null."""
-    return _line(identity, _error("INVALID_REQUEST", error.message, error.path), Answer(), compatible=None)
+    line = _line(identity, _error("INVALID_REQUEST", error.message, error.path), Answer(), compatible=None)
+    return {**line, "pulsarVersion": None}
 
 
 def _line(identity: Any, error: dict[str, str] | None, answer: Answer, *, compatible: bool | None) -> dict[str, Any]:

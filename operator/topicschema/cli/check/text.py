@@ -37,9 +37,15 @@ def render(question: Question, answer: Answer, files: Files) -> str:
     return "\n".join(_lines(question, answer, files))
 
 
-def refused(text: str, refusal: Refusal, file: str) -> str:
-    """Return the reason why the file's text is no schema."""
-    return "\n".join((*wrapped(f"{file} is not a schema that a broker accepts"), *_refusal(text, refusal)))
+def refused(text: str, refusal: Refusal, file: str, pulsar_version: str) -> str:
+    """Return the reason why the file's text is no schema to a broker of that Pulsar version."""
+    sentence = f"{file} is not a schema that a broker of Pulsar {pulsar_version} accepts"
+    return "\n".join((*wrapped(sentence), *_refusal(text, refusal)))
+
+
+def judged_by(pulsar_version: str) -> str:
+    """Return the sentence that names the Pulsar version."""
+    return f"Judged by the rules of Pulsar {pulsar_version}."
 
 
 def not_compiled(text: str, refusal: Refusal, file: str) -> str:
@@ -55,10 +61,11 @@ def _lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
         yield from wrapped(f"{files.candidate} cannot be compared: the broker would answer with an error")
         yield from _refusal(text, answer.refusal, _culprit(answer.refusal, files))
     elif answer.refusal is not None:
-        yield refused(text, answer.refusal, files.candidate)
+        yield refused(text, answer.refusal, files.candidate, question.policy.profile.pulsar_version)
     else:
         yield from _compatible(question, answer, files)
     yield from warnings(answer.warnings, files, text)
+    yield judged_by(question.policy.profile.pulsar_version)
 
 
 def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[str]:

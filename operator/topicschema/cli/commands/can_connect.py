@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
     sent = _sent(options, kind, texts[len(options.history) :])
     answer = clients.connect(Client(options.client), sent, topic)
     if options.output == "json":
-        print(json.dumps(_as_json(options.client, answer), indent=2))
+        print(json.dumps({**_as_json(options.client, answer), "pulsarVersion": topic.pulsar_version}, indent=2))
     else:
         print("\n".join(_lines(options, sent, topic, answer)))
     return COMPATIBLE if answer.may_connect else INCOMPATIBLE
@@ -111,6 +111,7 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
         yield from check_text.wrapped(
             "The topic was assumed inactive; use --topic-active for one with clients or messages."
         )
+    yield check_text.judged_by(topic.pulsar_version)
 
 
 def _files(options: Namespace, sent: SchemaInfo | None) -> tuple[Files, str]:

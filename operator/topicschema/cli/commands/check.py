@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
     question = Question(candidate, tuple(history), policy)
     answer = engine.answer(question)
     if options.output == "json":
-        print(json.dumps(json_io.line_of(options.candidate, answer), indent=2))
+        print(json.dumps(json_io.line_of(options.candidate, answer, profile.pulsar_version), indent=2))
     else:
         candidate_name = candidate.type.value if options.candidate is None else files.shown(options.candidate)
         earlier = tuple(map(files.shown, options.history))

@@ -20,6 +20,7 @@ def run(options: Namespace) -> int:
         print(formats.parse(engine.as_stored(info), PulsarVersion(options.pulsar_version)).fingerprint)
     except InvalidSchemaError as error:
         shown = "" if schema_files.is_proto(options.file) else info.schema.decode(errors="replace")
-        print(text.refused(shown, Refusal.of(error), files.shown(options.file)), file=sys.stderr)
+        reason = text.refused(shown, Refusal.of(error), files.shown(options.file), options.pulsar_version)
+        print(reason, file=sys.stderr)
         return INCOMPATIBLE
     return COMPATIBLE

@@ -1,12 +1,11 @@
-"""`topicschema manifest`: a schema's file as a TopicSchema manifest, byte for byte."""
+"""`topicschema manifest`: a schema's file as a TopicSchema manifest."""
 
+import hashlib
 import re
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any, Final
-
-import yaml
 
 from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
 from topicschema.cli.check import engine
@@ -16,18 +15,21 @@ from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
 from topicschema.cli.inputs.files import UsageError
+from topicschema.cli.manifest import layout, writing
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.formats import key_value
-from topicschema.core.schemas import PRIMITIVES, PulsarVersion, SchemaInfo, SchemaType
+from topicschema.core.schemas import AVRO_TEXTS, PRIMITIVES, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 
 _OF_PARTS: Final = ("key.schema.", "value.schema.", "kv.encoding.type")
 """Prefixes of the properties that a resource expresses as `spec.keyValue`."""
 _MAX_NAME: Final = 253
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_HASH: Final = 8
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_NOT_IN_NAME: Final = re.compile(r"[^a-z0-9.]+")
+_UNTIDY: Final = re.compile(r"[ \t]$|\t", re.MULTILINE)
+_BETWEEN: Final = re.compile(r"[^a-z0-9]+")
 
 
 def run(options: Namespace) -> int:
@@ -47,9 +49,12 @@ def run(options: Namespace) -> int:
         formats.parse(info, PulsarVersion(options.pulsar_version))
     except InvalidSchemaError as error:
         text = spec.get("schema", "")
-        print(check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
+        print(
+            check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file"), options.pulsar_version),
+            file=sys.stderr,
+        )
         return INCOMPATIBLE
-    print(rendered(manifest(options.topic, spec, name, options.namespace)), end="")
+    print(writing.rendered(manifest(options.topic, spec, name, options.namespace)), end="")
     return COMPATIBLE
 
 
@@ -65,27 +70,16 @@ def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | Non
 
 
 def name_of(topic: Topic) -> str:
-    """Return a name for the topic's resource, made of its Pulsar namespace and local name in Kubernetes' characters."""
-    name = f"{topic.namespace}-{topic.local_name}".lower()
-    return _NOT_IN_NAME.sub("-", name).strip("-.")[:_MAX_NAME].strip("-.")
+    """Return a name for the topic's resource: its Pulsar namespace and local name, in Kubernetes' characters.
 
-
-def rendered(resource: dict[str, Any]) -> str:
-    """Return the resource as YAML, with multi-line texts as literal blocks if YAML allows it."""
-    text: str = yaml.dump(resource, Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=sys.maxsize)
-    return text
-
-
-class _Blocks(yaml.SafeDumper):
-    """Dumper that writes multi-line texts as literal blocks."""
-
-
-def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Blocks.add_representer(str, _written)
+    Different topics of a tenant have different names: a name that another topic could have, too, ends with a hash.
+    """
+    plain = f"{topic.namespace}-{topic.local_name}"
+    name = _BETWEEN.sub(lambda match: "." if match[0] == "." else "-", plain.lower()).strip("-.")
+    if name == plain and "-" not in topic.namespace and len(name) <= _MAX_NAME:
+        return name
+    digest = hashlib.sha256(str(topic).encode()).hexdigest()[:_HASH]
+    return f"{name[: _MAX_NAME - _HASH - 1].strip('-.')}-{digest}".removeprefix("-")
 
 
 def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
@@ -103,16 +97,26 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     properties = check.properties(options.property)
     text = b"".join(schema_files.read_all(kind, names, options))
     if kind is SchemaType.KEY_VALUE:
-        return _pair(SchemaInfo(kind, text, properties))
-    spec = _spec(kind, properties) | ({"schema": text.decode(errors="replace")} if text else {})
+        return _pair(SchemaInfo(kind, text, properties), options)
+    spec = _spec(kind, properties) | (
+        {"schema": _laid_out(kind, text.decode(errors="replace"), options)} if text else {}
+    )
     return SchemaInfo(kind, text, properties), spec
+
+
+def _laid_out(kind: SchemaType, text: str, options: Namespace) -> str:
+    """Return the text as an indented block, if it is none and the type's identity does not depend on the layout."""
+    if options.verbatim or kind not in AVRO_TEXTS or (writing.is_block(text) and not _UNTIDY.search(text)):
+        return text
+    block = layout.indented(text)
+    return block if block is not None and writing.is_block(block) else text
 
 
 def _spec(kind: SchemaType, properties: Mapping[str, str]) -> dict[str, Any]:
     return {"type": kind.value} | ({"properties": dict(properties)} if properties else {})
 
 
-def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
+def _pair(sent: SchemaInfo, options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     """Return a pair in the form of the REST API, and its fields. Raises InvalidSchemaError if it is none."""
     info = engine.as_stored(sent)
     pair = key_value.decode(info)
@@ -124,12 +128,13 @@ def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
         if part.info.type is SchemaType.BYTES and part.info.schema:
             raise UsageError(f"the {side} has a schema and the type BYTES: add --property {side}.schema.type=TYPE")
     own = {name: text for name, text in sent.properties.items() if not name.startswith(_OF_PARTS)}
-    parts = {side.value: _part(part) for side, part in pair.parts}
+    parts = {side.value: _part(part, options) for side, part in pair.parts}
     return info, _spec(info.type, own) | {"keyValue": {"encoding": pair.encoding.value} | parts}
 
 
-def _part(part: key_value.Part) -> dict[str, Any]:
-    fields = {"name": part.name, "type": part.info.type.value, "schema": part.info.schema.decode(errors="replace")}
+def _part(part: key_value.Part, options: Namespace) -> dict[str, Any]:
+    text = _laid_out(part.info.type, part.info.schema.decode(errors="replace"), options)
+    fields = {"name": part.name, "type": part.info.type.value, "schema": text}
     return {name: text for name, text in fields.items() if text} | (
         {"properties": dict(part.info.properties)} if part.info.properties else {}
     )

@@ -21,9 +21,15 @@ def run(options: Namespace) -> int:
     is_valid = all(each.is_tolerated for each in findings)
     is_sent = not auto_produce.refusals(schema, content) if writer is None else None
     if options.output == "json":
-        print(json.dumps(_answer(findings, is_valid=is_valid, is_sent=is_sent), indent=2))
+        print(
+            json.dumps(
+                {**_answer(findings, is_valid=is_valid, is_sent=is_sent), "pulsarVersion": options.pulsar_version},
+                indent=2,
+            )
+        )
     else:
         print("\n".join(_lines(files.shown(options.payload), findings, is_valid=is_valid, is_sent=is_sent)))
+        print(text.judged_by(options.pulsar_version))
     return COMPATIBLE if is_valid else INCOMPATIBLE
 
 

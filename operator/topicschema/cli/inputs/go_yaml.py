@@ -4,8 +4,6 @@ PyYAML's own rules differ: for it `y`, `08` and `1e3` are texts, and `12:30:45` 
 mapping is an error, where kubectl silently takes one of the two.
 """
 
-import base64
-import binascii
 import math
 import re
 import struct
@@ -20,7 +18,9 @@ import yaml
 MAX_DEPTH: Final = 1_000
 _MAX_ALIASED: Final = 400_000
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, of which go-yaml is a translation
-_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN: Final = re.compile(  # readers differ on a byte order mark at the begin of a line
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|(?:^|(?<=[\n\r\x85\u2028\u2029]))\ufeff"
+)
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: Final[Mapping[str, Any]] = {
@@ -228,11 +228,6 @@ def _as_json(node: Node) -> Any:
 
 
 def _tagged(tag: str | None, text: str, line: int) -> Any:
-    if tag == f"{_TAG}binary":
-        try:
-            return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True).decode(errors="replace")
-        except binascii.Error:
-            raise YamlError("!!binary needs base64", line) from None
     if tag in _TEXT_TAGS:
         return text
     if tag is not None and tag not in _EXPLICIT:

@@ -1,13 +1,15 @@
 """The index of known objects: keys by topic, history and policy, and a summary of each topic.
 
-It is in memory only. After a restart, the first reconcile of each object fills it. It serves to enqueue related keys,
-to limit the reconciles of a broker, and to count topics in a policy's status, but not for other decisions.
+It is in memory only. After a restart, the first reconcile of each object fills it. It serves to enqueue related keys
+and to limit the reconciles of a broker. It counts topics for a policy's status, and conditions for the metrics.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
+from topicschema.api.metadata import Condition
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.runtime.work_queue import Key
@@ -31,18 +33,25 @@ class TopicSummary:
     lost_claim: bool = False
 
 
+ConditionLabels = tuple[str, str, str, str, str]
+"""Kind, namespace, condition, status and reason."""
+
+
 class ObjectIndex:
     """An index of objects by topic, history and policy.
 
     `known` has all keys of events and lists, by plural, reconciled or not. If `are_topics_listed` is True, the first
     list of topics was handled, and `known` has all of them. `brokers` has the addresses of the brokers of the policies
-    that hold their claim, or "" for none.
+    that hold their claim, or "" for none. `condition_counts` has the number of objects by kind, namespace, condition,
+    status and reason.
     """
 
     def __init__(self) -> None:
         self.known: dict[str, set[Key]] = {TOPIC_SCHEMA.plural: set(), NAMESPACE_SCHEMA_POLICY.plural: set()}
         self.brokers: dict[Key, str] = {}
         self.are_topics_listed = False
+        self.condition_counts: Counter[ConditionLabels] = Counter()
+        self._conditions: dict[Key, tuple[ConditionLabels, ...]] = {}
         self._topics: dict[Key, TopicSummary] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._with_jobs: set[Key] = set()
@@ -60,6 +69,21 @@ class ObjectIndex:
             self._of_topic[shared].add(key)
         return True
 
+    def record_conditions(self, key: Key, kind: Kind, conditions: Iterable[Condition]) -> None:
+        """Count the conditions of an object's status instead of those recorded before."""
+        self._forget_conditions(key)
+        labels = tuple(
+            (kind.name, key.namespace, each.type.value, each.status.value, each.reason) for each in conditions
+        )
+        self._conditions[key] = labels
+        self.condition_counts.update(labels)
+
+    def _forget_conditions(self, key: Key) -> None:
+        for labels in self._conditions.pop(key, ()):
+            self.condition_counts[labels] -= 1
+            if not self.condition_counts[labels]:
+                del self.condition_counts[labels]
+
     def mark_job(self, key: Key) -> None:
         """Record that a validation Job of the topic exists or existed, even if the status does not have it."""
         self._with_jobs.add(key)
@@ -75,6 +99,7 @@ class ObjectIndex:
     def remove_topic(self, key: Key) -> TopicSummary | None:
         """Remove a deleted topic. Return its last summary, or None."""
         self.clear_job(key)
+        self._forget_conditions(key)
         self.known[key.plural].discard(key)
         return self._drop(key)
 
@@ -88,6 +113,7 @@ class ObjectIndex:
     def remove_policy(self, key: Key) -> PulsarNamespaceKey | None:
         """Remove a deleted policy. Return the Pulsar namespace that it named, or None."""
         self.brokers.pop(key, None)
+        self._forget_conditions(key)
         self.known[key.plural].discard(key)
         return self._policies.pop(key, None)
 

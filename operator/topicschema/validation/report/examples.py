@@ -14,6 +14,8 @@ from topicschema.validation.run.validators import UNREAD, WriterVerdicts
 
 Render = Callable[[bytes | None, bytes | None, int], str]
 """Function from payload, key and schema version of a message to the text in an example."""
+FormatOf = Callable[[bytes | None, bytes | None, int], str | None]
+"""Function from the same to the other format that the message begins like."""
 _APART: Final = 0x5EED_F00D_CAFE
 """Value that changes the seed. With the sample's seed, all examples would be the sample's lowest hashes."""
 _PLACE: Final = ("partition", "ledger", "entry", "batch_index")
@@ -30,6 +32,7 @@ class ExampleSelection:
 
     seed: int
     render: Render | None = None
+    format_of: FormatOf | None = None
 
     def add(self, tally: Tally, batch: pa.RecordBatch, each: WriterVerdicts) -> None:
         """Add to the tally the invalid messages with the lowest ranks of each reason."""
@@ -57,10 +60,12 @@ class ExampleSelection:
             reason=REASONS[each.verdicts.reasons[index]],
             path=each.validator.paths[each.verdicts.paths[index]],
             offset=int(each.verdicts.offsets[index]),
-            value=self._value(batch, row, message["writer"]),
+            value=self._of(self.render, batch, row, message["writer"]),
+            format=self._of(self.format_of, batch, row, message["writer"]),
         )
 
-    def _value(self, batch: pa.RecordBatch, row: int, writer: int) -> str | None:
-        if self.render is None or writer in UNREAD:
+    @staticmethod
+    def _of(text_of: FormatOf | None, batch: pa.RecordBatch, row: int, writer: int) -> str | None:
+        if text_of is None or writer in UNREAD:
             return None
-        return self.render(batch.column("payload")[row].as_py(), batch.column("key")[row].as_py(), writer)
+        return text_of(batch.column("payload")[row].as_py(), batch.column("key")[row].as_py(), writer)

@@ -28,13 +28,7 @@ def of(
 
     It decodes with the schema of that version, or with the candidate if there is none.
     """
-
-    @lru_cache(maxsize=16)
-    def schema_of(version: int) -> Schema | None:
-        try:
-            return formats.parse(versions.get(version, candidate), pulsar_version)
-        except InvalidSchemaError:
-            return None
+    schema_of = _schemas(candidate, versions, pulsar_version)
 
     def shown(content: bytes | None, key: bytes | None, version: int) -> str:
         schema = schema_of(version)
@@ -44,6 +38,39 @@ def of(
         return _capped(text) if text is not None else _bytes(content)
 
     return shown
+
+
+def formats_of(
+    candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], pulsar_version: PulsarVersion
+) -> Callable[[bytes | None, bytes | None, int], str | None]:
+    """Return the function that names the other format that an invalid message begins like, or returns None."""
+    schema_of = _schemas(candidate, versions, pulsar_version)
+
+    def format_of(content: bytes | None, key: bytes | None, version: int) -> str | None:
+        schema = schema_of(version)
+        if schema is None or content is None or len(content) > _MAX_READ:
+            return None
+        try:
+            return payload.reader(schema).format_of(content, key)
+        except InvalidSchemaError:
+            return None
+
+    return format_of
+
+
+def _schemas(
+    candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], pulsar_version: PulsarVersion
+) -> Callable[[int], Schema | None]:
+    """Return the function that returns the schema of a version, or the candidate if there is none."""
+
+    @lru_cache(maxsize=16)
+    def schema_of(version: int) -> Schema | None:
+        try:
+            return formats.parse(versions.get(version, candidate), pulsar_version)
+        except InvalidSchemaError:
+            return None
+
+    return schema_of
 
 
 def _value(schema: Schema, content: bytes, key: bytes | None) -> str | None:

@@ -4,6 +4,7 @@ docs/validation.md describes its members. `job.html_report` makes a page of it, 
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from topicschema.validation.sources import Plan
 
 FORMAT: Final = 1
 _MOST_PLACES_READ: Final = 200
+_MOST_FORMATS: Final = 3
 _WITHHELD: Final = "markers, aborted transactions, or messages that the broker skips"
 
 
@@ -127,9 +129,18 @@ def _notes(request: ValidationRequest, plan: Plan, tally: Tally) -> list[str]:
         notes.append(f"{tally.withheld:,} entries held no message for a reader: {_WITHHELD}")
     if -1 in tally.writers and request.versions:
         notes.append("messages that name no schema version were read by the proposed schema, as consumers read them")
+    notes += [
+        f"of the examples of invalid messages, {count:,} begin{'s' if count == 1 else ''} like {name}"
+        for name, count in Counter(_formats(tally)).most_common(_MOST_FORMATS)
+    ]
     if tally.messages and SchemaType.PROTOBUF in _types(request):
         notes.append("of PROTOBUF only the outermost message was checked: its schema does not describe the inner ones")
     return notes
+
+
+def _formats(tally: Tally) -> list[str]:
+    """Return the other format that each example begins like, if it does."""
+    return sorted(each.format for ranked in tally.examples.values() for each in ranked if each.format is not None)
 
 
 def _types(request: ValidationRequest) -> set[SchemaType]:

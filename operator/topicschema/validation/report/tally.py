@@ -44,6 +44,8 @@ class Example:
     path: str
     offset: int
     value: str | None = None
+    format: str | None = None
+    """The other format that the bytes begin like."""
 
 
 @dataclass(slots=True)

@@ -66,11 +66,10 @@ class Task:
             _STATES.clear()
             request = read(self.packed_request)
             versions = {**request.versions, **self.writers}
-            render = (
-                rendering.of(request.candidate, versions, request.pulsar_version) if request.include_values else None
-            )
-            validators = Validators(request.candidate, versions, request.pulsar_version)
-            _STATES[self.run] = validators, ExampleSelection(self.sampling.seed, render)
+            schemas = request.candidate, versions, request.pulsar_version
+            render = rendering.of(*schemas) if request.include_values else None
+            examples = ExampleSelection(self.sampling.seed, render, rendering.formats_of(*schemas))
+            _STATES[self.run] = Validators(*schemas), examples
         return _STATES[self.run]
 
 

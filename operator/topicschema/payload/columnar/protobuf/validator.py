@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from topicschema.core.schemas import SchemaType
 from topicschema.payload import Reader
 from topicschema.payload.columnar import reasons as why
 from topicschema.payload.columnar.base import BaseValidator, FirstFinding, VerdictBuilder, in_schema
@@ -57,7 +58,7 @@ class ProtobufValidator(BaseValidator):
 
     def _examine(self, payload: bytes) -> FirstFinding | None:
         """Return the missing required field of a message, if any."""
-        findings = Reader(self._codec).read(payload)[1]
+        findings = Reader(self._codec, SchemaType.PROTOBUF_NATIVE).read(payload)[1]
         return FirstFinding.first([each for each in findings if each.rule == "MISSING_FIELD"])
 
     def _path(self, payloads: Column, row: int) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from topicschema.validation.errors import SourceError
 from topicschema.validation.request import Columns
 from topicschema.validation.run.batches import NO_TIME, NO_VERSION, UNKNOWN_SCHEMA_VERSION
+from topicschema.validation.sources.files import compressed
 from topicschema.validation.sources.files.opened import File, Piece, Rows, ranges
 
 _CHUNK: Final = 1024 * 1024
@@ -38,6 +39,7 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
         head = stream.read(_SAMPLE)
     if not head:
         return []
+    compressed.demand_unpacked(head, file)
     whole = head if len(head) == file.size else head[: head.rfind(b"\n") + 1]
     for name in demanded:
         if whole and not any(each in whole for each in _spellings(name)):

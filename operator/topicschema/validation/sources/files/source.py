@@ -21,7 +21,7 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.request import FileFormat, FileSource
 from topicschema.validation.run.batches import NO_VERSION
 from topicschema.validation.sources import OWN_WRITERS, Plan, Split
-from topicschema.validation.sources.files import avro, json_lines, parquet
+from topicschema.validation.sources.files import avro, compressed, json_lines, local, parquet
 from topicschema.validation.sources.files.opened import File, Piece
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
@@ -79,6 +79,7 @@ class FileMessages:
         )
 
     def _splits(self, file: File, writers: dict[bytes, int]) -> Iterator[Split]:
+        compressed.demand_unpacked_name(file)
         form = self.files.format or _form_of(file)
         number = writers.setdefault(avro.writer(file), OWN_WRITERS - len(writers)) if form is FileFormat.AVRO else None
         demanded = self.files.columns.demanded(has_keys=self.has_keys)
@@ -108,6 +109,9 @@ def _files(uri: str) -> Iterator[File]:
         system, path = (
             fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), str(Path(uri).absolute()))
         )
+        if isinstance(system, fs.LocalFileSystem):
+            yield from local.files(system, path, shown)
+            return
         info = system.get_file_info(path)
         if info.type is fs.FileType.NotFound:
             raise SourceError(_missing(system, path), shown)

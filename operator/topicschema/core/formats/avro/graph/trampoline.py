@@ -1,7 +1,7 @@
 """Recursion without the call stack: generators that yield other generators, driven by one loop.
 
-A schema may be ten thousand levels deep, but Python's call stack is limited. A step is a generator: instead of calling
-itself, it yields the call (another generator) and receives the return value.
+A text has at most 1,000 levels, but chains of named types can be longer than Python's call stack. A step is a
+generator: instead of calling itself, it yields the call (another generator) and receives the return value.
 """
 
 from collections.abc import Generator

@@ -1,0 +1,1 @@
+"""Parts of `topicschema manifest`: the resource as YAML, and the layout of JSON in it."""

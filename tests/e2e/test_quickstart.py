@@ -1,0 +1,23 @@
+"""The quick start cannot rot: its steps, and what it says to try next, on the operator that the chart installed.
+
+It takes some dozen commands of kubectl.
+"""
+
+import io
+
+from demo import quickstart
+from demo.narrator import Narrator
+from support.kubernetes.pods import Pods
+from testbed.paths import REPOSITORY
+
+
+def test_the_steps_of_the_quick_start_turn_out_as_announced(operator: Pods) -> None:
+    narrator, environment = Narrator(io.StringIO()), operator.cluster.environment()
+    try:
+        quickstart.play(narrator, environment)
+        accepted, *others = [narrator.run(line, REPOSITORY, environment).output for _, line in quickstart.NEXT]
+    finally:
+        operator.cluster.kubectl("delete", "namespace", "shop", "--wait=false")
+
+    assert "orders-created serverside-applied" in accepted
+    assert all(others)
