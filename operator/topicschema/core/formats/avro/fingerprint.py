@@ -155,7 +155,7 @@ def _assign_together(component: Sequence[Named], forms: Mapping[Named, _Form]) -
 
 
 def _numbered(node: Named, form: _Form, numbers: Mapping[Named, int]) -> str:
-    """Return the form of a type where a name may have several definitions: these are told apart."""
+    """Return the form of a type where a name may have several definitions: with numbers that distinguish them."""
     text, refs = form
     return " ".join([text, str(numbers[node]), *(str(numbers.get(ref, ref.digest.hex())) for ref in refs)])
 
