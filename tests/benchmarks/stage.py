@@ -58,11 +58,12 @@ def policy(namespace: str, pulsar_namespace: str, **spec: Any) -> dict[str, Any]
     """Return a namespace and its policy `orders`, with BACKWARD if `spec` names no other strategy."""
     metadata = {"name": namespace, "annotations": {"topicschema.io/pulsar-namespaces": "shop/*"}}
     required = {"pulsarCluster": "pulsar", "pulsarNamespace": pulsar_namespace}
+    version = {"brokerProfile": {"pulsarVersion": "4.0"}}
     resource = {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "NamespaceSchemaPolicy",
         "metadata": {"name": "orders", "namespace": namespace},
-        "spec": {**required, "schemaCompatibilityStrategy": "BACKWARD", **spec},
+        "spec": {**required, **version, "schemaCompatibilityStrategy": "BACKWARD", **spec},
     }
     items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, resource]
     return {"apiVersion": "v1", "kind": "List", "items": items}

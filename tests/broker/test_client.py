@@ -10,7 +10,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 from support.pulsar.fake_broker import TurnedClock
-from testbed.pulsar import Pulsar
+from testbed.pulsar import PULSAR_VERSION, Pulsar
 from topicschema.broker import wire
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
@@ -263,6 +263,5 @@ async def test_the_broker_tells_its_own_settings_and_its_version(broker: Broker)
     found = await broker.broker_settings()
     assert found is not None
     expected = BrokerSettings(strategy=Strategy.FULL, allows_auto_update=True, enforces_validation=False)
-    assert replace(found, version=None) == expected
-    assert found.version is not None
-    assert found.version[0].isdigit()
+    assert found == expected
+    assert (await broker.release() or "").startswith(f"{PULSAR_VERSION}.")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from support.pulsar.fake_broker import TurnedClock
-from testbed.pulsar import Pulsar
+from testbed.pulsar import PULSAR_VERSION, Pulsar
 from testbed.tokens import ORDINARY
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
@@ -91,6 +91,7 @@ async def test_who_is_known_and_not_allowed_is_forbidden_though_the_broker_says_
             with pytest.raises(BrokerForbiddenError):
                 await call
         assert await broker.broker_settings() is None
+        assert (await broker.release() or "").startswith(f"{PULSAR_VERSION}.")
 
 
 async def test_a_role_that_may_produce_uploads_and_reads_and_does_no_more(

@@ -7,6 +7,7 @@ from pulsar import Client
 from pulsar.schema import StringSchema
 
 from support.pulsar.rest_topic import RestTopic, optional, record
+from testbed.pulsar import PULSAR_VERSION
 
 _FIRST = record(optional("a"))
 _SECOND = record(optional("a"), optional("b"))
@@ -143,3 +144,23 @@ def test_deleting_a_partitioned_topic_removes_its_versions(topic: RestTopic) -> 
     topic.pulsar.tell("DELETE", f"{topic.itself}/partitions")
 
     assert topic.index() is None
+
+
+def test_a_scalable_topic_has_one_history_which_goes_with_any_of_its_segments(topic: RestTopic) -> None:
+    """So `spec.topic` takes no topic:// name. The broker itself removes a split segment once its messages expired."""
+    path = f"/scalable/{topic.namespace}/{topic.name}"
+    created = topic.pulsar.ask("PUT", f"{path}?numInitialSegments=2")
+    if PULSAR_VERSION != "5.0":
+        assert created.status == 404
+        return
+    assert created.status == 204
+    assert [topic.uploaded(_FIRST), topic.uploaded(_SECOND)] == [0, 1]
+    topic.pulsar.tell("POST", f"{path}/split/0")
+    assert topic.index() == [0, 1]
+    settings = topic.pulsar.ask("GET", f"{topic.itself}/schemaCompatibilityStrategy")
+    assert (settings.status, "not found" in settings.text) == (404, True)
+
+    topic.pulsar.tell("DELETE", f"/segments/{topic.namespace}/{topic.name}/0000-7fff-0")
+
+    assert topic.index() is None
+    assert topic.uploaded(_SECOND) == 0

@@ -128,6 +128,7 @@ WRONG = [
     Row("an empty topic", TOPIC, "spec.topic", "", "spec.topic", _SPELLING),
     Row("a topic without its domain", TOPIC, "spec.topic", "shop/orders/created", "spec.topic", _SPELLING),
     Row("a topic of another domain", TOPIC, "spec.topic", "http://shop/orders/created", "spec.topic", _SPELLING),
+    Row("a scalable topic", TOPIC, "spec.topic", "topic://shop/orders/created", "spec.topic", "scalable topics"),
     Row("a topic in two parts", TOPIC, "spec.topic", "persistent://shop/created", "spec.topic", _SPELLING),
     Row("a topic with a cluster", TOPIC, "spec.topic", "persistent://shop/eu/orders/created", "spec.topic", _SPELLING),
     Row("a topic without its own name", TOPIC, "spec.topic", "persistent://shop/orders/", "spec.topic", _SPELLING),

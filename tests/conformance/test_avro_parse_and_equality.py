@@ -17,6 +17,7 @@ RECORDED_OF = {
     PulsarVersion.V4_0: "avro_1_11_4",
     PulsarVersion.V4_1: "avro_1_12_0_pulsar_names",
     PulsarVersion.V4_2: "avro_1_12_0_pulsar_names",
+    PulsarVersion.V5_0: "avro_1_12_0_pulsar_names",
 }
 
 

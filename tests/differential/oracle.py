@@ -22,11 +22,13 @@ AVRO_OF: Mapping[PulsarVersion, Path] = {
     PulsarVersion.V4_0: _HERE / "pom.xml",
     PulsarVersion.V4_1: _HERE / "pom-1.12.xml",
     PulsarVersion.V4_2: _HERE / "pom-1.12.xml",
+    PulsarVersion.V5_0: _HERE / "pom-1.12.xml",
 }
 BROKER_OF: Mapping[PulsarVersion, Path] = {
     PulsarVersion.V4_0: _HERE / "broker" / "pom.xml",
     PulsarVersion.V4_1: _HERE / "broker" / "pom-4.1.xml",
     PulsarVersion.V4_2: _HERE / "broker" / "pom-4.2.xml",
+    PulsarVersion.V5_0: _HERE / "broker" / "pom-5.0.xml",
 }
 
 

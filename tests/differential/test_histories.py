@@ -20,7 +20,7 @@ from topicschema.core.strategies import Strategy
 
 pytestmark = [pytest.mark.differential, pytest.mark.full, pytest.mark.timeout(1800)]
 
-PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 judges with the library of 4.1
+PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 and 5.0 judge with the library of 4.1
 PAIRWISE = (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL)
 ASKED_OF_AVRO = (*PAIRWISE, *(strategy for strategy in Strategy if strategy.is_transitive))
 

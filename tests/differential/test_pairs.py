@@ -21,6 +21,7 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 pytestmark = pytest.mark.differential
 
+PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 and 5.0 judge with the library of 4.1
 Answer = dict[str, bool]
 
 
@@ -95,7 +96,7 @@ def _value(text: str) -> Any:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", seeds.SEEDS.values(), ids=seeds.SEEDS)
-@pytest.mark.parametrize("pulsar_version", PulsarVersion)
+@pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
 def test_every_pair_is_answered_as_avro_answers_it(pulsar_version: PulsarVersion, seed: str) -> None:
     pairs, answers = recorded(oracle.AVRO_OF[pulsar_version])[seed]
     wrong = [number for number, pair in enumerate(pairs) if ours(pair, pulsar_version) != answers[number]]

@@ -15,7 +15,7 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 pytestmark = pytest.mark.differential
 
 SEEDS = range(2500)
-PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 judges with the library of 4.1
+PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 and 5.0 judge with the library of 4.1
 
 
 def parsed(text: str, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> Node | None:

@@ -12,14 +12,15 @@ from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential
 
-SEEDS = range(sized(1_000, 4_000))
+SEEDS = {PulsarVersion.V4_0: range(sized(1_000, 4_000)), PulsarVersion.V5_0: range(sized(300, 4_000))}
+"""By the Pulsar version: 4.1 and 4.2 have the library of 4.0."""
 # What the broker takes, or takes by chance, and is refused here on purpose; docs/spec/protobuf-native.md names each.
-STRICTER = ("more than one imported file defines the name", "is not UTF-8")
+STRICTER = ("more than one imported file defines the name", "is not UTF-8", "has extensions only")
 
 
 def wire(envelope: bytes) -> dict[str, object]:
@@ -27,21 +28,22 @@ def wire(envelope: bytes) -> dict[str, object]:
     return {"type": "PROTOBUF_NATIVE", "schema": content, "properties": {}}
 
 
-def parsed(envelope: bytes) -> ProtobufNativeSchema | InvalidSchemaError:
+def parsed(envelope: bytes, pulsar_version: PulsarVersion) -> ProtobufNativeSchema | InvalidSchemaError:
     try:
-        schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))
+        schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope), pulsar_version)
     except InvalidSchemaError as error:
         return error
     assert isinstance(schema, ProtobufNativeSchema)
     return schema
 
 
-def compare(envelopes: list[bytes]) -> int:
+def compare(envelopes: list[bytes], pulsar_version: PulsarVersion) -> int:
     """How many the broker takes; each of these has the same root message here, unless it is refused on purpose."""
-    answers = oracle.ask(({"op": "root", "schema": wire(each)} for each in envelopes), oracle.BROKER)
+    requests = ({"op": "root", "schema": wire(each)} for each in envelopes)
+    answers = oracle.ask(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version])
     taken = 0
     for envelope, answer in zip(envelopes, answers, strict=True):
-        found = parsed(envelope)
+        found = parsed(envelope, pulsar_version)
         if isinstance(found, InvalidSchemaError):
             on_purpose = any(words in found.message for words in STRICTER)
             assert answer["verdict"] is not True or on_purpose, (envelope, answer, found.sentence)
@@ -51,14 +53,19 @@ def compare(envelopes: list[bytes]) -> int:
     return taken
 
 
-def test_an_envelope_is_taken_exactly_where_the_broker_takes_it_and_has_the_same_root_message() -> None:
-    envelopes = [protobuf_schemas.random_envelope(avro_schemas.seeded(seed), seed % 4) for seed in SEEDS]
-    assert len(envelopes) / 8 < compare(envelopes) < len(envelopes) * 7 / 8
+@pytest.mark.parametrize("pulsar_version", SEEDS)
+def test_an_envelope_is_taken_exactly_where_the_broker_takes_it_and_has_the_same_root_message(
+    pulsar_version: PulsarVersion,
+) -> None:
+    seeds = SEEDS[pulsar_version]
+    envelopes = [protobuf_schemas.random_envelope(avro_schemas.seeded(seed), seed % 4) for seed in seeds]
+    assert len(envelopes) / 8 < compare(envelopes, pulsar_version) < len(envelopes) * 7 / 8
 
 
-def test_bytes_that_were_damaged_are_taken_exactly_where_the_broker_takes_them() -> None:
+@pytest.mark.parametrize("pulsar_version", SEEDS)
+def test_bytes_that_were_damaged_are_taken_exactly_where_the_broker_takes_them(pulsar_version: PulsarVersion) -> None:
     damaged = []
-    for seed in SEEDS:
+    for seed in SEEDS[pulsar_version]:
         random = avro_schemas.seeded(f"damaged {seed}")
         envelope = json.loads(protobuf_schemas.random_envelope(random, 0))
         content = bytearray(base64.b64decode(envelope["fileDescriptorSet"]))
@@ -66,12 +73,14 @@ def test_bytes_that_were_damaged_are_taken_exactly_where_the_broker_takes_them()
         content[at : at + random.randrange(3)] = bytes(random.randrange(256) for _ in range(random.randrange(3)))
         envelope["fileDescriptorSet"] = base64.b64encode(bytes(content)).decode()
         damaged.append(json.dumps(envelope).encode())
-    assert len(damaged) / 80 < compare(damaged) < len(damaged)
+    assert len(damaged) / 80 < compare(damaged, pulsar_version) < len(damaged)
 
 
-def test_an_envelope_may_follow_exactly_where_the_brokers_checker_lets_it() -> None:
+@pytest.mark.parametrize("pulsar_version", SEEDS)
+def test_an_envelope_may_follow_exactly_where_the_brokers_checker_lets_it(pulsar_version: PulsarVersion) -> None:
     envelopes = (protobuf_schemas.random_envelope(avro_schemas.seeded(seed), 0) for seed in range(60))
-    schemas = [each for each in map(parsed, envelopes) if isinstance(each, ProtobufNativeSchema)]
+    read = (parsed(each, pulsar_version) for each in envelopes)
+    schemas = [each for each in read if isinstance(each, ProtobufNativeSchema)]
     asked = [
         (schemas[index], schemas[index + step], strategy)
         for index in range(len(schemas) - 3)
@@ -91,6 +100,7 @@ def test_an_envelope_may_follow_exactly_where_the_brokers_checker_lets_it() -> N
             for earlier, candidate, strategy in asked
         ),
         oracle.BROKER,
+        oracle.BROKER_OF[pulsar_version],
     )
     for (earlier, candidate, strategy), answer in zip(asked, answers, strict=True):
         found = compatibility.check(candidate, [Predecessor(0, earlier.info.type, earlier)], strategy)

@@ -64,6 +64,7 @@ class World:
             "pulsarCluster": "pulsar",
             "pulsarNamespace": f"faults/{self.name}",
             "schemaCompatibilityStrategy": strategy,
+            "brokerProfile": {"pulsarVersion": "4.0"},
         }
         self.api.apply(_POLICIES, self._object("NamespaceSchemaPolicy", "policy", spec))
 

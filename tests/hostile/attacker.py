@@ -86,6 +86,7 @@ def _policy(strategy: str) -> dict[str, Any]:
             "pulsarCluster": "pulsar",
             "pulsarNamespace": "evil/orders",
             "schemaCompatibilityStrategy": strategy,
+            "brokerProfile": {"pulsarVersion": "4.0"},
         },
     }
 

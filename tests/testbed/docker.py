@@ -121,6 +121,8 @@ def start(instance: Instance, progress: Progress) -> Docker:
             return present
         if (reason := why_absent()) is not None:
             raise SourceMissingError(reason)
+        if (installed := found()) is not None:  # systemd starts what root installs
+            return installed
         progress.step("starting Docker")
         return _start(instance)
 

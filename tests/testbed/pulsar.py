@@ -28,7 +28,7 @@ from testbed.progress import Progress
 from testbed.pulsar_setup import Access, Credentials, Ports, Setup
 
 PULSAR_VERSION = os.environ.get("TOPICSCHEMA_TEST_PULSAR_VERSION") or "4.0"
-"""The Pulsar version whose brokers are started: 4.0, and by hand 4.1 or 4.2."""
+"""The Pulsar version whose brokers are started: 4.0, and by hand 4.1, 4.2 or 5.0."""
 POM = Path(__file__).parent / "pulsar" / ("pom.xml" if PULSAR_VERSION == "4.0" else f"pom-{PULSAR_VERSION}.xml")
 _START_SECONDS = 180.0
 _ATTEMPTS = 4

@@ -13,11 +13,13 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
 from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.core.errors import StalledError
 from topicschema.core.history import History
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
+from topicschema.judging import pulsar_versions
 from topicschema.judging.policies import ActivePolicy
 
 _NO_BROKER = "names no broker (spec.pulsar)"
@@ -146,6 +148,9 @@ def _client_texts(spec: TopicSchemaSpec, info: SchemaInfo) -> Iterator[tuple[str
 def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
     """Yield the warnings about an accepted policy."""
     spec, before = resource.spec, None if old is None else old.spec
+    wrong_version = pulsar_versions.problem(resource)
+    if isinstance(wrong_version, StalledError):  # a WaitingError waits for the controller
+        yield f"{wrong_version.reason}: {wrong_version.message}"
     if spec.pulsar is None:
         for field in _policy_fields_without_effect(spec):
             yield f"spec.{field} has no effect: the policy {_NO_BROKER}"

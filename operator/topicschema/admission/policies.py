@@ -34,6 +34,7 @@ from topicschema.judging.policies import (
     owner_of,
 )
 from topicschema.judging.policy_rules import policy_of
+from topicschema.judging.pulsar_versions import pulsar_version_of
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
 
@@ -159,6 +160,8 @@ class Policies:
 
         One edit at a time is examined, a few of its histories at once. The time of a waiting edit runs meanwhile.
         """
+        if pulsar_version_of(resource) is None:
+            return []  # no topic is judged yet
         active, examined = ActivePolicy(resource, policy_of(resource)), _Examined()
         with suppress(TimeoutError):
             async with asyncio.timeout(_MAX_SECONDS), self._turn:

@@ -198,6 +198,16 @@ class ObservedBroker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedRelease:
+    """The broker's release, and where it was read."""
+
+    release: Annotated[str, Field("Release as the broker reports it, for instance 4.0.7.", max_length=64)]
+    address: Annotated[
+        str, Field("HOST:PORT of the broker. The release counts as long as the policy names it.", max_length=512)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedSettings:
     """The settings of the Pulsar namespace and the broker; unset if nothing is set."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from topicschema.api.brokers import ManagementPolicy, ObservedSettings, PulsarSpec
+from topicschema.api.brokers import ManagementPolicy, ObservedRelease, ObservedSettings, PulsarSpec
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, Rule
 from topicschema.api.schemas import AVAILABLE_TYPES
@@ -17,7 +17,13 @@ from topicschema.core.strategies import Strategy
 class BrokerProfileSpec:
     """The broker's own settings."""
 
-    pulsar_version: Annotated[PulsarVersion, Field("Pulsar version of the broker. Default: 4.0.")] = PulsarVersion.V4_0
+    pulsar_version: Annotated[
+        PulsarVersion | None,
+        Field(
+            "Pulsar version whose rules judge. Required if the policy names no broker, or if its broker does not "
+            "report its version. A broker's own version decides; another one here makes the policy not ready."
+        ),
+    ] = None
     schema_compatibility_strategy: Annotated[
         Strategy | None, Field("The broker's own schema compatibility strategy. Default: FULL, as in Pulsar.")
     ] = None
@@ -196,6 +202,10 @@ class NamespaceSchemaPolicyStatus:
         ObservedSettings | None,
         Field("Settings read from the broker last; unset before the first read."),
     ] = None
+    broker_release: Annotated[
+        ObservedRelease | None,
+        Field("The broker's release, which decides the Pulsar version; unset if it was never reported."),
+    ] = None
     undeclared_topic_count: Annotated[
         int, Field("Number of topics of the Pulsar namespace without a TopicSchema, while a lock waits for them.")
     ] = 0
@@ -223,3 +233,9 @@ class NamespaceSchemaPolicy:
         if observed is None or pulsar is None:
             return None
         return observed if observed.address in (None, pulsar.address) else None
+
+    @property
+    def release(self) -> str | None:
+        """The release of the broker of the spec. None if it was never reported, or without a broker in the spec."""
+        known, pulsar = self.status.broker_release, self.spec.pulsar
+        return None if known is None or pulsar is None or known.address != pulsar.address else known.release

@@ -39,9 +39,14 @@ _TOPIC = Field(
     rules=(
         IMMUTABLE,
         Rule(
-            cel=r"self.matches('^(non-)?persistent://[-=:.\\w]+/[-=:.\\w]+/[^/\\pZ\\pC]{1,512}$')",
+            cel=r"self.matches('^((non-)?persistent|topic)://[-=:.\\w]+/[-=:.\\w]+/[^/\\pZ\\pC]{1,512}$')",
             message="write persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts; tenant and namespace "
             "have letters, digits and - = : . _ only, the topic's own name at most 512 characters and no spaces",
+        ),
+        Rule(
+            cel="!self.startsWith('topic://')",
+            message="scalable topics are not supported: Pulsar 5.0.0-M1 deletes their schemas when it removes one of "
+            "their segments",
         ),
         Rule(cel="!self.matches('/[.][.]?(/|$)')", message="'.' and '..' are no names of a tenant, namespace or topic"),
         Rule(cel="!self.matches('%[0-9A-Fa-f]{2}')", message="write the topic's own name decoded, without %XX escapes"),

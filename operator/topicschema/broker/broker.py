@@ -18,6 +18,7 @@ from topicschema.broker.errors import (
     TopicNotFoundError,
 )
 from topicschema.broker.transport import Body, ClientConfig, Request, Transport
+from topicschema.core import releases
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
@@ -143,9 +144,13 @@ class Broker:
             configuration = await self._read("broker_settings", "/admin/v2/brokers/configuration/runtime")
         except BrokerForbiddenError:
             return None
+        return wire.broker_settings_of(configuration)
+
+    async def release(self) -> str | None:
+        """Return the broker's release, or None if its answer has none. Any role may read it."""
         path = "/admin/v2/brokers/version"
-        version = await self._transport.send(Request("broker_settings", Call.READ, "GET", path, is_text=True))
-        return wire.broker_settings_of(configuration, version)
+        answer = await self._transport.send(Request("release", Call.READ, "GET", path, is_text=True))
+        return releases.release_of(answer)
 
     async def topic_settings(self, topic: Topic, domain: str) -> TopicSettings:
         """Return the settings of the topic itself, by two requests. Raise TopicNotFoundError if it does not exist.

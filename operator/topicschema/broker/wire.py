@@ -164,7 +164,7 @@ def namespace_settings_of(answer: Any) -> NamespaceSettings:
     )
 
 
-def broker_settings_of(configuration: Any, version: str | None) -> BrokerSettings:
+def broker_settings_of(configuration: Any) -> BrokerSettings:
     """Return the schema settings in a broker's runtime configuration, whose values are all strings."""
     if not isinstance(configuration, dict):
         raise _unlike("a broker's configuration")
@@ -172,7 +172,6 @@ def broker_settings_of(configuration: Any, version: str | None) -> BrokerSetting
         strategy=strategy_of(configuration.get("schemaCompatibilityStrategy")),
         allows_auto_update=flag_of(configuration.get("isAllowAutoUpdateSchemaEnabled")),
         enforces_validation=flag_of(configuration.get("isSchemaValidationEnforced")),
-        version=version,
     )
 
 

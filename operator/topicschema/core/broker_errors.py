@@ -1,6 +1,6 @@
 """The error that a client gets if the broker refuses it, and the beginning of its message. Nothing is judged here.
 
-Source: the classes named in `clients` and Pulsar's schema validators and checkers (texts as in 4.0.7 and 4.2.4).
+Source: the classes named in `clients` and Pulsar's schema validators and checkers (texts as in 4.0.7, 4.2.4, 5.0.0-M1).
 """
 
 import re
@@ -46,6 +46,8 @@ _THROWS: Final = _RENAMING | _OF_DEFAULTS | _OF_GRAMMAR
 
 A check against all versions wraps them in it, except for those of a stack overflow.
 """
+_WITH_JSON_SCHEMAS: Final = frozenset({PulsarVersion.V4_0, PulsarVersion.V4_1})
+"""Pulsar versions that read a text of type JSON with Jackson where Avro cannot."""
 _FIELD: Final = re.compile(r"\.fields\[\d+\]\Z")
 """The end of a finding's path if it concerns a reader's own field and not a record."""
 _IN_VALUE: Final = re.compile(r"\$\.value(\.|\[|$)")
@@ -151,7 +153,7 @@ def falls_back_to_jackson(sent: SchemaInfo, pulsar_version: PulsarVersion) -> bo
     try:
         formats.parse(replace(sent, type=SchemaType.PROTOBUF), pulsar_version, validate_defaults=False)
     except InvalidSchemaError as invalid:  # Avro's own reason, without the operator's own LEGACY_JSON_SCHEMA
-        return pulsar_version is not PulsarVersion.V4_2 and _is_foreseen(invalid, pulsar_version)
+        return pulsar_version in _WITH_JSON_SCHEMAS and _is_foreseen(invalid, pulsar_version)
     return False
 
 
@@ -182,9 +184,9 @@ def of_readings(
 ) -> tuple[BrokerError, str] | None:
     """Return the error and the beginning of its message for two texts of type JSON that are not both Avro schemas.
 
-    Returns None if the broker accepts them. Pulsar 4.2 has no JSON Schemas (PIP-464), unless they are configured.
+    Returns None if the broker accepts them. Since 4.2 Pulsar has no JSON Schemas (PIP-464), unless they are configured.
     """
-    if pulsar_version is PulsarVersion.V4_2:
+    if pulsar_version not in _WITH_JSON_SCHEMAS:
         missed = "expected Avro schema" if before[0] is Reading.AVRO else "existing schema is not in valid Avro"
         return BrokerError.INCOMPATIBLE_SCHEMA, f"Incompatible schema: {missed} format for SchemaType.JSON"
     if before[0] is Reading.NEITHER:

@@ -57,4 +57,3 @@ class BrokerSettings:
     strategy: Strategy | None = None
     allows_auto_update: bool | None = None
     enforces_validation: bool | None = None
-    version: str | None = None

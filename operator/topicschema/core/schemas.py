@@ -18,6 +18,7 @@ class PulsarVersion(StrEnum):
     V4_0 = "4.0"
     V4_1 = "4.1"
     V4_2 = "4.2"
+    V5_0 = "5.0"
 
 
 NEWEST = tuple(PulsarVersion)[-1]

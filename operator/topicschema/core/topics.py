@@ -19,6 +19,7 @@ _ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)
 _DOTS = (".", "..")
 _PARTITION = re.compile(r"-partition-\d+$")
 _MAX_LOCAL_NAME = 512
+_LOSES = "Pulsar 5.0.0-M1 deletes its schemas when it removes one of its segments"
 # Source: Pulsar's SystemTopicNames.
 _SYSTEM = re.compile(
     r"__change_events|__transaction_buffer_snapshot(_segments|_indexes)?|__transaction_pending_ack"
@@ -40,6 +41,8 @@ class Topic:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the topic of `text`. Raises StalledError(InvalidTopic) if it is not the one accepted spelling."""
+        if text.startswith("topic://"):
+            raise StalledError("InvalidTopic", f"{text[:200]!r} is a scalable topic, which is not supported: {_LOSES}")
         match = _TOPIC.fullmatch(text)
         if match is None:
             raise _invalid(text, "it must read persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts")

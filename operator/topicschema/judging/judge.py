@@ -108,7 +108,7 @@ class Judge:
         sources = sources_of(spec)
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
-            info = broker_versions.registered_form(await self._read_spec(spec), history)
+            info = broker_versions.registered_form(await self._read_spec(spec, pulsar_version), history)
             return await self.versions.parse(_namespace(spec), info, pulsar_version)
         envelope = (await self.versions.version(history, known, pulsar_version)).info.schema
         info = SchemaInfo(spec.type, envelope, dict(spec.properties))
@@ -116,7 +116,7 @@ class Judge:
 
     async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
         """Raise the InvalidSchemaError of the first Pulsar version if none accepts the schema."""
-        info, refusals = await self._read_spec(spec), []
+        info, refusals = await self._read_spec(spec, PulsarVersion.V5_0), []  # only the well-known types differ
         for pulsar_version in PulsarVersion:
             try:
                 await self.versions.parse(_namespace(spec), info, pulsar_version)
@@ -128,11 +128,11 @@ class Judge:
                 return
         raise refusals[0]
 
-    async def _read_spec(self, spec: TopicSchemaSpec) -> SchemaInfo:
+    async def _read_spec(self, spec: TopicSchemaSpec, pulsar_version: PulsarVersion) -> SchemaInfo:
         """Return the schema as a broker stores it; compile Protobuf sources. Errors as in `schema_of`."""
         sources = sources_of(spec)
         if sources is not None:
-            return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
+            return SchemaInfo(spec.type, await self._envelopes.get(sources, pulsar_version), dict(spec.properties))
         size = size_of(spec) if spec.key_value else 0  # only the JSON of pairs is compacted
         return await self.versions.read(_namespace(spec), size, info_of, spec)
 

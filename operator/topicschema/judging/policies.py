@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from topicschema.api.brokers import ObservedSettings
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
@@ -19,6 +18,7 @@ from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.judging import pulsar_versions
 from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.single_flight import SingleFlight
 from topicschema.storage.claims import StoredClaim
@@ -26,9 +26,8 @@ from topicschema.storage.claims import StoredClaim
 T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
 _CACHE_SIZE = 10_000
-_UNOBSERVED = ObservedSettings()
 _CLAIM_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
-INACTIVE_REASONS = frozenset({"PolicyNotFound", *_CLAIM_REASONS})
+INACTIVE_REASONS = frozenset({"PolicyNotFound", pulsar_versions.UNKNOWN, *_CLAIM_REASONS})
 """Condition reasons for which no policy governs a topic."""
 
 
@@ -92,7 +91,8 @@ class PolicyResolver:
         """Return the policy that governs `tenant/namespace` in that Kubernetes namespace.
 
         Raise WaitingError(PolicyNotFound) if no policy names it. If one does and has no claim, raise that error, or
-        StalledError(ClaimNotAllowed, TopicAlreadyClaimed), or ConflictError.
+        StalledError(ClaimNotAllowed, TopicAlreadyClaimed), or ConflictError. Raise PulsarVersionUnknown if neither
+        the policy nor its broker name a Pulsar version.
         """
         return await self._reads.get((namespace, pulsar_namespace))
 
@@ -130,6 +130,9 @@ class PolicyResolver:
         if names not in self._cache and len(self._cache) >= _CACHE_SIZE:
             self._cache.clear()
         self._cache[names] = _CachedPolicy(resource.metadata.name, resource.spec.pulsar_cluster)
+        missing = pulsar_versions.missing(resource)
+        if missing is not None:
+            raise missing
         return ActivePolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:

@@ -3,20 +3,25 @@
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
+from topicschema.core.schemas import NEWEST
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
+from topicschema.judging.pulsar_versions import pulsar_version_of
 
 _UNOBSERVED = ObservedSettings()
 
 
 def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
-    """Return the resource's rules for judging. Settings of its broker, as observed, are the defaults."""
+    """Return the resource's rules for judging. Settings of its broker, as observed, are the defaults.
+
+    The operator judges nothing without a Pulsar version. For the command the newest one stands for it.
+    """
     spec, observed = resource.spec, resource.observed or _UNOBSERVED
     profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
     return Policy(
         strategy=_namespace_strategy(spec, observed),
         strictness=spec.strictness,
         profile=BrokerProfile(
-            profile.pulsar_version,
+            pulsar_version_of(resource) or NEWEST,
             default.schema_compatibility_strategy or profile.schema_compatibility_strategy or Strategy.FULL,
         ),
         constraints=Constraints(

@@ -11,7 +11,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import KeyValue, Part, Side
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.protoc import ProtobufSources, compile_envelope_async, file_of
 from topicschema.storage.lru_cache import LruCache
 
@@ -76,13 +76,13 @@ class Envelopes:
     """A cache of the envelopes of compiled sources, with a limit in bytes."""
 
     def __init__(self, limit: int = _CACHE_BYTES) -> None:
-        self._cache: LruCache[str, bytes] = LruCache(limit)
+        self._cache: LruCache[tuple[str, PulsarVersion], bytes] = LruCache(limit)
 
-    async def get(self, sources: ProtobufSources) -> bytes:
+    async def get(self, sources: ProtobufSources, pulsar_version: PulsarVersion) -> bytes:
         """Return the envelope. Raise InvalidSchemaError with rule and place, or WaitingError if the system fails."""
-        key = sources.source_hash
+        key = sources.source_hash, pulsar_version
         envelope = self._cache.get(key)
         if envelope is None:
-            envelope = await compile_envelope_async(sources)
+            envelope = await compile_envelope_async(sources, pulsar_version=pulsar_version)
             self._cache.put(key, envelope, len(envelope))
         return envelope

@@ -14,9 +14,10 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Self
 
 from topicschema.core.errors import WaitingError
+from topicschema.core.schemas import PulsarVersion
 from topicschema.protoc import compiler, errors, sources
 from topicschema.protoc.sources import ProtobufSources
 
@@ -39,30 +40,38 @@ class Limits:
 
 
 LIMITS: Final = Limits()
+_WITH_PROTOBUF_4: Final = frozenset({PulsarVersion.V5_0})
+"""Pulsar versions whose Java client has protobuf's library 4."""
 _TURNS: Final = ThreadPoolExecutor(AT_ONCE, "compile")
 
 
-def compile_envelope(proto_sources: ProtobufSources, limits: Limits = LIMITS) -> bytes:
-    """Return the envelope that the Java client would send for the root message.
+def compile_envelope(
+    proto_sources: ProtobufSources, limits: Limits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
+) -> bytes:
+    """Return the envelope that the Java client of that Pulsar version would send for the root message.
 
     Raises InvalidSchemaError FILE_NAME, SOURCES_TOO_LARGE, NOT_UTF8, INVALID_PROTO, MISSING_FILE, CIRCULAR_IMPORT,
     UNKNOWN_MESSAGE or COMPILATION_TOO_EXPENSIVE. Its path is `$.message`, `$.files` or a file below it. Raises
     WaitingError if the machine is at fault.
     """
-    return _Child(proto_sources.files, proto_sources.message.removeprefix("."), limits).envelope()[1]
+    return _Child.of(proto_sources, limits, pulsar_version).envelope()[1]
 
 
-def compile_first(files: Mapping[str, str], limits: Limits = LIMITS) -> tuple[str, bytes]:
+def compile_first(
+    files: Mapping[str, str], limits: Limits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
+) -> tuple[str, bytes]:
     """Return the root message's full name and the envelope. The first file must have exactly one message.
 
     Raises the errors of `compile_envelope`.
     """
-    return _Child(files, None, limits).envelope()
+    return _Child(files, None, limits, pulsar_version).envelope()
 
 
-async def compile_envelope_async(proto_sources: ProtobufSources, limits: Limits = LIMITS) -> bytes:
+async def compile_envelope_async(
+    proto_sources: ProtobufSources, limits: Limits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
+) -> bytes:
     """Run `compile_envelope` without blocking the event loop. A cancellation also ends the child."""
-    child = _Child(proto_sources.files, proto_sources.message.removeprefix("."), limits)
+    child = _Child.of(proto_sources, limits, pulsar_version)
     try:
         turn = asyncio.get_running_loop().run_in_executor(_TURNS, child.envelope)
     except RuntimeError as error:  # no memory or no quota for a thread
@@ -74,13 +83,21 @@ async def compile_envelope_async(proto_sources: ProtobufSources, limits: Limits 
 
 
 class _Child:
-    def __init__(self, files: Mapping[str, str], message: str | None, limits: Limits) -> None:
+    def __init__(
+        self, files: Mapping[str, str], message: str | None, limits: Limits, pulsar_version: PulsarVersion
+    ) -> None:
         self._files = files
+        self._has_protobuf_4 = pulsar_version in _WITH_PROTOBUF_4
         self._message = message
         self._limits = limits
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
+
+    @classmethod
+    def of(cls, proto_sources: ProtobufSources, limits: Limits, pulsar_version: PulsarVersion) -> Self:
+        """Return the child that compiles the sources."""
+        return cls(proto_sources.files, proto_sources.message.removeprefix("."), limits, pulsar_version)
 
     def envelope(self) -> tuple[str, bytes]:
         """Return the root message and the envelope. Blocks until the child has ended."""
@@ -123,7 +140,12 @@ class _Child:
             raise self._end(code, words) if output else self._unavailable(code, words)
 
     def _started(self, printed: BinaryIO) -> "subprocess.Popen[bytes]":
-        request = {"path": sys.path, "files": dict(self._files), "message": self._message}
+        request = {
+            "path": sys.path,
+            "files": dict(self._files),
+            "message": self._message,
+            "has_protobuf_4": self._has_protobuf_4,
+        }
         limits = (str(self._limits.memory), str(self._limits.cpu_seconds))
         command = [sys.executable, "-I", "-S", compiler.__file__, *limits]
         with self._lock, _memory() as request_file:

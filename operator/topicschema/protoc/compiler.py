@@ -44,9 +44,9 @@ _NO_SOURCES: Final = "/proc/self/fdinfo"
 """Working directory without `.proto` files. protoc searches there for its input before it uses its path mappings."""
 _WELL_KNOWN: Final = "google/protobuf/"
 _OF_JAVA_CLIENT: Final = Path(__file__).with_name("java_client.binpb")
-"""FileDescriptorSet of `_DIFFERENT` in the Java client's protobuf-java, 3.25.5."""
+"""FileDescriptorSet of `_DIFFERENT` in protobuf-java 3.25.5, which the Java clients of Pulsar 4 have."""
 _DIFFERENT: Final = ("api.proto", "descriptor.proto")
-"""Files of google/protobuf/ that differ from protoc's own."""
+"""Files of google/protobuf/ that differ from protoc's own, which are those of protobuf-java 4.35.0 in Pulsar 5.0."""
 _EDITION: Final = re.compile(r"^\s*edition\s*=\s*[\"']", re.MULTILINE)
 """An edition, which only a later protobuf-java supports. Some features need its `descriptor.proto`."""
 _SHOWN: Final = 5
@@ -67,7 +67,7 @@ def main() -> int:
     sys.stdout.write(" ")
     sys.stdout.flush()
     try:
-        compiled = _compiled(request["files"], protoc)
+        compiled = _compiled(request["files"], protoc, has_protobuf_4=request["has_protobuf_4"])
         if compiled is None:
             return COMPLAINED
         descriptor_set = descriptors.FileDescriptorSet.FromString(compiled)
@@ -110,7 +110,7 @@ def _answer(request: Mapping[str, Any], compiled: Any) -> dict[str, Any]:
     return _envelope(type(compiled)(file=needed), root, files_by_message[root])
 
 
-def _compiled(files: Mapping[str, str], protoc: ModuleType) -> bytes | None:
+def _compiled(files: Mapping[str, str], protoc: ModuleType, *, has_protobuf_4: bool) -> bytes | None:
     """Return the serialized FileDescriptorSet, or None if protoc reports errors."""
     for number, text in enumerate(files.values(), FIRST_SOURCE):
         with os.fdopen(os.memfd_create("source"), "wb") as source:
@@ -121,7 +121,7 @@ def _compiled(files: Mapping[str, str], protoc: ModuleType) -> bytes | None:
     maps = [f"-I{name}=/proc/self/fd/{number}" for number, name in enumerate(files, FIRST_SOURCE)]
     own = Path(protoc.__file__ or "").with_name("_proto")
     well_known = [f"-I{own}"]
-    if not any(_EDITION.search(text) for text in files.values()):
+    if not has_protobuf_4 and not any(_EDITION.search(text) for text in files.values()):
         bundled = (own / _WELL_KNOWN).rglob("*.proto")
         same = (path for path in bundled if path.name not in _DIFFERENT)
         well_known = [f"--descriptor_set_in={_OF_JAVA_CLIENT}", *(f"-I{path.relative_to(own)}={path}" for path in same)]

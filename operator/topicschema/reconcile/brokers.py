@@ -122,6 +122,7 @@ class Brokers:
         self._cached: dict[str, _CachedBroker] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
+        self._releases: dict[str, tuple[float, str]] = {}
 
     async def of(self, policy: NamespaceSchemaPolicy, *, refresh: bool = False) -> Broker | None:
         """Return the broker that the policy names, or None. With `refresh`, read its Secrets again.
@@ -165,6 +166,24 @@ class Brokers:
         self._own[address, "" if settings else policy.metadata.uid] = (now, settings)
         return settings
 
+    async def release(self, policy: NamespaceSchemaPolicy, broker: Broker, *, refresh: bool = False) -> str | None:
+        """Return the broker's release, cached for some minutes, or the last known one if it does not report it now.
+
+        Any role may read it, so a result applies to all policies of the broker. No error is raised.
+        """
+        if policy.spec.pulsar is None:
+            return None
+        address, now = policy.spec.pulsar.address, self._clock.now()
+        cached = self._releases.get(address)
+        if cached is not None and not refresh and now - cached[0] < _OWN_SETTINGS_SECONDS:
+            return cached[1]
+        with contextlib.suppress(TopicSchemaError):
+            release = await broker.release()
+            if release is not None:
+                self._releases[address] = (now, release)
+                return release
+        return policy.release
+
     def forget(self, uid: str) -> None:
         """Remove the broker of a policy that is deleted or names another one. Close it when no call can use it."""
         cached = self._cached.pop(uid, None)
@@ -189,6 +208,7 @@ class Brokers:
         self._own.pop((address, uid), None)
         if all(each.pulsar.address != address for each in self._cached.values()):
             self._own.pop((address, ""), None)
+            self._releases.pop(address, None)
 
     def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
         async def reread() -> Credential:

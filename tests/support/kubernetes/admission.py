@@ -25,6 +25,8 @@ from topicschema.storage.record import RecordStorage
 from topicschema.webhook.server import Endpoint, reviewers
 
 SYSTEM = "topicschema-system"
+PROFILE: Mapping[str, Any] = {"brokerProfile": {"pulsarVersion": "4.0"}}
+"""What a policy says that names no broker."""
 TOPIC = "persistent://shop/orders/created"
 
 
@@ -86,7 +88,7 @@ class World:
 
     async def policy(self, name: str = "orders", namespace: str = "shop", **spec: Any) -> Object:
         """A policy in force for shop/orders."""
-        members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **spec}
+        members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
         there = self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": members})
         await self.claim(Owner(namespace, name, there["metadata"]["uid"]))
         return there

@@ -49,7 +49,12 @@ class Shop:
         return self._object("TopicSchema", name, {"topic": topic, "type": "AVRO", "schema": schema, **spec})
 
     def policy(self, name: str = "orders", **spec: Any) -> dict[str, Any]:
-        members = {"pulsarCluster": "pulsar", "pulsarNamespace": self.pulsar_namespace, **spec}
+        members = {
+            "pulsarCluster": "pulsar",
+            "pulsarNamespace": self.pulsar_namespace,
+            "brokerProfile": {"pulsarVersion": "4.0"},
+            **spec,
+        }
         return self._object("NamespaceSchemaPolicy", name, members)
 
     def allow_claims(self) -> None:

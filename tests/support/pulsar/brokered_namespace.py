@@ -12,7 +12,7 @@ from testbed.calls import Call
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
-from testbed.pulsar import PULSAR_VERSION, Pulsar
+from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage.claims import Claims, StoredClaim
@@ -70,8 +70,8 @@ class BrokeredShop:
         self.apply(pulsar, **spec)
 
     def apply(self, pulsar: Mapping[str, Any] | None = None, **spec: Any) -> None:
-        """The policy as it is to be from now on; it names the line of the brokers that the testbed starts."""
-        spec["brokerProfile"] = {"pulsarVersion": PULSAR_VERSION, **spec.get("brokerProfile", {})}
+        """The policy as it is to be from now on. It names no Pulsar version: the broker's own decides."""
+        spec.setdefault("brokerProfile", {})
         self.watched.apply(self.watched.shop.policy(pulsar={"adminURL": self.proxy.url, **(pulsar or {})}, **spec))
 
     def keep(self, name: str, **members: str | bytes) -> None:

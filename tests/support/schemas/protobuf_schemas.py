@@ -15,6 +15,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 _PACKAGES = ("", "p", "p.q", "shop", "p.A")
+_EDITIONS = (1000, 1002, 1001, 0)  # 2023, 2026, 2024, and none
 _NAMES = ("A", "B", "C", "a", "b", "c", "d", "p", "q", "shop")
 _ODD_NAMES = ("", "1a", "é", "a.b", "a-b", "x y", "A")
 _TYPE_NAMES = (".p.A", "p.A", "A", "B", "A.B", ".p.A.B", "q.A", ".p.q.C", "shop", ".shop.A", "", ".", "p", "a", ".Z")
@@ -81,6 +82,7 @@ def _file(random: Random, files: FileDescriptorSet, index: int) -> None:
     file = files.file.add(name=f"{index}.proto", package=random.choice(_PACKAGES))
     if random.random() < 0.7:
         file.syntax = random.choice(("proto2", "proto3", "editions", "proto9"))
+        file.edition = _EDITIONS[index % len(_EDITIONS)]
     for other in range(index):
         if random.random() < 0.6:
             file.dependency.append(f"{other}.proto")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, V0, World, record_schema, running
+from support.kubernetes.admission import ID, NOTE, PROFILE, V0, World, record_schema, running
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Owner
 from topicschema.core.topics import PulsarNamespaceKey
@@ -134,7 +134,7 @@ async def test_a_topic_that_keeps_a_strategy_of_its_own_is_not_told_of_as_hit(wo
 async def _policy_review(
     world: World, before: dict[str, Any] | None, after: dict[str, Any], observed: dict[str, Any] | None = None
 ) -> Any:
-    fixed = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders"}
+    fixed = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE}
     status = {} if observed is None else {"observed": observed}
     metadata = {"name": "orders", "namespace": "shop", "uid": "uid-orders", "generation": 1}
     old, new = (

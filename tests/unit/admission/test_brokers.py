@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema, wanted_topic
+from support.kubernetes.admission import (
+    ID,
+    NOTE,
+    NOTE_WITH_DEFAULT,
+    PROFILE,
+    TOPIC,
+    V0,
+    World,
+    record_schema,
+    wanted_topic,
+)
 from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Counter, History, Owner, TopicSettingsRecord
@@ -83,7 +93,7 @@ async def test_what_the_policy_says_comes_first(world: World) -> None:
 
 
 async def test_a_broker_that_was_not_seen_yet_is_judged_by_the_policy_with_a_warning(world: World) -> None:
-    await governed(world, brokerProfile={"schemaCompatibilityStrategy": "BACKWARD"})
+    await governed(world, brokerProfile={**PROFILE["brokerProfile"], "schemaCompatibilityStrategy": "BACKWARD"})
     await adopted(world, avro(V0))
     reply = await world.create(record_schema(ID, NOTE_WITH_DEFAULT))
     assert reply.warnings == [

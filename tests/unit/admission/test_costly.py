@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 from hostile.costly import FAMILIES
-from support.kubernetes.admission import V0, Reply, World, as_go_writes, wanted_topic
+from support.kubernetes.admission import PROFILE, V0, Reply, World, as_go_writes, wanted_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
 from topicschema.core.policy import Strictness
@@ -59,7 +59,7 @@ async def test_edits_of_one_kubernetes_namespace_are_judged_in_turn_and_hold_up_
     world: World, hanging: asyncio.Event
 ) -> None:
     await world.policy()
-    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "other/orders"}
+    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "other/orders", **PROFILE}
     there = world.api.put(NAMESPACE_SCHEMA_POLICY, "other", "orders", {"spec": spec})
     unclaimed = await world.claims.get_claim(PulsarNamespaceKey("pulsar", "other", "orders"))
     await world.claims.put_claim(unclaimed, Owner("other", "orders", there["metadata"]["uid"]))

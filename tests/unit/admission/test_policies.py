@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, World, record_schema
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, PROFILE, V0, World, record_schema
 from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
@@ -16,7 +16,7 @@ FORWARD_ONLY = record_schema(ID, NOTE)
 
 
 def wanted_policy(name: str = "orders", **spec: Any) -> Object:
-    members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **spec}
+    members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
     metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "generation": 1}
     return {"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": members}
 

@@ -3,6 +3,7 @@
 import pytest
 
 from support.kubernetes.admission import ID, NOTE_WITH_DEFAULT, TOPIC, World, record_schema
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core import formats
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner
 from topicschema.core.imports import entry_of
@@ -26,6 +27,51 @@ async def test_the_policy_s_line_decides_for_the_very_next_review(world: World) 
         await govern(world, pulsar_version)
         for _ in range(2):
             assert (await world.create(DOLLAR)).is_allowed is (pulsar_version != "4.0")
+
+
+PULSAR = {"adminURL": "https://pulsar:8443"}
+DIGIT = '{"type": "record", "name": "Order", "namespace": "shop.1x", "fields": []}'
+
+
+@pytest.mark.parametrize(("release", "is_allowed"), [("4.0.7", True), ("4.1.3", False), ("77.0.0-M1", False)])
+async def test_the_release_that_the_controller_observed_decides(
+    world: World,
+    release: str,
+    is_allowed: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    for profile in ({}, {"pulsarVersion": "4.0"}):  # whatever the policy names
+        wire = await world.policy(pulsar=PULSAR, brokerProfile=profile)
+        seen = {"release": release, "address": "pulsar:8443"}
+        members = {"spec": wire["spec"], "status": {"brokerRelease": seen}}
+        there = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", members)
+        await world.claim(Owner("shop", "orders", there["metadata"]["uid"]))
+        reply = await world.create(DIGIT)
+        assert reply.is_allowed is is_allowed
+        assert is_allowed or reply.rules == ["INVALID_NAME"]
+
+
+@pytest.mark.parametrize(
+    ("pulsar", "words"), [(PULSAR, "has not reported its version"), (None, "names no broker that reports its version")]
+)
+async def test_without_a_version_nothing_is_judged_and_the_warning_says_what_to_set(
+    world: World, pulsar: dict[str, str] | None, words: str
+) -> None:
+    await world.policy(**({} if pulsar is None else {"pulsar": pulsar}), brokerProfile={})
+    (warning,) = (await world.create(DIGIT)).warnings
+    assert warning.startswith("PulsarVersionUnknown: ")
+    assert (words in warning, "set spec.brokerProfile.pulsarVersion; admitted unjudged" in warning) == (True, True)
+
+
+async def test_an_edit_that_names_no_version_or_another_than_the_broker_s_is_warned_of(world: World) -> None:
+    world.namespace("shop", "shop/*")
+    wire = await world.policy(brokerProfile={})
+    (warning,) = (await world.ask(wire, None)).warnings
+    assert warning.startswith("PulsarVersionUnknown: policy orders names no broker")
+    status = {"brokerRelease": {"release": "4.2.1", "address": "pulsar:8443"}}
+    spec = {**wire["spec"], "pulsar": PULSAR, "brokerProfile": {"pulsarVersion": "4.0"}}
+    new = {**wire, "spec": spec, "status": status}
+    told = (await world.ask(new, {**wire, "status": status})).warnings
+    assert told[0].startswith("PulsarVersionMismatch: the broker is 4.2.1, whose rules judge")
 
 
 async def test_without_a_policy_only_what_no_line_takes_is_refused(world: World) -> None:

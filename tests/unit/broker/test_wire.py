@@ -153,8 +153,8 @@ def test_a_namespaces_settings_are_what_is_set_there() -> None:
 def test_a_brokers_configuration_is_all_texts() -> None:
     shown = {"schemaCompatibilityStrategy": "FULL", "isAllowAutoUpdateSchemaEnabled": "true"}
     shown["isSchemaValidationEnforced"] = "False"
-    assert wire.broker_settings_of(shown, "4.0.7") == BrokerSettings(
-        strategy=Strategy.FULL, allows_auto_update=True, enforces_validation=False, version="4.0.7"
+    assert wire.broker_settings_of(shown) == BrokerSettings(
+        strategy=Strategy.FULL, allows_auto_update=True, enforces_validation=False
     )
 
 

@@ -128,7 +128,7 @@ def test_the_json_form_has_all_members_always(here: Path) -> None:
         "upgradeFirst": "Any",
         "incompatibilities": [],
         "warnings": [],
-        "pulsarVersion": "4.2",
+        "pulsarVersion": "5.0",
     }
     refused = answer(here, "producer --strategy BACKWARD --history v1 v2")
     assert (refused["mayConnect"], refused["outcome"], refused["upgradeFirst"]) == (False, "Refused", "Consumers")

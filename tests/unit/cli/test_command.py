@@ -243,8 +243,8 @@ def test_the_newest_pulsar_version_judges_unless_one_is_given_and_the_output_nam
     (here / "1x.avsc").write_text('{"type": "record", "name": "Order", "namespace": "shop.1x", "fields": []}')
     newest = run(here, "check", "1x.avsc")
     assert (newest.returncode, "INVALID_NAME" in newest.stdout) == (1, True)
-    assert newest.stdout.endswith("\nJudged by the rules of Pulsar 4.2.\n")
+    assert newest.stdout.endswith("\nJudged by the rules of Pulsar 5.0.\n")
     older = run(here, "check", "--pulsar-version", "4.0", "1x.avsc")
     assert (older.returncode, older.stdout.splitlines()[-1]) == (0, "Judged by the rules of Pulsar 4.0.")
-    for command, version in ((("check",), "4.2"), (("check", "--pulsar-version", "4.0"), "4.0")):
+    for command, version in ((("check",), "5.0"), (("check", "--pulsar-version", "4.0"), "4.0")):
         assert json.loads(run(here, *command, "-o", "json", "1x.avsc").stdout)["pulsarVersion"] == version

@@ -60,7 +60,7 @@ def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[
         ("check --history v1.yaml v1.avsc", 0, "equals version 0 (v1.yaml)"),
         ("check --strategy BACKWARD --history - v2.yaml", 1, "(standard input)"),
         ("check --history pair.json pair.yaml", 0, "equals version 0 (pair.json)"),
-        ("check text.yaml", 1, "text.yaml is not a schema that a broker of Pulsar 4.2 accepts"),
+        ("check text.yaml", 1, "text.yaml is not a schema that a broker of Pulsar 5.0 accepts"),
     ],
 )
 def test_check_takes_manifests_as_candidate_and_as_history(here: Path, line: str, code: int, words: str) -> None:

@@ -71,7 +71,7 @@ def test_a_value_goes_in_and_comes_out(
     out, err = capfdbinary.readouterr()
     assert (json.loads(out), err) == (value, b"")
     assert run(f"validate {options} payload.bin") == 0
-    assert capfdbinary.readouterr().out == b"payload.bin is valid\nJudged by the rules of Pulsar 4.2.\n"
+    assert capfdbinary.readouterr().out == b"payload.bin is valid\nJudged by the rules of Pulsar 5.0.\n"
 
 
 def test_text_in_hexadecimal_and_base64_may_have_spaces(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -43,6 +43,12 @@ def test_another_spelling_of_a_topic_is_refused_with_the_reason(text: str, why: 
     assert refused.value.reason == "InvalidTopic"
 
 
+def test_a_scalable_topic_is_refused_with_the_reason() -> None:
+    with pytest.raises(StalledError, match="scalable topic, which is not supported") as refused:
+        Topic.parse("topic://shop/orders/created")
+    assert refused.value.reason == "InvalidTopic"
+
+
 def test_the_name_of_a_history_never_changes() -> None:
     key = TopicKey("pulsar", Topic("shop", "orders", "created"))
     assert key.history_name == "h-" + "37813b8fc8" + key.history_name[12:]

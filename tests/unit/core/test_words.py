@@ -19,7 +19,7 @@ from topicschema.core.strategies import Direction, UpgradeFirst
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (PulsarVersion, "4.0 4.1 4.2"),
+        (PulsarVersion, "4.0 4.1 4.2 5.0"),
         (Direction, "BACKWARD FORWARD"),
         (UpgradeFirst, "Consumers Producers Any None"),
         (Origin, "Spec Broker Registry"),

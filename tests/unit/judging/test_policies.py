@@ -41,7 +41,11 @@ class Shop:
     def policy(
         self, name: str, namespace: str = "shop", *, pulsar_cluster: str = "pulsar", **members: object
     ) -> Object:
-        spec = {"pulsarCluster": pulsar_cluster, "pulsarNamespace": "shop/orders"}
+        spec = {
+            "pulsarCluster": pulsar_cluster,
+            "pulsarNamespace": "shop/orders",
+            "brokerProfile": {"pulsarVersion": "4.0"},
+        }
         return self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": spec, **members})
 
     async def claim(self, policy: Object | None, pulsar_cluster: str = "pulsar") -> None:

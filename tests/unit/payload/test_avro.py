@@ -101,12 +101,45 @@ def test_a_block_that_tells_its_size_is_read() -> None:
 
 def test_a_long_chain_is_read_and_written() -> None:
     schema = record(next=["null", "R"])
-    content = b"\x02" * 9_999 + b"\x00"
+    content = b"\x02" * 699 + b"\x00"
     value = payload.decode(schema, content)
     assert payload.encode(schema, value).payload == content
     [finding] = payload.validate(schema, content[:-1])
-    assert (finding.rule, finding.offset) == ("TRUNCATED", 9_999)
+    assert (finding.rule, finding.offset) == ("TRUNCATED", 699)
     assert len(finding.path) < 500
+
+
+@pytest.mark.parametrize(
+    ("items", "levels"),
+    [(["null", "R"], 701), ({"type": "array", "items": "R"}, 351), ({"type": "map", "values": "R"}, 351)],
+)
+def test_more_levels_than_a_new_java_consumer_has_stack_for_are_refused(items: Any, levels: int) -> None:
+    schema = record(next=items)
+    item = b"\x02\x00" if "values" in items else b"\x02"
+    fatal = [each for each in payload.validate(schema, item * levels + bytes(2 * levels)) if not each.is_tolerated]
+    assert [(each.rule, "Java's stack" in each.message) for each in fatal] == [("TOO_DEEP", True)]
+    for content in (item * (levels - 2) + bytes(2 * levels),):
+        assert all(each.is_tolerated for each in payload.validate(schema, content))
+
+
+def test_a_skipped_block_ends_where_its_size_says() -> None:
+    reader, writer = record(), record(a={"type": "array", "items": "long"})
+    one = payload.reader(reader, writer)
+    assert [each.rule for each in one.read(b"\x01\x02\x02\x00")[1]] == []
+    [found] = one.read(b"\x01\x04\x02\x00\x00")[1]
+    assert (found.rule, found.path, found.offset, found.is_tolerated) == ("BLOCK_SIZE", "$.a", 0, True)
+    for size in (b"\x01", b"\x7e", b"\x81\x01"):
+        [found] = one.read(b"\x01" + size + b"\x02\x00\x00")[1]
+        assert (found.rule, found.is_tolerated) == ("BLOCK_SIZE", False)
+    assert [each.rule for each in one.read(b"\x01\x04\x02\x00")[1]] == ["BLOCK_SIZE", "TRUNCATED"]
+
+
+def test_what_follows_a_skipped_block_of_a_wrong_size_is_read_from_where_java_reads_it() -> None:
+    """Seen: the map's size led Java to the end of the bytes, and only validate-messages said so."""
+    writer = record(b=["null", {"type": "map", "values": "double"}])
+    content = bytes.fromhex("02033a0cc3a4c39f2063b853bbbb6dbc9d41009c7500883ce4377e00")
+    found = payload.reader(record(), writer).read(content)[1]
+    assert [each.rule for each in found if not each.is_tolerated] != []
 
 
 def test_a_record_that_holds_itself_without_end_is_given_up() -> None:

@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.protoc import ProtobufSources, compile_envelope, compile_first
 
 ORDER = """syntax = "proto3";
@@ -195,6 +195,10 @@ def test_options_lead_to_the_descriptor_proto_that_the_java_client_has() -> None
     envelope = compile_envelope(ProtobufSources("x.R", {"o.proto": text}))
     schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))
     assert schema.fingerprint == "sha256:508a184a22e0a4e6890f1a82d3f8c23f250d4651fbc69028013d958cb7b06d1a"
+    of_5_0 = compile_envelope(ProtobufSources("x.R", {"o.proto": text}), pulsar_version=PulsarVersion.V5_0)
+    assert [each.name for each in files_in(of_5_0).file] == [each.name for each in files_in(envelope).file]
+    schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, of_5_0))
+    assert schema.fingerprint == "sha256:5b4af0dd28ec86c8348d6276369617010d0f04398f406de134a38bcbfd202181"
 
 
 def test_features_of_languages_are_those_of_this_protoc() -> None:

@@ -117,9 +117,9 @@ class Envelopes:
     """Cache of the last compiled envelopes, bounded in bytes."""
 
     def __init__(self, limit: int) -> None:
-        self._cache: LruCache[str, bytes] = LruCache(limit)
+        self._cache: LruCache[tuple[str, PulsarVersion], bytes] = LruCache(limit)
 
-    def __call__(self, message: str, files: Mapping[str, str]) -> bytes:
+    def __call__(self, pulsar_version: PulsarVersion, message: str, files: Mapping[str, str]) -> bytes:
         """Return the envelope.
 
         Raises InvalidSchemaError for invalid sources, WaitingError if the machine is at fault.
@@ -127,10 +127,10 @@ class Envelopes:
         from topicschema import protoc  # noqa: PLC0415  # a child process and asyncio, only for sources
 
         sources = protoc.ProtobufSources(message, files)
-        key = sources.source_hash
+        key = sources.source_hash, pulsar_version
         envelope = self._cache.get(key)
         if envelope is None:
-            envelope = protoc.compile_envelope(sources)
+            envelope = protoc.compile_envelope(sources, pulsar_version=pulsar_version)
             self._cache.put(key, envelope, len(envelope))
         return envelope
 

@@ -8,6 +8,7 @@ import math
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from topicschema.cli.check.engine import Answer, Question, Refusal, Step, UnusableVersionError
@@ -27,8 +28,9 @@ _SETTINGS: Final = ("AUTO", "AUTO_PRODUCE")
 
 
 _Part = tuple[str, bytes, Mapping[str, str]]
-Compile = Callable[[str, Mapping[str, str]], bytes]
-"""Compiler of an envelope from a root message and files.
+_EnvelopeOf = Callable[[str, Mapping[str, str]], bytes]
+Compile = Callable[[PulsarVersion, str, Mapping[str, str]], bytes]
+"""Compiler of an envelope from a root message and files, as the Java client of that Pulsar version makes it.
 
 Raises InvalidSchemaError, or WaitingError of a machine at fault.
 """
@@ -94,8 +96,9 @@ def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) 
         profile=BrokerProfile(pulsar_version_of(request), checkers=checkers),
     )
     step = members.named("step", Step, Step.REGISTER)
-    parts = [each.schema(default, compiled) for each in (*history, candidate)]
     pulsar_version = policy.profile.pulsar_version
+    envelope_of = partial(compiled, pulsar_version)
+    parts = [each.schema(default, envelope_of) for each in (*history, candidate)]
     versions = tuple(_version(number, part, pulsar_version) for number, part in enumerate(parts[:-1]))
     return Question(_info(parts[-1], pulsar_version), versions, policy, step)
 
@@ -222,17 +225,17 @@ class _Members:
         except ValueError:
             raise self._invalid(name, f"must be one of {', '.join(names)}") from None
 
-    def schema(self, default_type: str, compiled: Compile) -> _Part:
+    def schema(self, default_type: str, envelope_of: _EnvelopeOf) -> _Part:
         """Return type, bytes and properties of a schema."""
         kind = self.text("type", default_type)
         if self._members.get("protobuf") is not None:
-            return self._compiled(kind or _NATIVE, compiled)
+            return self._compiled(kind or _NATIVE, envelope_of)
         if not kind:
             raise self._invalid("type", "is missing, here and at the top")
         # A lone surrogate has no UTF-8. As three bytes it is refused when the schema is parsed.
         return kind, self.text("schema", "").encode(errors="surrogatepass"), self._properties()
 
-    def _compiled(self, kind: str, compiled: Compile) -> _Part:
+    def _compiled(self, kind: str, envelope_of: _EnvelopeOf) -> _Part:
         if kind != _NATIVE:
             raise self._invalid("type", f"must be {_NATIVE} where there is protobuf")
         if self._members.get("schema") is not None:
@@ -245,7 +248,7 @@ class _Members:
         if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
             raise InvalidRequestError(f"{path}.files must be an object of texts", f"{path}.files")
         try:
-            return kind, compiled(message, files), self._properties()
+            return kind, envelope_of(message, files), self._properties()
         except InvalidSchemaError as error:
             raise UnusableSourcesError(path, error) from None
 

@@ -85,7 +85,7 @@ def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:
     shown = files.shown(name)
     if options.type is not None or vars(options).get("property"):
         raise UsageError(f"{shown} has its own type and properties: remove --type and --property")
-    return manifests.schema(shown, text)
+    return manifests.schema(shown, text, PulsarVersion(options.pulsar_version))
 
 
 def _batch(options: Namespace) -> int:

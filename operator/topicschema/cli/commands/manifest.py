@@ -144,7 +144,7 @@ def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, only for .proto
 
     listed = [*options.imported, *options.more_imported]
-    search = proto_files.Search(options.message, options.folders, listed)
+    search = proto_files.Search(options.message, options.folders, listed, PulsarVersion(options.pulsar_version))
     compiled = search.compiled(options.file, files.read(options.file))
     search.demand_used(compiled.files)
     kind = SchemaType.PROTOBUF_NATIVE

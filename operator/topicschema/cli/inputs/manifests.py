@@ -20,7 +20,7 @@ from topicschema.cli.inputs.files import UsageError
 from topicschema.cli.inputs.go_yaml import Node, YamlError
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.formats import key_value
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.judging import schema_source
 from topicschema.protoc import ProtobufSources
 
@@ -109,7 +109,7 @@ def documents(file: str, content: bytes) -> list[Document]:
     return present
 
 
-def schema_of(document: Document) -> SchemaInfo:
+def schema_of(document: Document, pulsar_version: PulsarVersion = NEWEST) -> SchemaInfo:
     """Return the schema of a TopicSchema in the form of the REST API, with .proto sources compiled.
 
     Raises ManifestError if the spec is none, InvalidSchemaError for a pair or sources that are none, and WaitingError
@@ -119,7 +119,7 @@ def schema_of(document: Document) -> SchemaInfo:
     try:
         sources = schema_source.sources_of(spec)
         if sources is not None:
-            envelope = protoc.compile_envelope(sources)
+            envelope = protoc.compile_envelope(sources, pulsar_version=pulsar_version)
             return SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope, dict(spec.properties))
         info = schema_source.info_of(spec)
     except UnicodeEncodeError:
@@ -129,7 +129,7 @@ def schema_of(document: Document) -> SchemaInfo:
     return replace(info, schema=key_value.text_of(info.schema).encode())
 
 
-def schema(file: str, content: bytes) -> SchemaInfo:
+def schema(file: str, content: bytes, pulsar_version: PulsarVersion = NEWEST) -> SchemaInfo:
     """Return the schema of the file's TopicSchema. Raises UsageError unless there is one, and it is valid."""
     present = documents(file, content)
     resources = [each for each in present if each.kind == TOPIC_SCHEMA.name]
@@ -138,7 +138,7 @@ def schema(file: str, content: bytes) -> SchemaInfo:
         beside = f" (it has {', '.join(others)})" if others and not resources else ""
         raise UsageError(f"{file} has {len(resources)} TopicSchemas{beside}; one is needed")
     try:
-        return schema_of(resources[0])
+        return schema_of(resources[0], pulsar_version)
     except InvalidSchemaError as error:
         sources = schema_source.sources_of(resources[0].spec(TopicSchemaSpec))
         raise _refused(file, sources, error) from None

@@ -12,6 +12,7 @@ from topicschema.cli.check.engine import Refusal
 from topicschema.cli.inputs import files
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core.errors import InvalidSchemaError, WaitingError
+from topicschema.core.schemas import PulsarVersion
 from topicschema.protoc import ProtobufSources
 
 _STRING: Final = r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
@@ -36,12 +37,14 @@ class Search:
 
     The root message is `message`, or else the only one at the top level of the root file. Imports are searched among
     the `listed` files, then in the root file's own folder, then in `folders` (-I). The own folder is the innermost of
-    `folders` that holds the file, or else the file's folder. Names are relative to it.
+    `folders` that holds the file, or else the file's folder. Names are relative to it. The envelope is that of the Java
+    client of `pulsar_version`.
     """
 
     message: str | None
     folders: Sequence[str]
     listed: Sequence[str] = ()
+    pulsar_version: PulsarVersion = PulsarVersion.V4_0
 
     def compiled(self, name: str, text: bytes) -> Compiled:
         """Return the file compiled with all its imports. Raises UsageError, with the place, if that fails."""
@@ -51,10 +54,11 @@ class Search:
         sources = self._with_imports(root, text, own)
         try:
             if self.message is None:
-                message, envelope = protoc.compile_first(sources)
+                message, envelope = protoc.compile_first(sources, pulsar_version=self.pulsar_version)
             else:
                 message = self.message.removeprefix(".")
-                envelope = protoc.compile_envelope(ProtobufSources(message, sources))
+                proto_sources = ProtobufSources(message, sources)
+                envelope = protoc.compile_envelope(proto_sources, pulsar_version=self.pulsar_version)
         except InvalidSchemaError as error:
             culprit = protoc.file_of(error.place.path, sources) or root
             shown = name if culprit == root else culprit

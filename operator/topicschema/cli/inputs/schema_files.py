@@ -9,7 +9,7 @@ from typing import Final
 
 from topicschema.cli.inputs import files
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
-from topicschema.core.schemas import SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaType
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml"})
 _RESOURCE: Final = re.compile(
@@ -70,7 +70,9 @@ def made_of(
         return list(texts)
     from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, only for .proto
 
-    search = proto_files.Search(options.message, options.folders, options.imported)
+    search = proto_files.Search(
+        options.message, options.folders, options.imported, PulsarVersion(options.pulsar_version)
+    )
     earlier = replace(search, message=values.get("history_message") or options.message)
     versions = len(values.get("history", ()))
     called = next(filter(is_proto, names), "stdin.proto")  # standard input gets the name of the file beside it

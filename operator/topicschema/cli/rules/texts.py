@@ -30,7 +30,9 @@ AVRO = Chapter(
         ),
         Rule(
             "TOO_DEEP",
-            "The text is nested more deeply than any broker reads: 1,000 levels of JSON.",
+            "The text is nested more deeply than any broker reads: 1,000 levels of JSON. Or a payload has more levels "
+            "than a consumer reads: AVRO 700 (records, arrays and maps), where the stack of a new Java consumer may "
+            "overflow, JSON 1,000, protobuf 100.",
             "name inner types once, and refer to them by name.",
             Example(_DEEP),
             Example('{"type": "array", "items": {"type": "array", "items": "int"}}'),

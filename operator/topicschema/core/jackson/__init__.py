@@ -1,7 +1,7 @@
 """JSON texts that are not Avro schemas, in the broker's fallback for Jackson's JSON Schema.
 
 Pulsar 4.0 and 4.1 try it if Avro does not parse a text of type JSON: at upload (StructSchemaDataValidator), and if they
-compare with the latest version alone (JsonSchemaCompatibilityCheck). 4.2 does not, unless configured (PIP-464).
+compare with the latest version alone (JsonSchemaCompatibilityCheck). Later ones do not, unless configured (PIP-464).
 """
 
 from enum import StrEnum

@@ -162,11 +162,13 @@ class _Resolving(Reading):
         read = self._put_in(plan, path)
         for field, reader_type in plan.met:
             below = path, field.name
+            self.is_skipping = reader_type is None
             value = (
                 self.begin(field.type, below) if reader_type is None else self.resolved(field.type, reader_type, below)
             )
             if value.__class__ is GeneratorType:
                 value = yield value
+            self.is_skipping = False
             if reader_type is not None:
                 read[field.name] = value
         self.leave()

@@ -29,11 +29,13 @@ _SHORT: Final = tuple(bits >> 1 ^ -(bits & 1) for bits in range(_MORE))
 class Wire:
     """A payload and the position in it."""
 
-    __slots__ = ("_cuts", "_empty", "_findings", "_left", "at", "payload")
+    __slots__ = ("_cuts", "_empty", "_findings", "_left", "at", "is_skipping", "payload")
 
     def __init__(self, payload: bytes, findings: list[Finding], *, cuts: bool = False) -> None:
         self.at = 0
         self.payload = payload
+        self.is_skipping = False
+        """True within a value that the reader drops."""
         self._cuts = cuts
         self._findings = findings
         self._left = MAX_VALUES
@@ -168,7 +170,7 @@ class Wire:
 class Block:
     """Head of a block of items: their number, 0 after the last block, and their size if it is stated."""
 
-    __slots__ = ("_end", "_start", "count")
+    __slots__ = ("_body", "_end", "_start", "count")
 
     def __init__(self, wire: Wire, path: Path | None) -> None:
         self._start = wire.at
@@ -178,15 +180,21 @@ class Block:
         if count < 0:
             size = wire.long("a block's size", path)
             self._end = wire.at + size
+        self._body = wire.at
 
     def end(self, wire: Wire, path: Path | None) -> None:
         """Add a finding for a wrong size.
 
-        A reader that skips the block would be misled, one that reads it would not.
+        Java does not check the size of a block that it reads. It skips a block to the end that the size states.
         """
-        if self._end is not None and self._end != wire.at:
-            message = f"by its size the block ends at byte {self._end}, but it ends at byte {wire.at}"
-            wire.note("BLOCK_SIZE", message, self._start, path)
+        if self._end is None or self._end == wire.at:
+            return
+        message = f"by its size the block ends at byte {self._end}, but it ends at byte {wire.at}"
+        if wire.is_skipping and not self._body <= self._end <= len(wire.payload):
+            raise wire.stop("BLOCK_SIZE", f"{message}; Java skips the block by its size", self._start, path)
+        wire.note("BLOCK_SIZE", message, self._start, path)
+        if wire.is_skipping:
+            wire.at = self._end
 
 
 PRIMITIVES: Final[Mapping[str, Callable[[Wire, Path | None], Any]]] = MappingProxyType(

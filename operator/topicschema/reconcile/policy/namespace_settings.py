@@ -4,7 +4,6 @@ A field that the policy omits is not managed: the broker's value stays, and the 
 reads and writes the settings.
 """
 
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,7 +11,6 @@ from typing import Any, Final
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
-from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 
 _ATTRIBUTES: Final = {
@@ -20,7 +18,6 @@ _ATTRIBUTES: Final = {
     Setting.AUTO_UPDATE: "allows_auto_update",
     Setting.ENFORCEMENT: "enforces_validation",
 }
-_RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})[0-9A-Za-z.-]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +91,6 @@ def override_notes(desired: NamespaceSettings, own: BrokerSettings | None) -> tu
     return ()
 
 
-def other_pulsar_version(pulsar_version: PulsarVersion, own: BrokerSettings | None) -> str:
-    """Return a note if the broker's release is another Pulsar version than `pulsar_version`, else "".
-
-    A release before the first known version counts as the first, and one after the last as the last.
-    """
-    release = _RELEASE.match((own.version or "") if own is not None else "")
-    if release is None:
-        return ""
-    number = (int(release[1]), int(release[2]))
-    there = [each for each in PulsarVersion if _number(each) <= number] or [min(PulsarVersion, key=_number)]
-    if max(there, key=_number) is pulsar_version:
-        return ""
-    differs = f"the broker is {release[0]}, brokerProfile.pulsarVersion says {pulsar_version}"
-    return f"{differs}: topics are judged by the rules of {pulsar_version}"
-
-
 def describe_difference(change: NamespaceSettings, current: NamespaceSettings) -> str:
     """Return a text with the observed and the desired value of each setting in `change`."""
     return "; ".join(f"{each} is {_shown(current, each)} and not {_shown(change, each)}" for each in named(change))
@@ -142,11 +123,6 @@ def known_of_broker(before: ObservedSettings | None) -> BrokerSettings | None:
     return BrokerSettings(
         known.schema_compatibility_strategy, known.is_allow_auto_update_schema, known.schema_validation_enforced
     )
-
-
-def _number(pulsar_version: PulsarVersion) -> tuple[int, int]:
-    major, minor = pulsar_version.value.split(".")
-    return int(major), int(minor)
 
 
 def _value(settings: NamespaceSettings, setting: Setting) -> Strategy | bool | None:

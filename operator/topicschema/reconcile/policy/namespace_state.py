@@ -8,11 +8,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from topicschema import telemetry
-from topicschema.api.brokers import ManagementPolicy, ObservedSettings
+from topicschema.api.brokers import ManagementPolicy, ObservedRelease, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.broker.broker import Broker
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.judging import pulsar_versions
 from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
@@ -25,7 +26,7 @@ class NamespaceState:
     """The settings of a Pulsar namespace at its broker, their difference from the policy's, and notes to report.
 
     `undeclared` are the topics that a lock waits for, or None if they are not known yet. `wrote` is True if a setting
-    was changed. `other_pulsar_version` is the note about a broker of another version than the policy's, or "".
+    was changed. `release` is the broker's, and `version_error` the reason against the Pulsar version, or None.
     """
 
     observed: ObservedSettings | None = None
@@ -34,7 +35,8 @@ class NamespaceState:
     undeclared: tuple[str, ...] | None = ()
     error: TopicSchemaError | None = None
     wrote: bool = False
-    other_pulsar_version: str = ""
+    release: ObservedRelease | None = None
+    version_error: TopicSchemaError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +57,47 @@ async def apply_settings(
 
     `declared` are the topics with a TopicSchema, or None while they are not known.
     """
+    release: ObservedRelease | None = None
     try:
-        return await _read(ctx, resource, claim, declared)
+        broker = await ctx.brokers.of(resource, refresh=True)
+        release = None if broker is None else await _release(ctx, resource, broker)
+        state = NamespaceState() if broker is None else await _read(ctx, resource, claim, broker, declared)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
-        return NamespaceState(observed=resource.status.observed, error=error)
+        state = NamespaceState(observed=resource.status.observed, error=error)
+        release = release or resource.status.broker_release
+    now = replace(resource, status=replace(resource.status, broker_release=release))
+    return replace(state, release=release, version_error=pulsar_versions.problem(now))
+
+
+async def _release(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, broker: Broker) -> ObservedRelease | None:
+    """Return the broker's release. It is read first, because any role may read it, and it decides how to judge."""
+    release = await ctx.brokers.release(resource, broker)
+    return None if release is None else ObservedRelease(release=release, address=address_of(resource))
 
 
 async def _read(
-    ctx: ReconcileContext, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
+    ctx: ReconcileContext,
+    resource: NamespaceSchemaPolicy,
+    claim: StoredClaim,
+    broker: Broker,
+    declared: Collection[str] | None,
 ) -> NamespaceState:
-    broker = await ctx.brokers.of(resource, refresh=True)
-    if broker is None:
-        return NamespaceState()
     current = await broker.namespace_settings(claim.key)
     own = await ctx.brokers.own_settings(resource, broker)
     if own is None:
         own = rules.known_of_broker(resource.observed)
     namespace = _Namespace(resource, claim, broker, current, own)
     change = rules.differing(rules.desired_settings(resource.spec), current)
-    other_pulsar_version = rules.other_pulsar_version(resource.spec.broker_profile.pulsar_version, own)
     observed, difference = (
         rules.observed(current, own, address_of(resource)),
         rules.describe_difference(change, current),
     )
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
-        return NamespaceState(observed, difference, other_pulsar_version=other_pulsar_version)
+        return NamespaceState(observed, difference)
     try:
-        return replace(await _apply(ctx, namespace, change, declared), other_pulsar_version=other_pulsar_version)
+        return await _apply(ctx, namespace, change, declared)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from topicschema import telemetry
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import (
@@ -18,9 +19,11 @@ from topicschema.api.policies import (
 )
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
+from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import address_of
+from topicschema.judging.pulsar_versions import pulsar_version_of
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
@@ -46,6 +49,7 @@ class NamespaceSchemaPolicies:
         self._ctx = ctx
         self._uids: dict[Key, str] = {}
         self._recount_delays: dict[Key, float] = {}
+        self._unknown: set[Key] = set()
         self._histories = HistoryConflicts(ctx, resync)
 
     async def broker_of(self, key: Key) -> str:
@@ -108,12 +112,14 @@ class NamespaceSchemaPolicies:
             counts,
             conditions=moment.conditions(policy_status.conditions(resource, state)),
             observed=state.observed,
+            broker_release=state.release,
             undeclared_topic_count=len(undeclared),
             undeclared_topics=undeclared[:_LISTED],
         )
         await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
         await self._notify(key, wire, resource, state)
-        return policy_status.pending_error(state)
+        self._count_unknown(key, state)
+        return policy_status.pending_error(state) or state.version_error
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Summaries | None:
         """Return the summaries of the policy's topics, or None until every topic of the namespace was reconciled."""
@@ -132,7 +138,8 @@ class NamespaceSchemaPolicies:
         self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, state: NamespaceState
     ) -> None:
         """Enqueue the topics if the broker's settings changed, and emit an Event for each new note."""
-        if state.wrote or state.observed != resource.status.observed:
+        before = resource.status
+        if state.wrote or (state.observed, state.release) != (before.observed, before.broker_release):
             self._enqueue_topics(key)
         messages = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_status.notes(state):
@@ -148,11 +155,12 @@ class NamespaceSchemaPolicies:
         Until all topics were reconciled, it has the previous counts: a partial count would be wrong, and a needless
         write after a restart. The generation is observed after the check of the histories.
         """
-        now = replace(resource, status=replace(resource.status, observed=state.observed))
+        now = replace(resource, status=replace(resource.status, observed=state.observed, broker_release=state.release))
         if ours is None:
             conflicts, topics = unchecked(resource, now), resource.status.topics
         else:
-            conflicts = await self._histories.check(key, resource, now, ours)
+            is_judged = pulsar_version_of(now) is not None
+            conflicts = await self._histories.check(key, resource, now, ours) if is_judged else unchecked(resource, now)
             topics = TopicCounts(
                 total=len(ours),
                 ready=sum(summary.is_ready for summary in ours.values()),
@@ -166,6 +174,12 @@ class NamespaceSchemaPolicies:
             history_conflicts=conflicts.conflicts,
             history_check=conflicts.check,
         )
+
+    def _count_unknown(self, key: Key, state: NamespaceState) -> None:
+        """Count the policies whose broker is of a release that the operator does not know."""
+        is_unknown = state.release is not None and releases.unknown_note(state.release.release) != ""
+        (self._unknown.add if is_unknown else self._unknown.discard)(key)
+        telemetry.UNKNOWN_PULSAR_VERSIONS.set(len(self._unknown))
 
     def _index_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
         """Add the policy's Pulsar namespace to the index, by which `_remove` enqueues the policies that wait for it."""
@@ -187,6 +201,7 @@ class NamespaceSchemaPolicies:
 
     def _remove(self, key: Key) -> None:
         self._recount_delays.pop(key, None)
+        self._count_unknown(key, NamespaceState())
         self._forget(key, self._uids.pop(key, ""))
         self._ctx.own_writes.forget(key)
         self._enqueue_topics(key)

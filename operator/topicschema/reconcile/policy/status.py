@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.policy.namespace_state import NamespaceState
@@ -28,8 +29,16 @@ class Note(NamedTuple):
 
 
 def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
-    """Return the conditions of a policy that holds its claim."""
-    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_pulsar_version)))
+    """Return the conditions of a policy that holds its claim. It is not Ready without a Pulsar version, or with two."""
+    usual = _conditions(resource, state)
+    if state.version_error is None or pending_error(state) is not None:
+        return usual
+    in_sync = (each for each in usual if each.type is ConditionType.IN_SYNC)
+    return (*not_ready(state.version_error), *in_sync)
+
+
+def _conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
+    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", _unknown_version(state))))
     error = pending_error(state)
     if resource.spec.pulsar is None:
         return ready("Active", "; ".join((governs, *_without_broker(resource))))
@@ -70,9 +79,8 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     error = pending_error(state)
     if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
         return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
-    version = (
-        (Note("Warning", "PulsarVersionMismatch", state.other_pulsar_version),) if state.other_pulsar_version else ()
-    )
+    unknown = _unknown_version(state)
+    version = (Note("Warning", "PulsarVersionUnsupported", unknown),) if unknown else ()
     return (*version, *(Note("Normal", "SettingRetained", text) for text in state.notes))
 
 
@@ -84,6 +92,10 @@ def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: st
         return (*observes, ConditionInput(ConditionType.IN_SYNC, status, "Observed", message))
     message = "; ".join(("the broker has what the policy sets", *state.notes))
     return (*ready("Active", governs), ConditionInput(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
+
+
+def _unknown_version(state: NamespaceState) -> str:
+    return "" if state.release is None else releases.unknown_note(state.release.release)
 
 
 def _in_sync(status: ConditionStatus, error: TopicSchemaError) -> ConditionInput:

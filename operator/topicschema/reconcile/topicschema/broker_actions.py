@@ -16,7 +16,7 @@ from topicschema.broker.errors import (
     RefusedByBrokerError,
 )
 from topicschema.cluster.errors import NotLeadingError
-from topicschema.core import plan
+from topicschema.core import plan, releases
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
@@ -27,7 +27,6 @@ from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policy.namespace_settings import other_pulsar_version
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.broker_fetch import fetch, fetch_after_upload
 from topicschema.reconcile.topicschema.broker_gather import refused_record, topic_settings
@@ -106,9 +105,7 @@ async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | 
             )
             return _with_error(loaded, StalledAtBrokerError(REFUSED_BY_BROKER, message))
     await _wait_for_policy(ctx, loaded, why)
-    other = await _other_pulsar_version(ctx, loaded)
-    if other:
-        return _with_refusal(loaded, f"{other}. It refuses a schema that passes those rules: {why}")
+    await _check_version(ctx, loaded, why)
     message = "the broker refuses a schema that passes the operator's check"
     return _with_unexpected_refusal(loaded, message, f"{message}: {why}")
 
@@ -133,10 +130,21 @@ def _with_unexpected_refusal(loaded: Loaded, what: str, message: str) -> Loaded:
     return _with_refusal(loaded, message)
 
 
-async def _other_pulsar_version(ctx: ReconcileContext, loaded: Loaded) -> str:
-    """Return the note if the broker is of another Pulsar version than the schema was judged by, else ""."""
-    own = await ctx.brokers.own_settings(loaded.governing.resource, at_broker(loaded)[0])
-    return other_pulsar_version(loaded.pulsar_version, own)
+async def _check_version(ctx: ReconcileContext, loaded: Loaded, why: str) -> None:
+    """Raise WaitingError if the broker is of another Pulsar version now than the schema was judged by.
+
+    The policy's reconcile observes the release, and then enqueues its topics.
+    """
+    resource = loaded.governing.resource
+    release = await ctx.brokers.release(resource, at_broker(loaded)[0], refresh=True)
+    if release is None or releases.judging_version(release) is loaded.pulsar_version:
+        return
+    ctx.enqueue(Key(NAMESPACE_SCHEMA_POLICY.plural, resource.metadata.namespace, resource.metadata.name), 0.0)
+    message = (
+        f"the broker is {release} now, and the schema was judged by the rules of {loaded.pulsar_version}; it is judged "
+        f"again after the reconcile of policy {resource.metadata.name}. The broker's message: {why}"
+    )
+    raise WaitingError(REFUSED_BY_BROKER, message)
 
 
 async def _own_strategy(broker: Broker, loaded: Loaded) -> Strategy | None:

@@ -27,7 +27,7 @@ from topicschema.core.formats.protobuf_native import (
     linking,
     symbols,
 )
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -507,6 +507,22 @@ def test_a_message_set_takes_optional_messages_only() -> None:
     assert descriptors_of(made).root.full_name == "p.M"
     extension.label = REPEATED  # type: ignore[assignment]  # the stubs have their own type for enums
     assert "is an optional message" in refusal_of_files(made)
+
+
+@pytest.mark.parametrize(
+    ("edition", "is_supported"), [(0, False), (900, False), (1000, True), (1001, True), (1002, False), (9999, True)]
+)
+def test_pulsar_5_takes_only_the_editions_that_its_library_supports(*, edition: int, is_supported: bool) -> None:
+    made = FileDescriptorProto(name="m.proto", package="p", syntax="editions", edition=edition)  # type: ignore[arg-type]
+    made.message_type.add(name="M")
+    info = SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(made)).encode())
+    assert formats.parse(info, PulsarVersion.V4_2)
+    if is_supported:
+        assert formats.parse(info, PulsarVersion.V5_0)
+        return
+    with pytest.raises(InvalidSchemaError, match=f"Pulsar 5.0 does not support its edition, {edition}") as error:
+        formats.parse(info, PulsarVersion.V5_0)
+    assert error.value.rule == "INVALID_DESCRIPTOR"
 
 
 SIGNED: Final = {32: (Kind.INT32, Kind.SINT32, Kind.SFIXED32), 64: (Kind.INT64, Kind.SINT64, Kind.SFIXED64)}

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from support.kubernetes.admission import PROFILE
 from support.kubernetes.topic import ORDERS, World
 from support.pulsar.fake_broker import PlayedBroker, playing
 from topicschema.api.brokers import PulsarSpec
@@ -30,7 +31,7 @@ async def elsewhere() -> AsyncIterator[PlayedBroker]:
 def name_broker(world: World, url: str | None) -> None:
     """A policy in another Kubernetes namespace, for another name of the Pulsar cluster, whose broker is there."""
     pulsar = {} if url is None else {"pulsar": {"adminURL": url}}
-    spec = {"pulsarCluster": "theirs", "pulsarNamespace": "shop/orders", **pulsar}
+    spec = {"pulsarCluster": "theirs", "pulsarNamespace": "shop/orders", **PROFILE, **pulsar}
     world.api.put(NAMESPACE_SCHEMA_POLICY, SECOND.namespace, SECOND.name, {"spec": spec})
 
 
@@ -69,6 +70,7 @@ async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: 
     name_broker(world, world.broker.url)
     await refused(policies, SECOND)
     spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": elsewhere.url}}
+    spec |= PROFILE
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire.update(spec=spec))
     assert await policies.reconcile(FIRST) is Result.DONE
     assert await policies.reconcile(SECOND) is Result.DONE

@@ -3,7 +3,6 @@
 import pytest
 
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
-from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.namespace_settings import (
     SettingsRecord,
@@ -11,7 +10,6 @@ from topicschema.reconcile.policy.namespace_settings import (
     is_lock,
     known_of_broker,
     observed,
-    other_pulsar_version,
     override_notes,
     record_before,
     undeclared,
@@ -104,26 +102,3 @@ def test_the_status_has_the_settings_of_the_namespace_and_of_the_broker() -> Non
     assert (status.schema_auto_update_compatibility_strategy, status.is_allow_auto_update_schema) == ("Full", True)
     assert known_of_broker(status) == own
     assert known_of_broker(observed(NOTHING, None)) is known_of_broker(None) is None
-
-
-@pytest.mark.parametrize(
-    ("version", "pulsar_version", "is_told"),
-    [
-        ("4.0.7", "4.0", False),
-        ("4.1.0", "4.0", True),
-        ("4.0.7", "4.1", True),
-        ("3.0.9", "4.0", False),
-        ("3.3.2.1", "4.1", True),
-        ("4.2.0-SNAPSHOT", "4.2", False),
-        ("5.1.0", "4.2", False),
-        ("5.1.0", "4.1", True),
-        ("<html>", "4.1", False),
-        (None, "4.1", False),
-    ],
-)
-def test_a_broker_of_another_line_is_told_of(version: str | None, pulsar_version: str, *, is_told: bool) -> None:
-    told = other_pulsar_version(PulsarVersion(pulsar_version), BrokerSettings(version=version))
-    expected = f"the broker is {version}, brokerProfile.pulsarVersion says {pulsar_version}"
-    expected = f"{expected}: topics are judged by the rules of {pulsar_version}"
-    assert told == (expected if is_told else "")
-    assert other_pulsar_version(PulsarVersion(pulsar_version), None) == ""

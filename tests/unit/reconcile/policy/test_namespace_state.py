@@ -8,11 +8,13 @@ import pytest
 
 from support.kubernetes.topic import ORDERS, opened
 from support.pulsar.schema_service_rest import PulsarAtTheWire
-from topicschema.api.brokers import ManagementPolicy
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
+from topicschema.api.brokers import ManagementPolicy, ObservedRelease
+from topicschema.api.policies import BrokerProfileSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
+from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
+from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
 from topicschema.storage.claims import StoredClaim
@@ -33,7 +35,9 @@ class World:
     async def get(self, declared: Collection[str] | None = ()) -> NamespaceState:
         self.broker.requests.clear()
         state = await apply_settings(self.ctx, self.policy, await self.claim(), declared)
-        self.policy = replace(self.policy, status=NamespaceSchemaPolicyStatus(observed=state.observed))
+        self.policy = replace(
+            self.policy, status=NamespaceSchemaPolicyStatus(observed=state.observed, broker_release=state.release)
+        )
         return state
 
     async def claim(self) -> StoredClaim:
@@ -171,12 +175,39 @@ async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywher
 
 
 @pytest.mark.parametrize("management", ManagementPolicy)
-async def test_a_broker_of_another_line_than_the_policy_says_is_told_of(
+async def test_a_broker_of_another_version_than_the_policy_says_is_a_mismatch(
     world: World, management: ManagementPolicy
 ) -> None:
     world.change(management_policy=management)
-    assert (await world.get()).other_pulsar_version.startswith(
-        "the broker is 4.1.2, brokerProfile.pulsarVersion says 4.0"
+    state = await world.get()
+    assert state.release is not None
+    assert (state.release.release, state.error) == ("4.1.2", None)
+    assert state.version_error is not None
+    assert state.version_error.reason == "PulsarVersionMismatch"
+    assert "the broker is 4.1.2, whose rules judge, and spec.brokerProfile.pulsarVersion is 4.0: remove the field" in (
+        state.version_error.message
     )
-    world.change(broker_profile=replace(world.policy.spec.broker_profile, pulsar_version=PulsarVersion.V4_1))
-    assert (await world.get()).other_pulsar_version == ""
+    for version in (PulsarVersion.V4_1, None):
+        world.change(broker_profile=replace(world.policy.spec.broker_profile, pulsar_version=version))
+        assert (await world.get()).version_error is None
+
+
+async def test_the_release_is_asked_first_and_known_though_no_setting_may_be_read(world: World) -> None:
+    world.broker.are_settings_shown = False
+    state = await world.get()
+    assert world.broker.requests[0] == "GET /brokers/version"
+    assert state.error is not None
+    assert state.error.reason == "BrokerForbidden"
+    assert (state.observed, state.release) == (None, ObservedRelease(release="4.1.2", address=address_of(world.policy)))
+
+
+async def test_without_any_version_the_policy_says_what_to_set(world: World) -> None:
+    world.broker.version = "unknown"
+    world.change(broker_profile=BrokerProfileSpec())
+    error = (await world.get()).version_error
+    assert isinstance(error, WaitingError)
+    assert (error.reason, "set spec.brokerProfile.pulsarVersion" in error.message) == ("PulsarVersionUnknown", True)
+    world.change(pulsar=None)
+    error = (await world.get()).version_error
+    assert isinstance(error, StalledError)
+    assert (error.reason, "set spec.brokerProfile.pulsarVersion" in error.message) == ("PulsarVersionUnknown", True)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from topicschema.api.brokers import ManagementPolicy, PulsarSpec
+from topicschema.api.brokers import ManagementPolicy, ObservedRelease, PulsarSpec
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
 from topicschema.broker.errors import (
@@ -15,6 +15,8 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     NamespaceNotFoundError,
 )
+from topicschema.core.errors import StalledError
+from topicschema.core.releases import unknown_note
 from topicschema.judging.policies import is_active
 from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.policy.status import conditions, notes, pending_error
@@ -31,7 +33,9 @@ _READY = Condition(type=ConditionType.READY, status=ConditionStatus.TRUE, reason
 WAS_READY = replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=(_READY,)))
 EDITED = replace(WAS_READY, metadata=replace(POLICY.metadata, generation=3))
 UNAVAILABLE, FORBIDDEN = BrokerUnavailableError("silent"), BrokerForbiddenError("denied")
-NOTES = NamespaceState(notes=("it keeps false",), other_pulsar_version="the broker is 4.1.2")
+NOTES = NamespaceState(notes=("it keeps false",), release=ObservedRelease(release="77.1.2", address="pulsar:8080"))
+NEWER = unknown_note("77.1.2")
+MISMATCH = StalledError("PulsarVersionMismatch", "remove it")
 WAITING = NamespaceState(undeclared=tuple("abcdefg"))
 
 
@@ -42,6 +46,17 @@ WAITING = NamespaceState(undeclared=tuple("abcdefg"))
         (POLICY, NamespaceState(), "Ready=True/Active InSync=True/Applied"),
         (OBSERVING, NamespaceState(), "Ready=True/Observed InSync=True/Observed"),
         (OBSERVING, NamespaceState(difference="x is y"), "Ready=True/Observed InSync=False/Observed"),
+        # A Pulsar version that is missing, or not the broker's
+        (
+            POLICY,
+            NamespaceState(version_error=MISMATCH),
+            "Ready=False/PulsarVersionMismatch Stalled=True/PulsarVersionMismatch InSync=True/Applied",
+        ),
+        (
+            EDITED,
+            NamespaceState(error=UNAVAILABLE, version_error=MISMATCH),
+            "Ready=False/BrokerUnavailable Reconciling=True/BrokerUnavailable InSync=Unknown/BrokerUnavailable",
+        ),
         # A broker that cannot be read
         (WAS_READY, NamespaceState(error=UNAVAILABLE), "Ready=True/Active InSync=Unknown/BrokerUnavailable"),
         (
@@ -108,8 +123,8 @@ LOCKING = replace(WITHOUT_BROKER, spec=replace(WITHOUT_BROKER.spec, is_allow_aut
     [
         (LOCKING, NamespaceState(), ConditionType.READY, "have no effect without spec.pulsar"),
         (POLICY, NOTES, ConditionType.IN_SYNC, "; it keeps false"),
-        (POLICY, NOTES, ConditionType.READY, "governs shop/orders; the broker is 4.1.2"),
-        (OBSERVING, NOTES, ConditionType.READY, "governs shop/orders; the broker is 4.1.2; "),
+        (POLICY, NOTES, ConditionType.READY, f"governs shop/orders; {NEWER}"),
+        (OBSERVING, NOTES, ConditionType.READY, f"governs shop/orders; {NEWER}; "),
         (WAS_READY, NamespaceState(difference="x is y", error=FORBIDDEN), ConditionType.IN_SYNC, "x is y: denied"),
         (WAS_READY, WAITING, ConditionType.READY, "without a TopicSchema: a, b, c, d, e and 2 more; "),
     ],
@@ -120,7 +135,7 @@ def test_messages(resource: NamespaceSchemaPolicy, state: NamespaceState, kind: 
 
 def test_notes_are_those_that_a_condition_reports() -> None:
     assert notes(NOTES) == (
-        ("Warning", "PulsarVersionMismatch", "the broker is 4.1.2"),
+        ("Warning", "PulsarVersionUnsupported", NEWER),
         ("Normal", "SettingRetained", "it keeps false"),
     )
     error = pending_error(WAITING)

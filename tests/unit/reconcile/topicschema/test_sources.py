@@ -93,9 +93,9 @@ class Counting(Envelopes):
 
     compiled = 0
 
-    async def get(self, sources: ProtobufSources) -> bytes:
+    async def get(self, sources: ProtobufSources, pulsar_version: PulsarVersion) -> bytes:
         self.compiled += 1
-        return await super().get(sources)
+        return await super().get(sources, pulsar_version)
 
 
 async def test_sources_that_no_line_could_take_are_compiled_once() -> None:

@@ -45,6 +45,8 @@ __all__ = [
 _SPECIAL: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
 _ANY_CHARACTER: Final = "[^\n\r\u0085\u2028\u2029]"
 _ROOT: Final = "$.rootMessageTypeName"
+_CHECKING_EDITIONS: Final = frozenset({PulsarVersion.V5_0})
+"""Pulsar versions with protobuf's Java library 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,9 @@ class _ProtobufNative:
         self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool = True
     ) -> ProtobufNativeSchema:
         """Return the schema. Raises InvalidSchemaError if the broker could not resolve its root message."""
-        del pulsar_version, validate_defaults  # the same in all versions; defaults are always validated
+        del validate_defaults  # defaults are always validated
         read = envelope.read(info.schema)
-        linker = Linker()
+        linker = Linker(checks_editions=pulsar_version in _CHECKING_EDITIONS)
         for proto in files.needed(read):
             linker.add(proto)
         root = _root(linker.built[read.root_file].symbols, read.root_message)

@@ -1,4 +1,4 @@
-"""Fields and extensions as protobuf's Java library (3.25) builds them: number, type, label, oneof and default.
+"""Fields and extensions as protobuf's Java library (3.25 and 4.35) builds them: number, type, label, oneof and default.
 
 Source: Descriptors.FieldDescriptor, its constructor and crossLink.
 """
@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
 from topicschema.core.formats.protobuf_native import defaults
 from topicschema.core.formats.protobuf_native.features import Features
-from topicschema.core.formats.protobuf_native.model import Field, Kind, Label
+from topicschema.core.formats.protobuf_native.model import Field, Kind, Label, Presence
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbol, Symbols, shown
 
 _KINDS: Final = {number: Kind(name.removeprefix("TYPE_")) for name, number in FieldDescriptorProto.Type.items()}
@@ -102,10 +102,15 @@ def build_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto, f
     message: Extendable = extended.content
     if not message.takes(proto.number):
         raise symbols.refusal(where, f"{extended.full_name} does not declare {proto.number} as an extension's number")
-    kind, type_name = _type(symbols, where, proto)
-    if message.is_set and (_label(proto) is not Label.OPTIONAL or kind is not Kind.MESSAGE):
+    field = _field(proto, f"[{where}]", *_type(symbols, where, proto), features)
+    if message.is_set and not _fits_message_set(field):
         raise symbols.refusal(where, "what extends a message with message_set_wire_format is an optional message")
-    return extended.full_name, _field(proto, f"[{where}]", kind, type_name, features)
+    return extended.full_name, field
+
+
+def _fits_message_set(field: Field) -> bool:
+    is_message = field.kind is Kind.MESSAGE and not field.is_delimited
+    return is_message and field.label is Label.OPTIONAL and field.presence is not Presence.REQUIRED
 
 
 def synthetic_oneofs(symbols: Symbols, message: str, proto: DescriptorProto) -> frozenset[int]:

@@ -1,7 +1,8 @@
 """Conversion of descriptors to the model: it resolves names and refuses what protobuf's Java library refuses to build.
 
-Source: Descriptors.FileDescriptor.buildFrom (3.25, as in Pulsar 4.0). It is less strict than protoc, because such a set
-of files may be hand-made. Every schema that a broker has accepted must be readable here, so nothing more is checked.
+Source: Descriptors.FileDescriptor.buildFrom (3.25, as in Pulsar 4.0; 4.35, as in Pulsar 5.0). It is less strict than
+protoc, because such a set of files may be hand-made. Every schema that a broker has accepted must be readable here, so
+nothing more is checked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,8 @@ MAX_VISIBLE: Final = 250_000
 """A bound of this reader: the sum, over all files, of the files visible to each one."""
 
 _EDITIONS: Final = "editions"
+_SUPPORTED: Final = frozenset({998, 999, 1000, 1001, 9999})
+"""Editions that protobuf's Java library 4.35 supports: proto2, proto3, 2023, 2024, and the one called UNSTABLE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,13 @@ class Built:
 
 
 class Linker:
-    """A builder of files, one after the other, each after all that it imports."""
+    """A builder of files, one after the other, each after all that it imports.
 
-    def __init__(self) -> None:
+    If it `checks_editions`, it refuses those that Pulsar 5.0 does not support. Earlier brokers read any as proto3.
+    """
+
+    def __init__(self, *, checks_editions: bool) -> None:
+        self._checks_editions = checks_editions
         self.built: dict[str, Built] = {}
         self._registry = Registry()
         self._visible_files = 0
@@ -58,6 +65,8 @@ class Linker:
             message = f"the files see more than {MAX_VISIBLE:,} others through their imports"
             raise InvalidSchemaError("INVALID_DESCRIPTOR", message, Place("$.fileDescriptorSet"))
         linking = _Linking(Symbols(proto.name, proto.package, visible.values(), self._registry))
+        if self._checks_editions and proto.syntax == _EDITIONS and proto.edition not in _SUPPORTED:
+            raise linking.symbols.refusal("", f"Pulsar 5.0 does not support its edition, {proto.edition}")
         linking.define(proto)
         self.built[proto.name] = Built(
             File(proto.name, proto.package, _syntax(proto)),

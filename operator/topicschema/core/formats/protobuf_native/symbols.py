@@ -52,7 +52,7 @@ class Registry:
 
     `files` are those of each definition's full name, `packages` those of each package and of the packages around it.
     `scopes` are the places that define each simple name of a message, enum, service or package. `outer` has for each
-    scope the one around it, and a dot if there is one.
+    scope the enclosing one, and a dot if there is one.
     """
 
     def __init__(self) -> None:
@@ -166,21 +166,21 @@ class Symbols:
     def _resolve_relative(self, name: str, descriptor: str) -> Symbol | None:
         first, dot, _ = name.partition(".")
         scopes = self._registry.scopes.get(first, _NONE)
-        for scope in self._scopes_around(descriptor):
+        for scope in self._enclosing_scopes(descriptor):
             symbol = self.find(f"{scope}.{first}", _AGGREGATES) if scope in scopes else None
             if symbol is not None:
                 return self.find(f"{scope}.{name}", _TYPES) if dot else symbol
         return self.find(name, _TYPES)
 
-    def _scopes_around(self, name: str) -> Iterator[str]:
+    def _enclosing_scopes(self, name: str) -> Iterator[str]:
         """Yield the scopes, innermost first: the same strings each time, because their hashes are cached."""
         outer = self._registry.outer
         scope, dot, _ = name.rpartition(".")
         while dot:
             yield scope
             if scope not in outer:
-                around, dot, _ = scope.rpartition(".")
-                outer[scope] = around, dot
+                enclosing, dot, _ = scope.rpartition(".")
+                outer[scope] = enclosing, dot
             scope, dot = outer[scope]
 
 

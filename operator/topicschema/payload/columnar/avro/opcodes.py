@@ -37,7 +37,7 @@ READS: Final = LOOP
 UNCHANGED, UNKNOWN, REPLACED = range(3)
 """Results for an enum's symbol."""
 
-MAX_DEPTH: Final = 10_000  # as in payload/avro
+MAX_DEPTH: Final = 700  # as in payload/avro
 MAX_EMPTY: Final = 20_000  # values that take no bytes, in any payload, and one more for each byte: as in payload/avro
 MAX_STEPS: Final = 100_000  # steps that read nothing, in any payload
 STEPS_A_BYTE: Final = 64  # more of them for each byte

@@ -48,8 +48,8 @@ def _parts(
         for before, position in behind.get(node, ()):
             positions.setdefault(before, []).append(position)
     parts: dict[int, dict[tuple[int, ...], set[T]]] = {}
-    for node, found in positions.items():
-        parts.setdefault(class_of[node], {}).setdefault(tuple(sorted(found)), set()).add(node)
+    for node, indexes in positions.items():
+        parts.setdefault(class_of[node], {}).setdefault(tuple(sorted(indexes)), set()).add(node)
     return parts
 
 
