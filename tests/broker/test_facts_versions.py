@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 
 from support.pulsar.rest_topic import RestTopic, optional, record
 from support.schemas import protobuf_schemas
-from testbed.pulsar import PULSAR_VERSION, Pulsar
+from testbed.pulsar import HAS_JSON_SCHEMAS, PULSAR_VERSION, Pulsar
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, TopicState, connect
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -20,7 +20,6 @@ from topicschema.core.strategies import Strategy
 _FIRST = record(optional("a"))
 _SECOND = record(optional("a"), optional("b"))
 _INVALID_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
-_HAS_NO_JACKSON = PULSAR_VERSION in ("4.2", "5.0")  # unless it is told to read the JSON Schemas of old clients
 _KEY_VALUE = {"key.schema.type": "AVRO", "value.schema.type": "STRING", "kv.encoding.type": "INLINE"}
 
 
@@ -156,7 +155,7 @@ def test_a_union_at_the_top_is_refused_as_avro_and_taken_as_json(topic: RestTopi
 def test_json_that_avro_does_not_parse_is_refused_in_two_ways_or_taken_and_can_connect_says_in_which(
     topic: RestTopic, text: str, status: int
 ) -> None:
-    status = 422 if _HAS_NO_JACKSON else status
+    status = status if HAS_JSON_SCHEMAS else 422
     assert topic.upload(text, "JSON").status == status
     state = TopicState((), Strategy.FULL, pulsar_version=PulsarVersion(PULSAR_VERSION))
     sent = connect(Client.PRODUCER, SchemaInfo(SchemaType.JSON, text.encode()), state)
@@ -165,7 +164,7 @@ def test_json_that_avro_does_not_parse_is_refused_in_two_ways_or_taken_and_can_c
 
 def test_null_is_taken_as_json_and_then_blocks_the_topic(topic: RestTopic) -> None:
     assert topic.upload("null").status == 422
-    if _HAS_NO_JACKSON:
+    if not HAS_JSON_SCHEMAS:
         assert topic.upload("null", "JSON").status == 422
         return
     assert topic.uploaded("null", "JSON") == 0

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from testbed import maven
 from topicschema.core.schemas import PulsarVersion
 
@@ -30,6 +32,10 @@ BROKER_OF: Mapping[PulsarVersion, Path] = {
     PulsarVersion.V4_2: _HERE / "broker" / "pom-4.2.xml",
     PulsarVersion.V5_0: _HERE / "broker" / "pom-5.0.xml",
 }
+JUDGING = tuple(
+    pytest.param(each, marks=[pytest.mark.full] if each is PulsarVersion.V4_2 else []) for each in PulsarVersion
+)
+"""The Pulsar versions as parameters. In a sample 5.0 stands for 4.2, whose brokers judge alike."""
 
 
 def ask(

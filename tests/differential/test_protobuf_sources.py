@@ -87,7 +87,7 @@ def generated_from(files: Mapping[str, str], folder: Path, pom: Path) -> Path:
     return classes
 
 
-@pytest.mark.parametrize(("pulsar_version", "step"), [(PulsarVersion.V4_0, 1), (PulsarVersion.V5_0, sized(4, 1))])
+@pytest.mark.parametrize(("pulsar_version", "step"), [(PulsarVersion.V4_0, 1), (PulsarVersion.V5_0, sized(8, 1))])
 def test_the_classes_of_googles_protos_have_the_envelopes_that_their_sources_make(
     pulsar_version: PulsarVersion, step: int
 ) -> None:

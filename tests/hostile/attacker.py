@@ -174,7 +174,7 @@ async def values(by: Attacker) -> None:
     """Sixty connections to the webhook, each with bodies of nearly 100,000 values in 300 kB."""
     objects = b"{}," * 99_000
     body = b'{"request":{"uid":"1","kind":{"kind":"TopicSchema"},"object":{"a":[' + objects + b"{}]}}}"
-    head = b"POST /review HTTP/1.1\r\nHost: webhook\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = b"POST /review HTTP/1.1\r\nHost: webhook\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     await _connections(by, 60, [head + body])
 
 

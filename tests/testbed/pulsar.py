@@ -29,6 +29,8 @@ from testbed.pulsar_setup import Access, Credentials, Ports, Setup
 
 PULSAR_VERSION = os.environ.get("TOPICSCHEMA_TEST_PULSAR_VERSION") or "4.0"
 """The Pulsar version whose brokers are started: 4.0, and by hand 4.1, 4.2 or 5.0."""
+HAS_JSON_SCHEMAS = PULSAR_VERSION in ("4.0", "4.1")
+"""Whether its brokers read a JSON Schema in a text of type JSON. Later ones do so only if they are configured to."""
 POM = Path(__file__).parent / "pulsar" / ("pom.xml" if PULSAR_VERSION == "4.0" else f"pom-{PULSAR_VERSION}.xml")
 _START_SECONDS = 180.0
 _ATTEMPTS = 4

@@ -11,6 +11,7 @@ import yaml
 from support import command_line
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
+from topicschema.core.schemas import PulsarVersion
 from topicschema.protoc import ProtobufSources, compile_envelope
 
 ORDER = """syntax = "proto3";
@@ -199,6 +200,28 @@ def test_imported_files_may_be_listed_instead(here: Path) -> None:
         "message": "shop.Order",
         "files": {"order.proto": ORDER, "shop/money.proto": MONEY},
     }
+
+
+def test_the_envelope_is_that_of_the_pulsar_versions_client(optional: Path) -> None:
+    """Of a file, a manifest and a line of `check --batch`."""
+    files = {"owned.proto": OWNED, "shop/options.proto": OPTIONS}
+    manifest = run(optional, f"manifest --topic {TOPIC} -I elsewhere owned.proto").stdout
+    (optional / "owned.yaml").write_text(manifest)
+    prints_of = []
+    for version in (PulsarVersion.V4_2, PulsarVersion.V5_0):
+        envelope = compile_envelope(ProtobufSources("shop.Owned", files), pulsar_version=version)
+        (optional / "envelope.json").write_bytes(envelope)
+        expected = prints(optional, f"{PRINT} envelope.json")
+        assert prints(optional, f"{PRINT} --pulsar-version {version} -I elsewhere owned.proto") == expected
+        assert prints(optional, f"fingerprint --pulsar-version {version} owned.yaml") == expected
+        line = {
+            "pulsarVersion": version,
+            "history": [{"type": "PROTOBUF_NATIVE", "schema": envelope.decode()}],
+            "candidate": {"protobuf": {"message": "shop.Owned", "files": files}},
+        }
+        assert json.loads(run(optional, "check --batch", stdin=json.dumps(line)).stdout)["equalTo"] == 0
+        prints_of.append(expected)
+    assert prints_of[0] != prints_of[1]
 
 
 @pytest.fixture

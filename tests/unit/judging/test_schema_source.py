@@ -13,6 +13,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.judging.schema_source import field_of, info_of, sources_of, with_spec_field
+from topicschema.protoc import ProtobufSources, compile_envelope
 from unit.judging.conftest import JudgeOf
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}'
@@ -67,6 +68,15 @@ def test_a_part_of_each_sort_is_read_back_as_it_was_given(part: dict[str, Any]) 
     assert (read.name, read.info.type.value) == (part.get("name", ""), part["type"])
     assert read.info.properties == part.get("properties", {})
     assert read.info.schema == key_value.compacted(part.get("schema", ""))
+
+
+async def test_the_envelope_is_that_of_the_pulsar_versions_client(judge_of: JudgeOf) -> None:
+    file = 'syntax = "proto3"; import "google/protobuf/api.proto"; message A { google.protobuf.Api api = 1; }'
+    judge, sources = judge_of(), spec("PROTOBUF_NATIVE", protobuf={"message": "A", "files": {"a.proto": file}})
+    for version in (PulsarVersion.V4_0, PulsarVersion.V5_0):
+        expected = compile_envelope(ProtobufSources("A", {"a.proto": file}), pulsar_version=version)
+        assert (await judge.schema_of(sources, version, None)).info.schema == expected
+    assert expected != compile_envelope(ProtobufSources("A", {"a.proto": file}))
 
 
 async def test_sources_become_their_envelope_which_may_be_a_part(judge_of: JudgeOf) -> None:
