@@ -35,7 +35,7 @@ STRICTER = {
         *('{"number":"7"}', '{"number":1.0}', '{"number":1.9}', '{"number":1e3}', '{"text":7}', '{"text":true}'),
         *('{"real":"1.5"}', '{"flag":1}', '{"flag":"true"}', '{"bytes":[1,2]}', '{"number":""}', '{"date":[]}'),
     ),
-    "UNKNOWN_SYMBOL": ('{"color":1}', '{"color":"1"}'),
+    "ENUM_AS_NUMBER": ('{"color":1}', '{"color":"1"}'),
     "OUT_OF_RANGE": ('{"real":1e400}', '{"small":1e39}'),
     "TRAILING_BYTES": ('{"number":1}xyz', '{"number":1}{"number":2}', '{"number":1}]'),
     "DUPLICATE_FIELD": ('{"number":1,"number":2}',),

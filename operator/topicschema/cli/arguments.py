@@ -32,6 +32,7 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "strategy": Strategy.UNDEFINED.value,
     "strictness": Strictness.BROKER.value,
     "history": [],
+    "history_type": None,
     "property": [],
     "message": None,
     "history_message": None,
@@ -79,7 +80,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     text = "check whether a client may connect, and with which version"
     _can_connect(_command(commands, "can-connect", text, epilog=_CAN_CONNECT))
     _fingerprint(_command(commands, "fingerprint", "print the fingerprint of a schema: equal schemas have equal ones"))
-    _explain(_command(commands, "explain", "explain a rule, and what to do"))
+    _explain(_command(commands, "explain", "explain a rule, or a reason of a condition or Event, and what to do"))
     _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
     _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     payload_arguments.add(commands, _proto_options)
@@ -103,6 +104,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
     _topic_options(command)
+    _history_type(command, "that of the schema")
     command.add_argument(
         "--strictness",
         default=Strictness.BROKER.value,
@@ -134,13 +136,7 @@ def _client(command: argparse.ArgumentParser) -> None:
     _schema_options(command, AUTO_PRODUCE)
     _proto_options(command)
     _topic_options(command)
-    command.add_argument(
-        "--history-type",
-        type=payload_arguments.schema_type,
-        metavar="TYPE",
-        choices=_names(SchemaType),
-        help="type of the earlier versions (default: the client's, or AVRO if a topic cannot store it)",
-    )
+    _history_type(command, "the client's, or AVRO if a topic cannot store it")
     command.add_argument("--no-auto-update", action="store_true", help="isAllowAutoUpdateSchema is false")
     command.add_argument("--enforced", action="store_true", help="schemaValidationEnforced is true")
     use = command.add_mutually_exclusive_group()
@@ -161,6 +157,16 @@ def _client(command: argparse.ArgumentParser) -> None:
     command.add_argument("schema", nargs="?", metavar="SCHEMA", help="file of the client's schema; - is standard input")
 
 
+def _history_type(command: argparse.ArgumentParser, default: str) -> None:
+    command.add_argument(
+        "--history-type",
+        type=payload_arguments.schema_type,
+        metavar="TYPE",
+        choices=_names(SchemaType),
+        help=f"type of the earlier versions (default: {default})",
+    )
+
+
 def _fingerprint(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
@@ -169,7 +175,10 @@ def _fingerprint(command: argparse.ArgumentParser) -> None:
 
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "rule", nargs="?", metavar="RULE", help="id of the rule, for instance TYPE_MISMATCH (default: list all)"
+        "rule",
+        nargs="?",
+        metavar="NAME",
+        help="id of the rule (TYPE_MISMATCH), or a reason of a condition or Event (HistoryLost); default: list all",
     )
 
 

@@ -76,7 +76,7 @@ def check(files: Mapping[str, str]) -> None:
 def _check_name(name: str) -> None:
     if is_name(name):
         return
-    shown = ascii(name[:MAX_NAME])
+    shown = repr(name[:MAX_NAME])  # letters of all languages as they are
     why = (
         "write it as imports do, for instance shop/order.proto: relative, with / between folders, ending in .proto, "
         f"at most {MAX_NAME} letters, digits and . _ - + @"

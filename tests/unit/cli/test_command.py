@@ -10,6 +10,7 @@ import yaml
 
 from support import command_line
 from topicschema.cli import rules
+from topicschema.cli.rules import reasons
 
 V1 = '{"type": "record", "name": "Order", "fields": []}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -114,7 +115,7 @@ def test_wrong_input_is_explained(here: Path, line: str, words: str) -> None:
 
 def test_no_id_of_a_rule_is_glued_to_what_it_means(here: Path) -> None:
     lines = [line for line in run(here, "explain").stdout.splitlines() if line.startswith("  ")]
-    ids = {rule.id for rule in rules.every()}
+    ids = {rule.id for rule in rules.every()} | set(reasons.every())
     assert {line.split()[0] for line in lines} == ids
 
 

@@ -133,7 +133,7 @@ What a rule means and what to do: topicschema explain INVALID_PROTO
         ("-I damaged protos/shop/order.proto", ["shop/money.proto cannot be compiled", "1 | message {"]),
         (
             "two.proto",
-            ["UNKNOWN_MESSAGE at $.message\n  no root message is named; name one of shop.Order, shop.Parcel"],
+            ["UNKNOWN_MESSAGE at two.proto\n  no root message is named; name one of shop.Order, shop.Parcel; --"],
         ),
         ("sly.proto", ["sly.proto cannot be compiled"]),
     ],

@@ -18,6 +18,7 @@ from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.policy import Policy, Strictness, effective_strategy
 from topicschema.core.schemas import (
     AVRO_TEXTS,
+    PRIMITIVES,
     PulsarVersion,
     Schema,
     SchemaInfo,
@@ -160,6 +161,8 @@ def _stored(question: Question) -> Question:
     for number, info in enumerate(question.history):
         try:
             history.append(as_stored(info))
+            if info.type in PRIMITIVES:  # the broker does not read it, and its validator stores none with a text
+                formats.parse(info, question.policy.profile.pulsar_version)
         except InvalidSchemaError as error:
             raise UnusableVersionError(number, error) from None
     return replace(question, candidate=as_stored(question.candidate), history=tuple(history))

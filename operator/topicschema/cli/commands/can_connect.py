@@ -37,9 +37,10 @@ def run(options: Namespace) -> int:
     kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else schema_files.kind_of(options.type, names)
     stored = _kind_of_history(options, kind)
     kinds = [*(stored for _ in options.history), *(kind for _ in names)]
-    texts = schema_files.read_each(kinds, [*options.history, *names], options)
-    topic = _topic(options, stored, texts[: len(options.history)])
-    sent = _sent(options, kind, texts[len(options.history) :])
+    properties = check.properties(options.property)
+    infos = schema_files.read(kinds, [*options.history, *names], options, properties)
+    topic = _topic(options, infos[: len(options.history)])
+    sent = _sent(options, kind, infos[len(options.history) :])
     answer = clients.connect(Client(options.client), sent, topic)
     if options.output == "json":
         print(json.dumps({**_as_json(options.client, answer), "pulsarVersion": topic.pulsar_version}, indent=2))
@@ -55,9 +56,9 @@ def _kind_of_history(options: Namespace, kind: SchemaType) -> SchemaType:
     return SchemaType.AVRO if kind in _NEVER_STORED else kind
 
 
-def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicState:
+def _topic(options: Namespace, infos: list[SchemaInfo]) -> TopicState:
     return TopicState(
-        history=tuple(_stored(kind, *each, options) for each in zip(options.history, texts, strict=True)),
+        history=tuple(_stored(*each) for each in zip(options.history, infos, strict=True)),
         strategy=effective_strategy(Policy(Strategy(options.strategy)), None).value,
         allows_auto_update=not options.no_auto_update,
         enforces_validation=options.enforced,
@@ -67,16 +68,16 @@ def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicSta
     )
 
 
-def _sent(options: Namespace, kind: SchemaType, texts: list[bytes]) -> SchemaInfo | None:
+def _sent(options: Namespace, kind: SchemaType, infos: list[SchemaInfo]) -> SchemaInfo | None:
     """Return the client's schema, or None if the type needs a text and none is given."""
-    if texts:
-        return _stored(kind, options.schema, texts[0], options)
+    if infos:
+        return _stored(options.schema, infos[0])
     return SchemaInfo(kind) if kind in _WITHOUT_TEXT else None
 
 
-def _stored(kind: SchemaType, name: str, text: bytes, options: Namespace) -> SchemaInfo:
+def _stored(name: str, info: SchemaInfo) -> SchemaInfo:
     try:
-        return engine.as_stored(SchemaInfo(kind, text, check.properties(options.property)))
+        return engine.as_stored(info)
     except InvalidSchemaError as error:
         raise UsageError(f"{files.shown(name)}: {error.sentence}") from None
 

@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from topicschema.cli import arguments, plugins
 from topicschema.cli.check import batch, engine, json_io
@@ -51,7 +52,8 @@ def history_and(
     """
     if name is not None:
         return schemas([*options.history, name], options)
-    kind = schema_files.kind_of(options.type, options.history)
+    beside = [] if vars(options).get("history_type") is not None else options.history
+    kind = schema_files.kind_of(options.type, beside)
     if kind not in textless:
         raise UsageError(otherwise)
     without_text = SchemaInfo(kind, b"", properties(options.property))
@@ -64,19 +66,23 @@ def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
     A manifest sets type and properties, also of the plain files beside it.
     """
     texts = files.read_all(names)
-    in_manifests = [
-        _of_manifest(name, text, options) if schema_files.is_manifest(name, text) else None
-        for name, text in zip(names, texts, strict=True)
+    inputs = [
+        replace(each, info=_of_manifest(each.name, each.text, options))
+        if each.info is None and schema_files.is_manifest(each.name, each.text)
+        else each
+        for each in schema_files.expanded(names, texts, options)
     ]
-    manifest = next(filter(None, reversed(in_manifests)), None)
-    plain = [name for name, info in zip(names, in_manifests, strict=True) if info is None]
-    kind = schema_files.kind_of(options.type if manifest is None else manifest.type.value, plain)
-    plain_properties = {} if manifest is None else manifest.properties
-    if manifest is None and "property" in vars(options):  # `fingerprint` has no properties
+    own = next((each.info for each in reversed(inputs) if each.info is not None), None)
+    plain = [each.name for each in inputs if each.info is None]
+    kind = schema_files.kind_of(options.type or (None if own is None else own.type.value), plain)
+    plain_properties = {} if own is None else own.properties
+    if own is None and "property" in vars(options):  # `fingerprint` has no properties
         plain_properties = properties(options.property)
-    kinds = [kind if info is None else SchemaType.NONE for info in in_manifests]
-    made = schema_files.made_of(kinds, names, texts, options)
-    return [info or SchemaInfo(kind, text, plain_properties) for info, text in zip(in_manifests, made, strict=True)]
+    earlier, count = kind, len(vars(options).get("history", ()))
+    if vars(options).get("history_type") is not None:
+        earlier = schema_files.kind_of(options.history_type, [each.name for each in inputs[:count]], "--history-type")
+    kinds = [earlier if number < count else kind for number in range(len(inputs))]
+    return schema_files.infos_of(kinds, inputs, options, plain_properties)
 
 
 def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:

@@ -1,4 +1,4 @@
-"""`topicschema explain`: a rule's meaning, its remedy, and an example each of a refusal and of an accepted schema."""
+"""`topicschema explain`: a rule with remedy and examples, or what to do about a reason of a condition or Event."""
 
 import textwrap
 from argparse import Namespace
@@ -9,7 +9,7 @@ from topicschema.cli import plugins, rules
 from topicschema.cli.check.excerpt import WIDTH
 from topicschema.cli.exits import COMPATIBLE
 from topicschema.cli.inputs.files import UsageError
-from topicschema.cli.rules import Rule
+from topicschema.cli.rules import Rule, reasons
 from topicschema.cli.rules_page import example
 from topicschema.core.checkers import Checkers
 from topicschema.core.severity import severity_of
@@ -18,18 +18,22 @@ _NAME_WIDTH: Final = max(len(rule.id) for rule in rules.every()) + 4
 
 
 def run(options: Namespace) -> int:
-    """Print the rule, or all rules in a line each."""
+    """Print the rule or reason, or all of them in a line each."""
     checkers = plugins.load()
     if options.rule is None:
         print("\n".join((*_list(), *_plugged(checkers))))
         return COMPATIBLE
     rule = rules.find(options.rule)
+    reason = reasons.find(options.rule)
+    if rule is None and reason is not None:
+        name, text = reason
+        print("\n".join((name, *(textwrap.fill(each, WIDTH) for each in text.split("\n\n")))))
+        return COMPATIBLE
     if rule is None:
         others = f"; see {' or '.join(each.name for each in checkers.values())}" if checkers else ""
         raise UsageError(
-            f"there is no rule {options.rule!r}; topicschema explain lists them all, "
-            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md those of "
-            f"messages{others}"
+            f"there is no rule and no reason {options.rule!r}; topicschema explain lists them all, and "
+            f"docs/validation-reasons.md has those of messages{others}"
         )
     print("\n".join(_explained(rule)))
     return COMPATIBLE
@@ -42,7 +46,12 @@ def _list() -> Iterator[str]:
             width = WIDTH - _NAME_WIDTH
             yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), width, placeholder=' ...')}"
         yield ""
-    yield "topicschema explain RULE prints the details of one."
+    yield "Reasons of conditions and Events"
+    for name in reasons.every():
+        text = reasons.every()[name][0]
+        yield f"  {name:{_NAME_WIDTH - 2}}{textwrap.shorten(text, WIDTH - _NAME_WIDTH, placeholder=' ...')}"
+    yield ""
+    yield "topicschema explain NAME prints the details of one."
 
 
 def _plugged(checkers: Checkers) -> Iterator[str]:

@@ -95,13 +95,14 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     if options.imported or options.more_imported:
         raise UsageError("only a FILE.proto has other files")
     properties = check.properties(options.property)
-    text = b"".join(schema_files.read_all(kind, names, options))
-    if kind is SchemaType.KEY_VALUE:
-        return _pair(SchemaInfo(kind, text, properties), options)
-    spec = _spec(kind, properties) | (
-        {"schema": _laid_out(kind, text.decode(errors="replace"), options)} if text else {}
-    )
-    return SchemaInfo(kind, text, properties), spec
+    infos = schema_files.read([kind for _ in names], names, options, properties)
+    info = infos[0] if infos else SchemaInfo(kind, b"", properties)
+    if info.type not in AVAILABLE_TYPES:
+        raise UsageError(f"a TopicSchema cannot have the type {info.type}")
+    if info.type is SchemaType.KEY_VALUE:
+        return _pair(info, options)
+    text = _laid_out(info.type, info.schema.decode(errors="replace"), options)
+    return info, _spec(info.type, info.properties) | ({"schema": text} if text else {})
 
 
 def _laid_out(kind: SchemaType, text: str, options: Namespace) -> str:

@@ -41,7 +41,7 @@ _EXPLICIT: Final[Mapping[str, tuple[type, ...]]] = {
 _TEXT_TAGS: Final = frozenset({f"{_TAG}str", f"{_TAG}timestamp"})
 
 
-class YamlError(Exception):
+class YamlError(ValueError):
     """A text that kubectl cannot read, or a member that it reads twice. `line` counts from 1."""
 
     def __init__(self, why: str, line: int) -> None:

@@ -45,7 +45,10 @@ def writer(options: Namespace) -> Schema | None:
         return None
     if schema_files.kind_of(options.type, [options.schema or ""]) is not SchemaType.AVRO:
         raise UsageError("--writer is for the type AVRO: consumers of other types read with one schema")
-    return _parsed(options, options.writer, validate_defaults=False)  # a reader never uses a writer's defaults
+    read = _parsed(options, options.writer, validate_defaults=False)  # a reader never uses a writer's defaults
+    if read.info.type is not SchemaType.AVRO:
+        raise UsageError(f"--writer is for the type AVRO, and {files.shown(options.writer)} has {read.info.type}")
+    return read
 
 
 def usable(step: Callable[[], T], name: str | None) -> T:
@@ -104,8 +107,8 @@ def _parsed(options: Namespace, name: str | None, *, validate_defaults: bool = T
     names = [] if name is None else [name]
     kind = schema_files.kind_of(options.type, names)
     properties = check.properties(options.property)
-    content = schema_files.read_all(kind, names, options)
-    info = SchemaInfo(kind, content[0] if content else b"", properties)
+    infos = schema_files.read([kind for _ in names], names, options, properties)
+    info = infos[0] if infos else SchemaInfo(kind, b"", properties)
     pulsar_version = PulsarVersion(options.pulsar_version)
     return usable(
         lambda: formats.parse(engine.as_stored(info), pulsar_version, validate_defaults=validate_defaults), name

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +63,7 @@ class Search:
             culprit = protoc.file_of(error.place.path, sources) or root
             shown = name if culprit == root else culprit
             excerpted = "" if error.place.line is None else sources[culprit]
-            raise UsageError(check_text.not_compiled(excerpted, Refusal.of(error), shown)) from None
+            raise UsageError(check_text.not_compiled(excerpted, _with_option(error, shown), shown)) from None
         except WaitingError as error:
             raise UsageError(error.message) from None
         return Compiled(message, sources, envelope)
@@ -99,6 +99,21 @@ class Search:
         listed = next((Path(each) for each in self.listed if _ends(each, name)), None)
         candidates = (each / name for each in (own, *map(Path, self.folders)))
         return listed or next((each for each in candidates if each.is_file()), None)
+
+
+def _with_option(error: InvalidSchemaError, shown: str) -> Refusal:
+    """Return the refusal with the option that helps. Places within a resource mean nothing on a command line."""
+    refusal = Refusal.of(error)
+    if error.place.line is None:
+        refusal = replace(refusal, path=shown, place=None)
+    option = _OPTIONS.get(error.rule)
+    return replace(refusal, message=f"{refusal.message}; {option}") if option else refusal
+
+
+_OPTIONS: Final = {
+    "MISSING_FILE": "-I names the folder that imports are relative to, --import a file in any place",
+    "UNKNOWN_MESSAGE": "--message names it",
+}
 
 
 def _imports(text: str) -> Iterator[str]:

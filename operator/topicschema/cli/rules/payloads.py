@@ -161,6 +161,14 @@ _JSON = (
         _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "A"}'),
     ),
     Rule(
+        "ENUM_AS_NUMBER",
+        "An enum in JSON is written as a number. Jackson reads the symbol at that index, counted from 0. Pulsar's "
+        "Python client writes the enum's own value, so that Java silently reads another symbol.",
+        "write the symbol's name.",
+        _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": 0}'),
+        _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "A"}'),
+    ),
+    Rule(
         "INVALID_BASE64",
         "Bytes in JSON are not base64.",
         "write them in base64, with their padding.",

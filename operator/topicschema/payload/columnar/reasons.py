@@ -48,7 +48,8 @@ from typing import Final
     INVALID_WRITER_SCHEMA,
     ENCRYPTED,
     CHECKSUM_MISMATCH,
-) = range(39)
+    ENUM_AS_NUMBER,
+) = range(40)
 
 NUMBERS: Final = MappingProxyType({name: each for name, each in vars().items() if name.isupper()})
 """The number of each reason."""

@@ -33,7 +33,7 @@ def write(node: Node, value: Any) -> Any:
 
 def _checked(node: Node, value: Any, numbers_of: Mapping[str, Callable[[Any], Any]]) -> Any:
     if isinstance(node, Enum):
-        return value if value in node.symbols else Misfit("UNKNOWN_SYMBOL", "the enum has no such symbol")
+        return value if value in node.symbols else _no_symbol(value)
     kind = node.kind if isinstance(node, Primitive) else ""
     if kind in numbers_of:
         try:
@@ -41,6 +41,12 @@ def _checked(node: Node, value: Any, numbers_of: Mapping[str, Callable[[Any], An
         except InvalidPayloadError as error:
             return Misfit(error.rule, error.message)
     return value if isinstance(value, _TYPES[kind]) else Misfit("WRONG_TYPE", f"a {kind} is needed")
+
+
+def _no_symbol(value: Any) -> Misfit:
+    if value.__class__ is int or (isinstance(value, str) and value.isascii() and value.isdigit()):
+        return Misfit("ENUM_AS_NUMBER", "a number is no symbol; Java reads the symbol at that index, from 0")
+    return Misfit("UNKNOWN_SYMBOL", "the enum has no such symbol")
 
 
 def is_bytes(node: Node) -> bool:

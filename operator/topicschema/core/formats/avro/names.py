@@ -7,6 +7,7 @@ only where a type is defined (ParseContext.put).
 """
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
@@ -45,6 +46,48 @@ def shown(name: object) -> str:
     if text.isprintable():
         return f"'{text}'"
     return "'" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text) + "'"
+
+
+def hint(name: str) -> str:
+    """Return what the author of a reference to an unknown type most likely means and should write, or an empty text."""
+    simple = name.rpartition(".")[2].lower()
+    if name.lstrip().startswith(("{", "[", '"')):
+        return "the schema's JSON is encoded twice: remove the quotes around it and the backslashes in it"
+    if name in _COMPLEX:
+        return f'\'{name}\' is no name of a type: write "type": {{"type": "{name}", ...}}'
+    if name.lower() in PRIMITIVES:
+        return f"the type is spelled '{name.lower()}'"
+    if simple in _LOGICAL:
+        rest = _LOGICAL_ATTRIBUTES.get(simple, "")
+        return f'it is a logical type: write {{"type": "{_LOGICAL[simple]}", "logicalType": "{simple}"{rest}}}'
+    return f"Avro's type is {_OTHERS[simple]}" if simple in _OTHERS else ""
+
+
+_COMPLEX: Final = frozenset({"record", "error", "enum", "array", "map", "fixed"})
+_LOGICAL: Final[Mapping[str, str]] = {
+    "date": "int",
+    "time-millis": "int",
+    **dict.fromkeys((f"{each}-micros" for each in ("time", "timestamp", "local-timestamp")), "long"),
+    **dict.fromkeys((f"{each}timestamp-{unit}" for each in ("", "local-") for unit in ("millis", "nanos")), "long"),
+    "decimal": "bytes",
+    "big-decimal": "bytes",
+    "uuid": "string",
+}
+_LOGICAL_ATTRIBUTES: Final = {"decimal": ', "precision": 9, "scale": 2'}
+_OTHERS: Final = {
+    **dict.fromkeys(("integer", "int32", "short", "byte", "int16", "int8"), "'int'"),
+    **dict.fromkeys(("int64", "bigint", "timestamp", "datetime"), "'long'"),
+    **dict.fromkeys(("number", "float64", "real"), "'double'"),
+    "float32": "'float'",
+    "bool": "'boolean'",
+    **dict.fromkeys(("text", "varchar", "char", "str"), "'string'"),
+    **dict.fromkeys(("binary", "blob"), "'bytes'"),
+    **dict.fromkeys(("object", "struct"), "'record' with its fields, or 'map'"),
+    **dict.fromkeys(("list", "set"), "'array' with its items"),
+    **dict.fromkeys(("none", "nil"), "'null'"),
+    "duration": "'fixed' of the size 12 with the logicalType duration",
+}
+"""Types of other languages, in small letters."""
 
 
 def is_plain(name: str) -> bool:

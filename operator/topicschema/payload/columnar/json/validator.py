@@ -23,7 +23,7 @@ from topicschema.payload.path import Path, in_text, shown, steps_of
 
 REASONS: Final[Reasons] = {
     **dict.fromkeys(("INVALID_UTF8", "SYNTAX", "TOO_DEEP", "TRAILING_BYTES", "WRONG_TYPE", "OUT_OF_RANGE"), False),
-    **dict.fromkeys(("UNKNOWN_SYMBOL", "INVALID_BASE64", "NO_BRANCH", "DUPLICATE_FIELD"), False),
+    **dict.fromkeys(("UNKNOWN_SYMBOL", "ENUM_AS_NUMBER", "INVALID_BASE64", "NO_BRANCH", "DUPLICATE_FIELD"), False),
     **dict.fromkeys(("MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"), True),
 }
 _SURE: Final = 1_000  # characters, which cannot exceed any limit of the reader

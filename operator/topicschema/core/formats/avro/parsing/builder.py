@@ -11,10 +11,23 @@ from collections.abc import Callable, Mapping
 from types import GeneratorType
 from typing import Any, ClassVar, TypeVar
 
+from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
-from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.model import (
+    NO_ALIASES,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
 from topicschema.core.formats.avro.names import LengthLimit
 from topicschema.core.formats.avro.parsing import attributes
 from topicschema.core.formats.avro.parsing.forward_references import NO_FORWARD_REFERENCES, ForwardReferences
@@ -38,7 +51,6 @@ class Builder:
         self.value = value
         self.library = library
         self._open: set[Named] = set()
-        self._times: dict[str, int] = {}
         self._length = LengthLimit()
 
     def build(self) -> Node:
@@ -71,23 +83,23 @@ class Builder:
         if self.library is Library.AVRO_1_12:
             known = self._known(kind, path, space)
         else:
+            _refuse_slip(kind, f"{path}.type")
             known = self._meant(names.full(kind, space, f"{path}.type", self.library))
         if known is None:
             message = f"{names.shown(kind)} is neither a type of Avro nor a name defined before this place"
-            attributes.refuse("UNKNOWN_TYPE", message, f"{path}.type")
+            attributes.refuse("UNKNOWN_TYPE", _with_hint(message, kind), f"{path}.type")
         return known
 
     def _reference(self, name: str, path: str, space: str) -> Node:
         if self.library is Library.AVRO_1_12:
             known = self._known(name, path, space)
         else:
+            _refuse_slip(name, path)
             full_name = names.full(name, space, path, self.library)
             known = self._meant(full_name, names.full(name, "", path, self.library))
         if known is None:
-            hint = f"; the type is spelled '{name.lower()}'" if name.lower() in names.PRIMITIVES else ""
-            attributes.refuse(
-                "UNDEFINED_NAME", f"the name {names.shown(name)} is not defined before this place{hint}", path
-            )
+            message = f"the name {names.shown(name)} is not defined before this place"
+            attributes.refuse("UNDEFINED_NAME", _with_hint(message, name), path)
         return known
 
     def _known(self, name: str, path: str, space: str) -> Named | None:
@@ -180,12 +192,14 @@ class Builder:
         node.aliases = self._aliases(value, node)
         return node
 
-    def _aliases(self, value: _Json, node: Named) -> tuple[str, ...]:
+    def _aliases(self, value: _Json, node: Named) -> Mapping[str, None]:
         """Return the aliases as full names. An alias without a namespace takes that of the type."""
         space, path = node.namespace, f"{node.path}.aliases"
         aliases = attributes.aliases(value, node.path)
+        if not aliases:
+            return NO_ALIASES
         self._length.add("", space, len(aliases))
-        return tuple(dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases))
+        return dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases)
 
     def _define(self, node: _N) -> _N:
         """Return the node that represents the type. Raise DUPLICATE_NAME if another type has the name."""
@@ -197,7 +211,6 @@ class Builder:
         if self.library is Library.AVRO_1_11 or not self._is_same(earlier, node):
             message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
             attributes.refuse("DUPLICATE_NAME", message, node.path)
-        node.twin = self._times[node.full_name] = self._times.get(node.full_name, 0) + 1
         return node
 
     def _is_same(self, earlier: Named, node: Named) -> bool:
@@ -217,6 +230,24 @@ class Builder:
         "array": _array,
         "map": _map,
     }
+
+
+def _with_hint(message: str, name: str) -> str:
+    hint = names.hint(name)
+    return f"{message}; {hint}" if hint else message
+
+
+def _refuse_slip(name: str, path: str) -> None:
+    """Raise INVALID_NAME, as Avro 1.11 does, with the cause, if the name is invalid and the cause is known."""
+    if names.is_plain(name):
+        return
+    try:
+        names.check(name.rpartition(".")[2], path, Library.AVRO_1_11)
+    except InvalidSchemaError as error:
+        hint = names.hint(name)
+        if not hint:
+            raise
+        attributes.refuse(error.rule, f"{names.shown(name)} is no name of a type; {hint}", path)
 
 
 def _label(node: Node) -> str:

@@ -110,8 +110,9 @@ def _extensions(older: _Version, newer: _Version, direction: Direction) -> Itera
 def _reservations(older: _Version, newer: _Version, direction: Direction) -> Iterator[Mismatch]:
     gone = older.reserved.without(newer.reserved)
     if gone:
-        users = [name for name, number in newer.names.items() if number in gone]
-        now = f"gives them to {shown(', '.join(users))}" if users else "does not"
+        users = [f"{number} to {name}" for name, number in newer.names.items() if number in gone]
+        free = older.reserved.without(newer.reserved, newer.names.values())
+        now = f"gives {shown(', '.join(users))}{f' and frees {free}' if free else ''}" if users else "does not"
         message = f"{older.mark} reserves {gone}, {newer.mark} {now}; numbers that were used once stay reserved"
         yield lapse("RESERVED_NUMBER_REMOVED", message, newer.full_name, direction)
     names = sorted(older.reserved_names - newer.reserved_names)
