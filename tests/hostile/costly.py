@@ -18,7 +18,7 @@ Family = Callable[[int, int], SchemaInfo]
 _F: Final = FieldDescriptorProto
 
 
-def _avro(make: Callable[[int, int], Any], kind: SchemaType = SchemaType.AVRO) -> Family:
+def avro(make: Callable[[int, int], Any], kind: SchemaType = SchemaType.AVRO) -> Family:
     return lambda size, version: SchemaInfo(kind, json.dumps(make(size, version), separators=(",", ":")).encode())
 
 
@@ -295,11 +295,11 @@ _AVRO: Final = (
     ),
 )
 FAMILIES: Final[Mapping[str, Family]] = {
-    **{each.__name__: _avro(each) for each in _AVRO},
+    **{each.__name__: avro(each) for each in _AVRO},
     **{each.__name__: each for each in (proto_circles, proto_enums, proto_fields)},
-    "json of rounded": _avro(rounded, SchemaType.JSON),
-    "protobuf of full": _avro(full, SchemaType.PROTOBUF),
-    "pair of full and back": _pair(_avro(full), _avro(back)),
-    "pair of enums and aliases": _pair(_avro(symbols, SchemaType.JSON), _avro(aliases)),
+    "json of rounded": avro(rounded, SchemaType.JSON),
+    "protobuf of full": avro(full, SchemaType.PROTOBUF),
+    "pair of full and back": _pair(avro(full), avro(back)),
+    "pair of enums and aliases": _pair(avro(symbols, SchemaType.JSON), avro(aliases)),
     "pair of fields and circles": _pair(proto_fields, proto_circles),
 }

@@ -3,7 +3,7 @@
 import json
 import random
 
-from support.schemas import avro_circles, avro_evolution, avro_readings, avro_schemas
+from support.schemas import avro_circles, avro_evolution, avro_readings, avro_redefinitions, avro_schemas
 
 
 def pair(seed: str, number: int) -> tuple[str, str]:
@@ -14,7 +14,9 @@ def pair(seed: str, number: int) -> tuple[str, str]:
         return avro_evolution.pair(rng)
     if roll < 0.72:
         return avro_readings.pair(rng)
-    if roll < 0.94:
+    if roll < 0.90:
         reader, writer = avro_schemas.pair(rng)
         return json.dumps(reader), json.dumps(writer)
+    if roll < 0.94:
+        return avro_redefinitions.pair(rng)
     return avro_circles.pair(rng) if roll < 0.96 else (avro_schemas.spoilt(rng), avro_schemas.spoilt(rng))

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from hostile.costly import FAMILIES, Family
+from hostile.lookups import LOOKUPS, pulsar_version
 from support.schemas.avro import array, field, record
 from support.schemas.examples import history
-from support.work import steps
+from support.work import growth, steps
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError
@@ -30,10 +31,16 @@ def versions(family: Family, size: int, count: int) -> list[Schema]:
     return [formats.parse(family(size, version)) for version in range(count)]
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def two(name: str, size: int) -> list[Schema]:
+    """Two versions of a family under the Pulsar version that it needs."""
+    family = {**FAMILIES, **LOOKUPS}[name]
+    return [formats.parse(family(size, version), pulsar_version(name)) for version in range(2)]
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, *LOOKUPS])
 @pytest.mark.parametrize("strategy", [Strategy.FULL_TRANSITIVE, Strategy.ALWAYS_COMPATIBLE])
-def test_all_work_is_counted_but_what_grows_with_the_text(family: Family, strategy: Strategy) -> None:
-    earlier, candidate = versions(family, 15, 2)
+def test_all_work_is_counted_but_what_grows_with_the_text(name: str, strategy: Strategy) -> None:
+    earlier, candidate = two(name, 15)
     before = [Predecessor(0, earlier.info.type, earlier)]
     left = Steps()
 
@@ -45,10 +52,10 @@ def test_all_work_is_counted_but_what_grows_with_the_text(family: Family, strate
     assert steps(work) < MOST_INSTRUCTIONS * (left.taken + text)
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_work_grows_at_most_with_the_cube_of_the_size(family: Family) -> None:
+@pytest.mark.parametrize("name", [*FAMILIES, *LOOKUPS])
+def test_work_grows_at_most_with_the_cube_of_the_size(name: str) -> None:
     def taken(size: int) -> int:
-        earlier, candidate = versions(family, size, 2)
+        earlier, candidate = two(name, size)
         before = [Predecessor(0, earlier.info.type, earlier)]
         left = Steps()
         compatibility.check(candidate, before, Strategy.FULL, steps=left)
@@ -108,6 +115,23 @@ def test_the_whole_schema_is_walked_once_for_all_its_unions(monkeypatch: pytest.
     earlier, candidate = versions(FAMILIES["array_of_unions"], 20, 2)
     judge(Candidate(candidate), history(earlier), Policy(Strategy.BACKWARD), {0: earlier})
     assert len(walks) == 1
+
+
+def test_types_that_many_fields_share_are_searched_for_infinite_records_once() -> None:
+    def work(size: int) -> Callable[[], object]:
+        earlier, candidate = two("held", size)
+        before = [Predecessor(0, earlier.info.type, earlier)]
+        return lambda: compatibility.check(candidate, before, Strategy.BACKWARD, steps=Steps())
+
+    assert growth(work, 100) < 2.5
+
+
+def test_a_file_that_sees_many_others_does_not_copy_the_names_of_their_packages() -> None:
+    def work(size: int) -> Callable[[], object]:
+        info = LOOKUPS["packages"](size, 0)
+        return lambda: formats.parse(info)
+
+    assert growth(work, 15) < 3
 
 
 def test_a_value_that_leaves_out_fields_counts_them_each_time() -> None:

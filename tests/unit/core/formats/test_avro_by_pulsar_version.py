@@ -107,6 +107,17 @@ def test_a_name_may_be_defined_twice_where_avro_sees_no_difference() -> None:
     assert refusal(other, NEW) == ("DUPLICATE_NAME", "$.fields[1].type")
 
 
+def test_a_record_that_is_defined_again_within_itself_equals_the_record() -> None:
+    def box(inner: Any) -> Any:
+        return record("Box", field("inner", array(inner)))
+
+    found = [
+        formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()), NEW)
+        for text in (box("Box"), box(box("Box")), box(box(box("Box"))), box(box("int")))
+    ]
+    assert found[0].fingerprint == found[1].fingerprint == found[2].fingerprint != found[3].fingerprint
+
+
 def test_two_definitions_of_a_name_are_two_types() -> None:
     texts = [record("Order", field("again", record("Order", field("id", kind)))) for kind in ("int", "long", "int")]
     found = [formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()), NEW) for text in texts]

@@ -219,7 +219,7 @@ def test_inner_names_resolve_in_the_namespace_around_them_and_then_in_none() -> 
 
 def test_aliases_become_full_names_in_the_types_namespace() -> None:
     root = parse(record(field("int", aliases=["b", "c", "b"]), namespace="x", aliases=["Q", "y.Q", ".Q", "x.Q"]))
-    assert root.aliases == ("x.Q", "y.Q", "Q")
+    assert tuple(root.aliases) == ("x.Q", "y.Q", "Q")
     assert root.fields[0].aliases == ("b", "c")
 
 

@@ -3,19 +3,23 @@
 All follow Avro's Schema.equals, on which the broker's deduplication depends; it is the same in 1.11.4 and 1.12.0.
 docs/spec/fingerprint.md describes the form. Each named type is written once and referred to by name. So the cost is
 linear in the text, and cycles need no special handling.
+
+Avro 1.12 accepts several definitions of a name. While `equals` compares two records, it takes them for equal, so it
+compares the infinite trees that the definitions describe. Definitions of one tree are merged here.
 """
 
 import hashlib
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
 from topicschema.core import schemas
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.graph.cycles import components
+from topicschema.core.formats.avro.graph.merging import partition
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -33,6 +37,7 @@ from topicschema.core.schemas import SchemaType
 
 _Part = str | Node
 _Form = tuple[str, list[Named]]
+_NO_LABELS: Final[Mapping[Named, str]] = {}
 _NAMED: Final[frozenset[Any]] = frozenset({Record, Enum, Fixed})
 _QUOTED_KINDS: Final = {kind: f'"{kind}"' for kind in names.PRIMITIVES}
 _EMPTY: Final[Mapping[type, str]] = {type(None): "null", bool: "false", int: "0", list: "[]", dict: "{}"}
@@ -46,19 +51,72 @@ def seal(kind: SchemaType, root: Node) -> str:
     """
     first, refs = _written([root])
     forms = _definitions(refs, lambda _: True)
-    _assign(forms)
-    return _of_whole(kind, first, forms)
+    if len({named.full_name for named in forms}) == len(forms):
+        _assign(forms)
+        return _of_whole(kind, first, [(named.full_name, text) for named, (text, _) in forms.items()])
+    merged, first_of = _assign_merged(forms)
+    labels = _labels([first_of[ref] for ref in refs], merged)
+    labels = {named: labels[each] for named, each in first_of.items() if each in labels}
+    definitions = [
+        (labels.get(each, each.full_name), _written(_definition(each, labels), labels)[0]) for each in merged
+    ]
+    return _of_whole(kind, _written([root], labels)[0], definitions)
 
 
 def assign_digests(root: Node) -> None:
     """Set `digest` on all named types of a schema that have none yet."""
-    _assign(_definitions(_written([root])[1], lambda named: not named.digest))
+    _assign_merged(_definitions(_written([root])[1], lambda named: not named.digest))
 
 
-def _of_whole(kind: SchemaType, first: str, forms: Mapping[Named, _Form]) -> str:
-    definitions = sorted({(_name(named), text) for named, (text, _) in forms.items()})
-    lines = [f"{kind} structure", first, *(text for _, text in definitions)]
+def _of_whole(kind: SchemaType, first: str, definitions: Iterable[tuple[str, str]]) -> str:
+    """Return the fingerprint of a schema's form and of its definitions, each with its name."""
+    lines = [f"{kind} structure", first, *(text for _, text in sorted(definitions))]
     return schemas.digest("\n".join(lines).encode("ascii"))
+
+
+def _labels(starts: Sequence[Named], forms: Mapping[Named, _Form]) -> dict[Named, str]:
+    """Return names for all definitions of a name but the first that a walk meets.
+
+    The walk goes from each type at once to those that its form names, in order.
+    """
+    labels: dict[Named, str] = {}
+    visited: set[Named] = set()
+    times: dict[str, int] = {}
+    ahead = [*reversed(starts)]
+    while ahead:
+        named = ahead.pop()
+        if named not in visited:
+            visited.add(named)
+            number = times[named.full_name] = times.get(named.full_name, -1) + 1
+            if number:
+                labels[named] = f"{named.full_name}#{number}"
+            ahead += reversed(forms[named][1])
+    return labels
+
+
+def _assign_merged(forms: Mapping[Named, _Form]) -> tuple[dict[Named, _Form], dict[Named, Named]]:
+    """Set the digests of types whose names may have several definitions.
+
+    Return one definition of each tree, and this one for each definition.
+    """
+    firsts: dict[int, Named] = {}
+    classes = _partition(forms, forms)
+    first_of = {named: firsts.setdefault(classes[named], named) for named in forms}
+    merged = {each: (forms[each][0], [first_of.get(ref, ref) for ref in forms[each][1]]) for each in firsts.values()}
+    _assign(merged)
+    for named, first in first_of.items():
+        named.digest = first.digest
+    return merged, first_of
+
+
+def _partition(some: Iterable[Named], forms: Mapping[Named, _Form]) -> dict[Named, int]:
+    """Return the classes of types that describe the same tree. All others that they refer to have digests."""
+    inside = set(some)
+    colors = {
+        each: " ".join([forms[each][0], *("" if ref in inside else ref.digest.hex() for ref in forms[each][1])])
+        for each in inside
+    }
+    return partition(colors, {each: [ref for ref in forms[each][1] if ref in inside] for each in inside})
 
 
 def _assign(forms: Mapping[Named, _Form]) -> None:
@@ -83,13 +141,23 @@ def _assign_together(component: Sequence[Named], forms: Mapping[Named, _Form]) -
 
     All other types that they refer to have theirs.
     """
-    others = {ref.digest.hex() for node in component for ref in forms[node][1]}
-    lines = [*sorted(forms[node][0] for node in component), *sorted(others)]
-    closure = hashlib.sha256("\n".join(lines).encode("ascii"))
+    met = {*component, *(ref for node in component for ref in forms[node][1])}
+    numbers: dict[Named, int] = {}
+    if len({each.full_name for each in met}) < len(met):
+        numbers = _partition(component, forms)  # of one member each
+    others = sorted(each.digest.hex() for each in met.difference(component))
+    texts = sorted(_numbered(node, forms[node], numbers) if numbers else forms[node][0] for node in component)
+    closure = hashlib.sha256("\n".join([*texts, *others]).encode("ascii"))
     for node in component:
         whole = closure.copy()
-        whole.update(f"\n{encode_basestring_ascii(_name(node))}".encode("ascii"))
+        whole.update(f"\n{encode_basestring_ascii(node.full_name)}{numbers.get(node, '')}".encode("ascii"))
         node.digest = whole.digest()
+
+
+def _numbered(node: Named, form: _Form, numbers: Mapping[Named, int]) -> str:
+    """Return the form of a type where a name may have several definitions: with numbers that distinguish them."""
+    text, refs = form
+    return " ".join([text, str(numbers[node]), *(str(numbers.get(ref, ref.digest.hex())) for ref in refs)])
 
 
 def equal(one: Node, other: Node) -> bool:
@@ -100,8 +168,8 @@ def equal(one: Node, other: Node) -> bool:
     return all(left.digest and left.digest == right.digest for left, right in zip(refs, other_refs, strict=True))
 
 
-def _written(parts: Sequence[_Part]) -> _Form:
-    """Return the text of the parts, with named types by their names, and these named types in order."""
+def _written(parts: Sequence[_Part], labels: Mapping[Named, str] = _NO_LABELS) -> _Form:
+    """Return the text of the parts, with named types by their labels or names, and these named types in order."""
     texts: list[str] = []
     refs: list[Named] = []
     stack: list[Any] = list(reversed(parts))
@@ -112,7 +180,7 @@ def _written(parts: Sequence[_Part]) -> _Form:
         elif part.__class__ is Primitive and not part.props:
             texts.append(_QUOTED_KINDS[part.kind])
         elif part.__class__ in _NAMED:
-            texts.append(encode_basestring_ascii(part.full_name if not part.twin else _name(part)))
+            texts.append(encode_basestring_ascii(labels.get(part, part.full_name) if labels else part.full_name))
             refs.append(part)
         elif part.__class__ is Union:
             stack.append("]")
@@ -122,15 +190,6 @@ def _written(parts: Sequence[_Part]) -> _Form:
         else:
             stack.extend(reversed(_parts(part)))
     return "".join(texts), refs
-
-
-def _name(node: Named) -> str:
-    """Return the full name.
-
-    A second definition of a name (Avro 1.12) gets a name of its own, unless it equals the first.
-    """
-    is_other = node.twin and (isinstance(node, Record) or node.props)
-    return f"{node.full_name}#{node.twin}" if is_other else node.full_name
 
 
 def _parts(node: Node) -> list[_Part]:
@@ -146,9 +205,9 @@ def _parts(node: Node) -> list[_Part]:
             raise TypeError(type(node))
 
 
-def _definition(node: Named) -> list[_Part]:
+def _definition(node: Named, labels: Mapping[Named, str] = _NO_LABELS) -> list[_Part]:
     """Return the form of a named type's definition as parts."""
-    name = encode_basestring_ascii(_name(node))
+    name = encode_basestring_ascii(labels.get(node, node.full_name))
     match node:
         case Enum():
             return [f'{{"type":"enum","name":{name},"symbols":{_value(list(node.symbols))}{_props(node)}}}']

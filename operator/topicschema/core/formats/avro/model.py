@@ -9,13 +9,13 @@ Recursive schemas are cyclic graphs: walk over them with an explicit stack and a
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 
-class _NoProps(dict[str, JsonValue]):
-    """The type of NO_PROPS.
+class _Empty(dict[str, Any]):
+    """The type of NO_PROPS and NO_ALIASES.
 
     It is hashable, so it can be the default of a dataclass field, which is faster than a factory.
     """
@@ -24,7 +24,8 @@ class _NoProps(dict[str, JsonValue]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
-NO_PROPS: Final[Mapping[str, JsonValue]] = _NoProps()
+NO_PROPS: Final[Mapping[str, JsonValue]] = _Empty()
+NO_ALIASES: Final[Mapping[str, None]] = _Empty()
 
 
 class _Absent:
@@ -102,17 +103,15 @@ class Union(Node):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Named(Node):
-    """A record, enum or fixed. `full_name` includes the namespace; `aliases` are full names.
+    """A record, enum or fixed. `full_name` includes the namespace. The keys of `aliases` are full names.
 
-    `twin` numbers from 1 the types that define a name again, which Avro 1.12 accepts; it is 0 for all others. `digest`
-    is equal for two types exactly when Avro's own `equals` holds. It is empty until `fingerprint` sets it, and a copy
-    must clear it.
+    `digest` is equal for two types exactly when Avro's own `equals` holds. It is empty until `fingerprint` sets it, and
+    a copy must clear it.
     """
 
     full_name: str
-    aliases: tuple[str, ...] = ()
+    aliases: Mapping[str, None] = NO_ALIASES
     doc: str | None = None
-    twin: int = 0
 
     @property
     def simple_name(self) -> str:

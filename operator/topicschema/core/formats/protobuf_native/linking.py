@@ -22,7 +22,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.protobuf_native import features, fields
 from topicschema.core.formats.protobuf_native.features import Features
 from topicschema.core.formats.protobuf_native.model import Enum, Field, File, Message, Range
-from topicschema.core.formats.protobuf_native.symbols import Sort, Symbols
+from topicschema.core.formats.protobuf_native.symbols import Registry, Sort, Symbols
 
 MAX_VISIBLE: Final = 250_000
 """A bound of this reader: the sum, over all files, of the files visible to each one."""
@@ -53,7 +53,7 @@ class Linker:
     def __init__(self, *, checks_editions: bool) -> None:
         self._checks_editions = checks_editions
         self.built: dict[str, Built] = {}
-        self._registry: dict[str, list[Symbols]] = {}
+        self._registry = Registry()
         self._visible_files = 0
 
     def add(self, proto: FileDescriptorProto) -> None:

@@ -81,10 +81,18 @@ class InfiniteRecords:
         self._walk = _Walk()
         self._nearest: dict[Record, Record] = {}
         """The nearest infinite record of each visited record that is infinite or leads to an infinite one."""
+        self._known: dict[Node, Record | None] = {}
 
     def within(self, root: Node) -> Record | None:
         """Return a record within `root`, at any depth, that directly contains itself, or None."""
-        for record in _held([root]):
+        if root not in self._known:
+            self._known[root] = self._find(root)
+        return self._known[root]
+
+    def _find(self, root: Node) -> Record | None:
+        held = _held([root])
+        self._steps.take(len(held))
+        for record in held:
             if record not in self._walk.visited:
                 self._walk.has_met_again = False
                 records = self._walk.new_records(record)

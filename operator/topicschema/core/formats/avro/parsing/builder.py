@@ -15,7 +15,19 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
-from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.model import (
+    NO_ALIASES,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
 from topicschema.core.formats.avro.names import LengthLimit
 from topicschema.core.formats.avro.parsing import attributes
 from topicschema.core.formats.avro.parsing.forward_references import NO_FORWARD_REFERENCES, ForwardReferences
@@ -39,7 +51,6 @@ class Builder:
         self.value = value
         self.library = library
         self._open: set[Named] = set()
-        self._times: dict[str, int] = {}
         self._length = LengthLimit()
 
     def build(self) -> Node:
@@ -181,12 +192,14 @@ class Builder:
         node.aliases = self._aliases(value, node)
         return node
 
-    def _aliases(self, value: _Json, node: Named) -> tuple[str, ...]:
+    def _aliases(self, value: _Json, node: Named) -> Mapping[str, None]:
         """Return the aliases as full names. An alias without a namespace takes that of the type."""
         space, path = node.namespace, f"{node.path}.aliases"
         aliases = attributes.aliases(value, node.path)
+        if not aliases:
+            return NO_ALIASES
         self._length.add("", space, len(aliases))
-        return tuple(dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases))
+        return dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases)
 
     def _define(self, node: _N) -> _N:
         """Return the node that represents the type. Raise DUPLICATE_NAME if another type has the name."""
@@ -198,7 +211,6 @@ class Builder:
         if self.library is Library.AVRO_1_11 or not self._is_same(earlier, node):
             message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
             attributes.refuse("DUPLICATE_NAME", message, node.path)
-        node.twin = self._times[node.full_name] = self._times.get(node.full_name, 0) + 1
         return node
 
     def _is_same(self, earlier: Named, node: Named) -> bool:

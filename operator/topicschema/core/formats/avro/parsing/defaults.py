@@ -134,7 +134,7 @@ class Checker:
             return None if isinstance(value, dict) else _Misfit("", "")
         key = id(node), id(value)
         if key not in self._known:
-            self._steps.take(3)
+            self._steps.take(PER_DEFAULT)
             self._known[key] = _ENDLESS
             self._known[key] = yield self._by_kind(place, node, value)
         return self._known[key]

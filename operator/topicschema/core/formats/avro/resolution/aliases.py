@@ -57,6 +57,7 @@ class _Renames:
     def collect(self, root: Node, steps: Steps) -> None:
         """Collect the aliases of a schema in Avro's order, where a later one wins."""
         visited: set[Record] = set()
+        aliased: dict[Named, None] = {}  # in the order of their last places
         ahead: list[Any] = [root]
         while ahead:
             node = ahead.pop()
@@ -65,9 +66,9 @@ class _Renames:
                 record, each = node
                 self._collect_field(record, each, ahead)
                 continue
-            if isinstance(node, Named):
-                for alias in node.aliases:
-                    self.types[alias] = node
+            if isinstance(node, Named) and node.aliases:
+                aliased.pop(node, None)
+                aliased[node] = None
             if node.__class__ is not Record:
                 ahead += reversed(node.children)
             elif node not in visited:
@@ -75,6 +76,8 @@ class _Renames:
                 steps.take(len(node.fields))
                 ahead.append((node, None))
                 ahead += [(node, each) for each in reversed(node.fields) if _may_have_alias(each)]
+        for named in aliased:
+            self.types.update(dict.fromkeys(named.aliases, named))
 
     def _collect_field(self, record: Record, each: Field | None, ahead: list[Any]) -> None:
         """Collect the aliases of one field of the record. None represents the record's end."""
@@ -131,23 +134,21 @@ class _View:
         self._renames = renames
         self._reader = reader
         self._checker = checker
-        self._copies: dict[Record, Record] = {}
+        self._copies: dict[Named, Named] = {}
 
     def rename(self, node: Node) -> Step[Node]:
-        """Return the copy of `node`. A record is copied once."""
+        """Return the copy of `node`. A named type is copied once."""
         renamed: Node = node
         if isinstance(node, Record):
             renamed = self._copies.get(node) or (yield self._record(node))
+        elif isinstance(node, Enum | Fixed):
+            renamed = self._copies.get(node) or self._leaf(node)
         elif isinstance(node, Array):
             renamed = Array(path=node.path, props=node.props, items=(yield self.rename(node.items)))
         elif isinstance(node, Map):
             renamed = Map(path=node.path, props=node.props, values=(yield self.rename(node.values)))
         elif isinstance(node, Union):
             renamed = yield self._union(node)
-        elif isinstance(node, Enum | Fixed):
-            renamed = self._leaf(node)
-            if node.full_name in self._renames.types:
-                self._check_names(node, renamed.simple_name, *(node.symbols if isinstance(node, Enum) else ()))
         return renamed
 
     def _leaf(self, node: Enum | Fixed) -> Enum | Fixed:
@@ -158,7 +159,9 @@ class _View:
         else:
             made = Enum(path=node.path, props=props, full_name=name, aliases=aliases, doc=doc, symbols=node.symbols)
             made.default = node.default
-        made.twin = node.twin
+        self._copies[node] = made
+        if node.full_name in self._renames.types:
+            self._check_names(node, made.simple_name, *(node.symbols if isinstance(node, Enum) else ()))
         return made
 
     def _check_names(self, node: Node | Field, *texts: str) -> None:
@@ -198,7 +201,6 @@ class _View:
             full_name=self._name(node),
             aliases=node.aliases,
             doc=node.doc,
-            twin=node.twin,
         )
         self._check_names(node, renamed.simple_name)
         self._steps.take(PER_PAIR + len(node.fields))

@@ -6,6 +6,7 @@ fields; a promotion last.
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Final
 
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.traits import traits_of
@@ -14,6 +15,8 @@ from topicschema.core.formats.avro.resolution import aliases
 from topicschema.core.formats.avro.resolution.promotions import READ_BY
 from topicschema.core.formats.avro.resolution.resolver import Resolution
 from topicschema.core.steps import PER_TRY, Steps
+
+_PER_NAME: Final = 5
 
 
 def is_called(writer: Named, reader: Named) -> bool:
@@ -36,7 +39,7 @@ class Choices:
         """Return the branch, or None if there is none."""
         branches = self._branches.get(reader)
         if branches is None:
-            branches = self._branches[reader] = _Branches(reader)
+            branches = self._branches[reader] = _Branches(reader, self._steps)
         if isinstance(writer, Primitive):
             return branches.primitive(writer.kind)
         if not isinstance(writer, Named):
@@ -66,7 +69,8 @@ class Choices:
 class _Branches:
     """A union's branches, indexed by kind and name."""
 
-    def __init__(self, union: Union) -> None:
+    def __init__(self, union: Union, steps: Steps) -> None:
+        steps.take(_PER_NAME * len(union.branches))
         self.first: dict[type[Node], Node] = {}
         self.named: dict[tuple[type[Node], str], Named] = {}
         self.records: list[Record] = []
@@ -76,6 +80,7 @@ class _Branches:
             if isinstance(branch, Primitive):
                 self._primitives.setdefault(branch.kind, branch)
             elif isinstance(branch, Named):
+                steps.take(_PER_NAME * len(branch.aliases))
                 for name in (branch.full_name, *branch.aliases):
                     self.named.setdefault((type(branch), name), branch)
                 if isinstance(branch, Record):

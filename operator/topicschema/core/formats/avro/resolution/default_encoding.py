@@ -43,14 +43,17 @@ _OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
 class Defaults:
     """Trials of defaults, one for each field."""
 
-    __slots__ = ("_branch", "_empty", "_known", "_steps")
+    __slots__ = ("_branches", "_empty", "_known", "_library", "_steps", "_symbols")
 
     def __init__(self, library: Library, steps: Steps | None = None) -> None:
         self._steps = steps
         self._known: dict[Field, Failure | None] = {}
         self._empty: dict[Record, Failure | None] = {}
         """The results for records to which a default gives no field."""
-        self._branch = _first_alike if library is Library.AVRO_1_12 else _first
+        self._library = library
+        self._branches: dict[tuple[Union, type], Node | None] = {}
+        """The branch of each union for values of a kind."""
+        self._symbols: dict[Enum, frozenset[str]] = {}
 
     def of(self, field: Field) -> "Failure | Step[Failure | None] | None":
         """Return the error of the field's default, None if Avro can insert it, or the step that computes this."""
@@ -71,6 +74,16 @@ class Defaults:
                 self._known[field] = yield self._encode(field.type, field.default)
         return self._known[field]
 
+    def _branch(self, union: Union, value: Any) -> Node | None:
+        if self._library is Library.AVRO_1_11:
+            return union.branches[0] if union.branches else None
+        key = union, value.__class__
+        if key not in self._branches:
+            if self._steps:
+                self._steps.take(len(union.branches))
+            self._branches[key] = _first_alike(union, value)
+        return self._branches[key]
+
     def _encode(self, node: Node, value: Any) -> Step[Failure | None]:
         if self._steps:
             self._steps.take(PER_DEFAULT + (len(value) if isinstance(value, list | dict) else 0))
@@ -90,13 +103,13 @@ class Defaults:
                 return UNFIT, "is an array, where an object is needed"
             failure = yield self._all(node.values, _values(value))
         else:
-            failure = _leaf(node, value)
+            failure = self._leaf(node, value)
         return failure
 
     def _all(self, node: Node, values: Iterable[Any]) -> Step[Failure | None]:
         failure: Failure | None = None
         for value in values:
-            failure = _leaf(node, value) if node.__class__ is Primitive else (yield self._encode(node, value))
+            failure = _primitive(node, value) if node.__class__ is Primitive else (yield self._encode(node, value))
             if failure is not None:
                 break
         return failure
@@ -121,6 +134,19 @@ class Defaults:
         if not members:
             self._empty[record] = failure
         return failure
+
+    def _leaf(self, node: Node, value: Any) -> Failure | None:
+        if isinstance(node, Primitive):
+            return _primitive(node, value)
+        if isinstance(node, Enum):
+            if node not in self._symbols:
+                self._symbols[node] = frozenset(node.symbols)
+            if isinstance(value, str) and value in self._symbols[node]:
+                return None
+            return UNFIT, f"is not among the symbols of {shown(node.full_name)}"
+        if isinstance(node, Fixed) and not isinstance(value, str):
+            return UNFIT, f"is {_shown(value)}, which does not fit {shown(node.full_name)}"
+        return None
 
 
 def can_insert(fields: Iterable[Field]) -> bool:
@@ -156,10 +182,6 @@ def is_plain_null(field: Field) -> bool:
     return field.default is None and kind.__class__ is Primitive and kind.kind == "null"
 
 
-def _first(union: Union, _: Any) -> Node | None:
-    return union.branches[0] if union.branches else None
-
-
 def _first_alike(union: Union, value: Any) -> Node | None:
     """Return the first branch that is neither a primitive of another kind nor, for a value that is no string, a fixed.
 
@@ -185,18 +207,6 @@ def _primitive(node: Primitive, value: Any) -> Failure | None:
     if value.__class__ in _ACCEPTED[node.kind]:
         return None
     return UNFIT, f"is {_shown(value)}, which does not fit {node.kind}"
-
-
-def _leaf(node: Node, value: Any) -> Failure | None:
-    if isinstance(node, Primitive):
-        return _primitive(node, value)
-    if isinstance(node, Enum):
-        if isinstance(value, str) and value in node.symbols:
-            return None
-        return UNFIT, f"is not among the symbols of {shown(node.full_name)}"
-    if isinstance(node, Fixed) and not isinstance(value, str):
-        return UNFIT, f"is {_shown(value)}, which does not fit {shown(node.full_name)}"
-    return None
 
 
 def _shown(value: Any) -> str:

@@ -51,6 +51,7 @@ class SchemaPair:
 
     `parts` has the outcomes by the reader's field, with None for those of no field. If `lacks_field` or `wrong_field`
     is True, Avro rejects the pair when it tries a union's branch. The pair is open until all fields have been compared.
+    `reason` is the cache of the reason, for messages.
     """
 
     writer: Record
@@ -59,6 +60,7 @@ class SchemaPair:
     lacks_field: bool = False
     wrong_field: bool = False
     is_open: bool = True
+    reason: str = ""
 
     def add(self, read: Field, outcome: "Outcome") -> None:
         """Add the outcome of a field that both records have."""
@@ -189,11 +191,19 @@ def _no_union_branch(fault: Fault) -> str:
 
 def _first_reason(pair: SchemaPair) -> str:
     """Return a short reason why a tried branch does not take the record."""
-    for each, part in sorted(pair.parts, key=lambda part: part[0] is None):
-        if each is not None and (isinstance(part, Fault) or (isinstance(part, SchemaPair) and part.lacks_field)):
-            lacking = isinstance(part, Fault) and part.rule is Rule.FIELD_WITHOUT_DEFAULT
-            return f"{_field(each)} " + ("has no default" if lacking else "has another type")
-    return "it does not fit"
+    if not pair.reason:
+        parts = ((each, part) for each, part in pair.parts if each is not None)
+        pair.reason = next((_reason(each, part) for each, part in parts if _is_refused(part)), "it does not fit")
+    return pair.reason
+
+
+def _is_refused(part: Outcome) -> bool:
+    return isinstance(part, Fault) or (isinstance(part, SchemaPair) and part.lacks_field)
+
+
+def _reason(each: Field, part: Outcome) -> str:
+    lacking = isinstance(part, Fault) and part.rule is Rule.FIELD_WITHOUT_DEFAULT
+    return f"{_field(each)} " + ("has no default" if lacking else "has another type")
 
 
 def _union_branch_unreadable(fault: Fault) -> str:

@@ -51,13 +51,14 @@ class Equivalence:
             pair = link[:2]
             if pair in passed or pair in self._same:
                 continue
-            parts = _DIFFERENT if pair in self._different else _parts(*pair)
+            parts = _DIFFERENT
+            if pair not in self._different:
+                self._steps.take(PER_PAIR + width(pair[0]))
+                parts = _parts(*pair)
             if parts is None:
                 self._refute(link)
                 return False
             passed.add(pair)
-            parts = list(parts)
-            self._steps.take(PER_PAIR + len(parts))
             ahead += [(w, r, link) for w, r in parts if w is not r and not (w.digest and w.digest == r.digest)]
         self._same |= passed
         return True
@@ -67,6 +68,13 @@ class Equivalence:
         while link is not None:
             self._different.add(link[:2])
             link = link[2]
+
+
+def width(node: Node) -> int:
+    """Return the number of fields, branches or symbols of a type, 1 for other types."""
+    if isinstance(node, Record):
+        return len(node.fields)
+    return len(node.branches) if isinstance(node, Union) else len(node.symbols) if isinstance(node, Enum) else 1
 
 
 def _parts(writer: Node, reader: Node) -> Iterable[tuple[Node, Node]] | None:

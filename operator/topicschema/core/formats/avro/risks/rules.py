@@ -13,7 +13,7 @@ from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Array, Enum, Field, Map, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.resolution.branch_selection import Choices, is_called
-from topicschema.core.formats.avro.resolution.unions import Equivalence
+from topicschema.core.formats.avro.resolution.unions import Equivalence, width
 from topicschema.core.formats.avro.risks import messages
 from topicschema.core.formats.avro.risks.logical import DECIMAL, logical
 from topicschema.core.formats.avro.risks.messages import Risk, RiskRule
@@ -50,6 +50,8 @@ class _Walk:
     steps: Steps
     unions: Equivalence
     is_json: bool = field(kw_only=True)
+    fields_by_name: dict[tuple[Record, bool], dict[str, Field]] = field(default_factory=dict)
+    """The fields of each of the reader's records by name, and if True also by alias."""
 
     def over(self, reader: Node, writer: Node) -> Iterator[Risk]:
         visited: set[tuple[Node, Node]] = set()
@@ -60,7 +62,7 @@ class _Walk:
             if pair in visited:
                 continue
             visited.add(pair)
-            self.steps.take(_PER_MEETING + _width(meeting.reader) + _width(meeting.writer))
+            self.steps.take(_PER_MEETING + width(meeting.reader) + width(meeting.writer))
             if isinstance(meeting.reader, Union) or isinstance(meeting.writer, Union):
                 ahead.extend(reversed(self._branches(meeting)))
                 continue
@@ -68,12 +70,12 @@ class _Walk:
                 self.steps.take(PER_FINDING)
                 yield Risk(rule, meeting.reader, meeting.writer, meeting.within, is_json=self.is_json)
             if isinstance(meeting.reader, Record) and isinstance(meeting.writer, Record):
-                fields = _fields(meeting.reader, meeting.writer)
+                fields = self._fields(meeting.reader, meeting.writer)
                 yield from self._by_alias(fields)
                 ahead.extend(
                     _Meeting(read.type, written.type, read)
                     for read, written in reversed(fields)
-                    if not _are_equal(read.type, written.type)
+                    if not self._are_equal(read.type, written.type)
                 )
             elif isinstance(meeting.reader, Array | Map) and meeting.reader.__class__ is meeting.writer.__class__:
                 ahead.append(_Meeting(meeting.reader.children[0], meeting.writer.children[0], meeting.within))
@@ -91,8 +93,34 @@ class _Walk:
         return [
             _Meeting(read, each, meeting.within, is_branch=True)
             for read, each in pairs
-            if read is not None and not _are_equal(read, each)
+            if read is not None and not self._are_equal(read, each)
         ]
+
+    def _are_equal(self, reader: Node, writer: Node) -> bool:
+        """Return True if a cheap comparison shows that the two are equal, and so have no risk. Most parts are."""
+        if reader is writer:
+            return True
+        if reader.__class__ is not writer.__class__:
+            return False
+        if isinstance(reader, Primitive) and isinstance(writer, Primitive):
+            return reader.kind == writer.kind and reader.props == writer.props
+        if isinstance(reader, Union) and isinstance(writer, Union):
+            self.steps.take(len(reader.branches))
+            return len(reader.branches) == len(writer.branches) and all(
+                map(self._are_equal, reader.branches, writer.branches)
+            )
+        return bool(reader.digest) and reader.digest == writer.digest
+
+    def _fields(self, reader: Record, writer: Record) -> list[tuple[Field, Field]]:
+        """Return the reader's fields that the writer has, each with the writer's, in the reader's order."""
+        key = reader, is_called(writer, reader)
+        names = self.fields_by_name.get(key)
+        if names is None:
+            names = self.fields_by_name[key] = {each.name: each for each in reader.fields}
+            if key[1]:
+                names |= {alias: each for each in reader.fields for alias in each.aliases}
+        met = {names[written.name]: written for written in writer.fields if written.name in names}
+        return [(read, met[read]) for read in reader.fields if read in met]
 
     def _by_alias(self, fields: Sequence[tuple[Field, Field]]) -> Iterator[Risk]:
         for read, written in fields if self.is_json else ():
@@ -125,35 +153,6 @@ class _Walk:
                 yield RiskRule.CLASS_RENAMED
         elif isinstance(reader, Record):
             yield RiskRule.UNION_BRANCH_BY_STRUCTURE if meeting.is_branch else RiskRule.RECORD_RENAMED
-
-
-def _width(node: Node) -> int:
-    """Return the number of fields, branches or symbols of a type, 1 for other types."""
-    if isinstance(node, Record):
-        return len(node.fields)
-    return len(node.branches) if isinstance(node, Union) else len(node.symbols) if isinstance(node, Enum) else 1
-
-
-def _are_equal(reader: Node, writer: Node) -> bool:
-    """Return True if a cheap comparison shows that the two are equal, and so have no risk. Most parts are."""
-    if reader is writer:
-        return True
-    if reader.__class__ is not writer.__class__:
-        return False
-    if isinstance(reader, Primitive) and isinstance(writer, Primitive):
-        return reader.kind == writer.kind and reader.props == writer.props
-    if isinstance(reader, Union) and isinstance(writer, Union):
-        return len(reader.branches) == len(writer.branches) and all(map(_are_equal, reader.branches, writer.branches))
-    return bool(reader.digest) and reader.digest == writer.digest
-
-
-def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
-    """Return the reader's fields that the writer has, each with the writer's, in the reader's order."""
-    names = {each.name: each for each in reader.fields}
-    if is_called(writer, reader):
-        names |= {alias: each for each in reader.fields for alias in each.aliases}
-    met = {names[written.name]: written for written in writer.fields if written.name in names}
-    return [(read, met[read]) for read in reader.fields if read in met]
 
 
 def _logical(reader: Node, writer: Node) -> Iterator[RiskRule]:

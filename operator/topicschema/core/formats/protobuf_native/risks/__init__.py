@@ -88,11 +88,14 @@ class _Walk:
         if is_changed and pair.is_reused(reader, writer):
             yield fields.reused(reader, writer)
             return
-        if read.kind is not written.kind:
-            self._steps.take(_values(reader) + _values(writer))
-        if is_changed or reader.entry != writer.entry:
+        parts = list(fields.parts(reader, writer))
+        for one, other in parts:
+            if one.field.kind is not other.field.kind:
+                self._steps.take(_values(one) + _values(other))
+        is_map_in_one = (reader.entry is None) != (writer.entry is None)
+        if is_changed or is_map_in_one or any(one.field != other.field for one, other in parts):
             yield from fields.compare(pair, reader, writer)
-        for one, other in fields.parts(reader, writer):
+        for one, other in parts:
             if one.field.kind is other.field.kind or {one.field.kind, other.field.kind} == HOLDERS:
                 self._meet(one.field, other.field)
 

@@ -40,7 +40,7 @@ def parts(reader: Side, writer: Side) -> Iterator[tuple[Side, Side]]:
 
 def _names(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]:
     name = json_name(writer.field)
-    is_same_in_json = pair.numbers_in_json.get(name) == frozenset({reader.field.number})
+    is_same_in_json = pair.numbers_in_json.get(name) == [reader.field.number]
     is_renamed = reader.field.name != writer.field.name
     called = f"field {reader.field.number} is called {writer.name} in {{writer}} and {reader.name} in {{reader}}"
     if is_renamed and is_same_in_json:

@@ -46,10 +46,10 @@ def _taken_in_json(pair: MessagePair) -> Iterator[Mismatch]:
     """Yield JSON names of fields that the reader lacks and that it has given to another field."""
     for number, field in pair.written.items():
         name = json_name(field)
-        takers = pair.numbers_in_json.get(name, ())
+        takers = pair.numbers_in_json.get(name)
         if number in pair.read or not takers or field.name in pair.numbers_read:
             continue
-        taker = min(takers)
+        taker = takers[0]
         message = (
             f"{shown(name)} in JSON is field {number} of {{writer}}, and field {taker} of {{reader}}; give it another "
             "json_name"

@@ -62,7 +62,12 @@ class View:
         """Return the message's field with the types that it refers to."""
         where, name = f"{message.full_name}.{field.name}", shown(field.name)
         held = self.descriptors.messages[field.type_name] if field.kind in HOLDERS else None
-        if held is None or not held.is_map_entry or field.label is not Label.REPEATED or set(held.fields) != set(_PAIR):
+        if (
+            held is None
+            or not held.is_map_entry
+            or field.label is not Label.REPEATED
+            or held.fields.keys() != _PAIR.keys()
+        ):
             return self._side(field, where, name)
         key, value = (self._side(held.fields[number], where, f"the {part} of {name}") for number, part in _PAIR.items())
         return Side(field, where, name, held, key, value)
@@ -111,13 +116,13 @@ class MessagePair:
         return {field.name: number for number, field in self.written.items()}
 
     @cached_property
-    def numbers_in_json(self) -> Mapping[str, frozenset[int]]:
-        """The numbers of the fields that the reader resolves by a name in JSON: the JSON name or the other."""
-        numbers_by_name: dict[str, set[int]] = {}
-        for number, field in self.read.items():
-            numbers_by_name.setdefault(json_name(field), set()).add(number)
-            numbers_by_name.setdefault(field.name, set()).add(number)
-        return {name: frozenset(numbers) for name, numbers in numbers_by_name.items()}
+    def numbers_in_json(self) -> Mapping[str, list[int]]:
+        """The numbers, sorted, of the fields that the reader resolves by a name in JSON: the JSON or the other name."""
+        numbers_by_name: dict[str, list[int]] = {}
+        for number, field in sorted(self.read.items()):
+            for name in {json_name(field), field.name}:
+                numbers_by_name.setdefault(name, []).append(number)
+        return numbers_by_name
 
     def is_reused(self, reader: Side, writer: Side) -> bool:
         """Return True if one number with two names has two meanings: the types differ, or one of the names moved."""
