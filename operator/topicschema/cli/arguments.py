@@ -190,7 +190,7 @@ def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "rule",
         nargs="?",
-        metavar="NAME",
+        metavar="RULE|REASON",
         help="id of the rule (TYPE_MISMATCH), or a reason of a condition or Event (HistoryLost); default: list all",
     )
 

@@ -34,6 +34,7 @@ def completed(where: Path, *words: str) -> set[str]:
         (["check", "--strategy", "FULL"], {"FULL", "FULL_TRANSITIVE"}),
         (["check", "-o", ""], {"text", "json", "github", "junit"}),
         (["explain", "FIELD_WITHOUT"], {"FIELD_WITHOUT_DEFAULT"}),
+        (["explain", "HistoryL"], {"HistoryLost"}),
         (["completion", "z"], {"zsh"}),
         (["decode", "--wr"], {"--writer"}),
         (["encode", "--type", "LOCAL_DATE_"], {"LOCAL_DATE_TIME"}),

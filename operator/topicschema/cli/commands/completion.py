@@ -11,6 +11,7 @@ import shtab
 
 from topicschema.cli import arguments, rules
 from topicschema.cli.exits import COMPATIBLE
+from topicschema.cli.rules import reasons
 
 _RULES: Final = {
     "bash": '_topicschema_rules() {{ compgen -W "{ids}" -- "$1"; }}',
@@ -19,7 +20,7 @@ _RULES: Final = {
 _COMPLETED: Final = {
     **dict.fromkeys(("FILE", "IMPORTED", "MESSAGES", "PATH", "PAYLOAD", "SCHEMA", "VALUE"), shtab.FILE),
     "DIR": shtab.DIRECTORY,
-    "RULE": dict.fromkeys(_RULES, "_topicschema_rules"),
+    "RULE|REASON": dict.fromkeys(_RULES, "_topicschema_rules"),
 }
 """Completion of an argument, by its metavar."""
 _ZSH: Final = "autoload -U +X compinit && compinit\neval {script}\n"
@@ -44,6 +45,6 @@ def run(options: argparse.Namespace) -> int:
 
 def script(shell: str) -> str:
     """Return the script for `bash` or `zsh`."""
-    functions = _RULES[shell].format(ids=" ".join(rule.id for rule in rules.every()))
+    functions = _RULES[shell].format(ids=" ".join((*(rule.id for rule in rules.every()), *reasons.every())))
     made = shtab.complete(arguments.parser(_Parser), shell, preamble=functions) + "\n"
     return _ZSH.format(script=shlex.quote(made)) if shell == "zsh" else made
