@@ -21,12 +21,16 @@ CAUSE = {
 }
 
 
+QUERY = "dryRun=All&fieldManager=topicschema-check&fieldValidation=Strict"
+
+
 class Answers:
     """The requests that a server got, and its answers by the resource's name."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.by_name: dict[str, tuple[int, dict[str, Any], list[str]]] = {}
+        self.stored: dict[str, dict[str, Any]] = {}
 
 
 @pytest.fixture
@@ -34,10 +38,22 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]
     answers = Answers()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_PATCH(self) -> None:
+        def do_GET(self) -> None:
+            stored = answers.stored.get(self.path.rpartition("/")[2])
+            self._answer(404 if stored is None else 200, stored or {"message": "not found"}, [])
+
+        def do_POST(self) -> None:
             wire = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            answers.requests.append((f"{self.headers['Content-Type']} {self.path}", wire))
-            code, body, warnings = answers.by_name.get(wire["metadata"]["name"], (200, wire, []))
+            answers.requests.append((f"{self.command} {self.path}", wire))
+            if wire["metadata"].get("resourceVersion") == "old":
+                answers.stored[wire["metadata"]["name"]]["metadata"]["resourceVersion"] = "new"
+                self._answer(409, {"message": "conflict"}, [])
+                return
+            self._answer(*answers.by_name.get(wire["metadata"]["name"], (200, wire, [])))
+
+        do_PUT = do_POST  # noqa: N815
+
+        def _answer(self, code: int, body: dict[str, Any], warnings: list[str]) -> None:
             self.send_response(code)
             for each in warnings:
                 self.send_header("Warning", f'299 - "{each}"')
@@ -78,14 +94,25 @@ def test_each_resource_is_applied_without_effect(server: Answers, tmp_path: Path
         'RISK at $.x: a "harm"',
         "this is version 0 again",
     ]
-    kind = "application/apply-patch+yaml /apis/topicschema.io/v1alpha1/namespaces"
-    query = "?dryRun=All&fieldManager=topicschema-check&fieldValidation=Strict&force=true"
+    kind = "POST /apis/topicschema.io/v1alpha1/namespaces"
     assert {place.partition("?")[0] for place, _ in server.requests} == {
-        f"{kind}/shop/namespaceschemapolicies/orders",
-        f"{kind}/shop/topicschemas/created",
-        f"{kind}/team/topicschemas/bare",
+        f"{kind}/shop/namespaceschemapolicies",
+        f"{kind}/shop/topicschemas",
+        f"{kind}/team/topicschemas",
     }
-    assert {"?" + "&".join(sorted(place.partition("?")[2].split("&"))) for place, _ in server.requests} == {query}
+    assert {"&".join(sorted(place.partition("?")[2].split("&"))) for place, _ in server.requests} == {QUERY}
+
+
+def test_a_stored_resource_is_replaced_with_what_else_it_has(server: Answers, tmp_path: Path) -> None:
+    stored = topic(fields("id", "x="), schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    stored["metadata"] |= {"resourceVersion": "old", "finalizers": ["topicschema.io/history"]}
+    server.stored["created"] = stored
+    (tmp_path / "a.yaml").write_text(in_yaml(topic(fields("id"))))
+    assert command_line.run(tmp_path, "check", "--live", "a.yaml").returncode == 0
+    place, wire = server.requests[-1]
+    assert place.partition("?")[0] == "PUT /apis/topicschema.io/v1alpha1/namespaces/shop/topicschemas/created"
+    assert "schemaCompatibilityStrategy" not in wire["spec"]
+    assert (wire["metadata"]["finalizers"], wire["metadata"]["resourceVersion"]) == (["topicschema.io/history"], "new")
 
 
 def test_causes_are_reasons_at_their_lines(server: Answers, tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,14 @@ _REFUSED: Final = (400, 413, 422)
 _AT_ONCE: Final = 8
 _SECONDS: Final = 30.0
 _KUBECONFIG: Final = "~/.kube/config"
+_OPTIONS: Final[Mapping[str, Any]] = {
+    "dry_run": "All",
+    "field_manager": "topicschema-check",
+    "field_validation": "Strict",
+}
+_METADATA: Final = ("name", "labels", "annotations")
+_TRIES: Final = 5
+"""Tries to replace an object while the controller writes its status."""
 _WARNING: Final = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 _FINDING: Final = re.compile(r"(?P<rule>[A-Z][A-Za-z0-9_]*)(?: at (?P<path>\$\S*))?: (?P<message>.*)", re.DOTALL)
 _UNUSABLE: Final = (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError)
@@ -53,19 +62,8 @@ def _load(configuration: client.Configuration) -> str:
 
 
 def _verdict(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -> Verdict:
-    wire = {name: member for name, member in manifest.resource.document.value.items() if name != "status"}
-    wire["metadata"] = {name: member for name, member in wire["metadata"].items() if name != "managedFields"}
-    kind, resource = _KINDS[manifest.resource.kind], manifest.resource
     try:
-        _, _, headers = api.patch_namespaced_custom_object_with_http_info(
-            *(kind.group, kind.version, resource.namespace or namespace, kind.plural, resource.name, wire),
-            dry_run="All",
-            field_manager="topicschema-check",
-            field_validation="Strict",
-            force=True,
-            _content_type="application/apply-patch+yaml",
-            _request_timeout=_SECONDS,
-        )
+        headers = _dry_run(api, manifest, manifest.resource.namespace or namespace)
     except client.ApiException as error:
         if error.status not in _REFUSED:
             raise NoAnswerError(f"{manifest.label}: HTTP {error.status}: {_message(error)}") from None
@@ -74,6 +72,34 @@ def _verdict(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -
     except HTTPError as error:
         raise NoAnswerError(f"the API server at {api.api_client.configuration.host} does not answer: {error}") from None
     return Verdict(manifest, Answer(warnings=tuple(_warnings(headers))), Source.CLUSTER)
+
+
+def _dry_run(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -> Any:
+    """Create or replace the resource without effect, and return the headers. Raises ApiException.
+
+    A server-side apply would keep the fields that the manifest no longer has and another field manager owns.
+    """
+    wire, kind = manifest.resource.document.value, _KINDS[manifest.resource.kind]
+    place = (kind.group, kind.version, namespace, kind.plural)
+    options: dict[str, Any] = {**_OPTIONS, "_request_timeout": _SECONDS}
+    for _ in range(_TRIES):
+        try:
+            stored = api.get_namespaced_custom_object(*place, manifest.resource.name, _request_timeout=_SECONDS)
+        except client.ApiException as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            new = {name: member for name, member in wire.items() if name != "status"}
+            new["metadata"] = {name: wire["metadata"][name] for name in _METADATA if name in wire["metadata"]}
+            return api.create_namespaced_custom_object_with_http_info(*place, new, **options)[2]
+        try:
+            body = {**stored, "spec": wire["spec"]}
+            return api.replace_namespaced_custom_object_with_http_info(*place, manifest.resource.name, body, **options)[
+                2
+            ]
+        except client.ApiException as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+    raise NoAnswerError(f"{manifest.label} changes all the time")
 
 
 def _warnings(headers: Any) -> Iterator[Incompatibility]:
