@@ -10,6 +10,8 @@ import pytest
 
 from support import command_line
 from support.manifest_repository import fields, in_yaml, policy, topic
+from topicschema.core.schemas import PulsarVersion
+from topicschema.protoc import ProtobufSources, compile_envelope
 
 H0, H1 = fields("id", "x="), fields("id")
 REQUIRED = fields("id", "note:string")
@@ -110,6 +112,22 @@ def test_a_topic_is_judged_by(
 def suit(*symbols: str) -> str:
     kind = {"type": "enum", "name": "Suit", "symbols": list(symbols), "default": "NONE"}
     return json.dumps({"type": "record", "name": "Card", "fields": [{"name": "suit", "type": kind}]})
+
+
+@pytest.mark.parametrize("version", [PulsarVersion.V4_2, PulsarVersion.V5_0])
+def test_sources_become_the_envelope_of_the_policys_pulsar_version(tmp_path: Path, version: PulsarVersion) -> None:
+    """The clients of 4.2 and 5.0 have different descriptors of the imported file."""
+    files = {
+        "a.proto": 'syntax = "proto3";\nimport "google/protobuf/api.proto";\nmessage A { google.protobuf.Api b = 1; }\n'
+    }
+    envelope = compile_envelope(ProtobufSources("A", files), pulsar_version=version)
+    (tmp_path / "envelope.json").write_bytes(envelope)
+    resource = topic(H0)
+    resource["spec"] |= {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A", "files": files}}
+    del resource["spec"]["schema"]
+    write(tmp_path / "all.yaml", policy(brokerProfile={"pulsarVersion": version.value}), resource)
+    found = answer(tmp_path, "--history", "envelope.json", "all.yaml")["results"]
+    assert [each["equalTo"] for each in found if each["kind"] == "TopicSchema"] == [0]
 
 
 def test_strict_policies_refuse_risks(tmp_path: Path) -> None:

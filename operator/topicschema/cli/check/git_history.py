@@ -69,11 +69,12 @@ class Past:
     def apply(self, resource: Resource, governing: Governing, commit: str, parse: Parse) -> None:
         """Apply a resource if the webhook accepts it. A suspended one registers nothing."""
         try:
-            spec, info = resource.spec, resource.info
+            spec = resource.spec
+            policy = governing.for_topic(spec, self.left)
+            info = resource.info(policy.profile.pulsar_version)
         except StalledError:
             return
         own = spec.schema_compatibility_strategy
-        policy = governing.for_topic(spec, self.left)
         answer = engine.answer(Question(info, tuple(self.versions), policy, topic_strategy=own), parse)
         if not answer.is_compatible:
             return

@@ -16,7 +16,7 @@ from topicschema.cli.inputs import files, manifests
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.inputs.manifests import Document, ManifestError
 from topicschema.core.errors import StalledError
-from topicschema.core.schemas import SchemaInfo
+from topicschema.core.schemas import PulsarVersion, SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -32,6 +32,7 @@ class Resource:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.kind, self.namespace, self.name = document.kind, document.namespace, document.name
+        self._infos: dict[PulsarVersion, SchemaInfo] = {}
 
     @cached_property
     def topic(self) -> str:
@@ -53,10 +54,11 @@ class Resource:
         """The policy. Raises StalledError if the manifest is none."""
         return decode(NamespaceSchemaPolicy, self.document.value)
 
-    @cached_property
-    def info(self) -> SchemaInfo:
-        """The schema of a TopicSchema in the form of the REST API. Raises InvalidSchemaError, WaitingError."""
-        return manifests.schema_of(self.document)
+    def info(self, pulsar_version: PulsarVersion) -> SchemaInfo:
+        """Return the schema of a TopicSchema in the form of the REST API. Raises InvalidSchemaError, WaitingError."""
+        if pulsar_version not in self._infos:
+            self._infos[pulsar_version] = manifests.schema_of(self.document, pulsar_version)
+        return self._infos[pulsar_version]
 
 
 @dataclass(frozen=True, slots=True)

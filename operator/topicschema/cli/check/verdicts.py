@@ -114,7 +114,8 @@ class Judge:
         own = spec.schema_compatibility_strategy
         is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
         try:
-            question = Question(resource.info, tuple(past.versions), policy, topic_strategy=own)
+            info = resource.info(policy.profile.pulsar_version)
+            question = Question(info, tuple(past.versions), policy, topic_strategy=own)
             answer = Answer(past.current) if is_unchanged else engine.answer(question, self.parse)
         except InvalidSchemaError as error:
             return Verdict(manifest, Answer(refusal=Refusal.of(error)), self._source, governing=governing)
@@ -183,8 +184,9 @@ class Judge:
         """Return the first reason against the resource or the newest version, or None."""
         if past.resource is None:
             return None
-        spec, info = past.resource.spec, past.resource.info
+        spec = past.resource.spec
         own, policy = spec.schema_compatibility_strategy, governing.for_topic(spec, past.left)
+        info = past.resource.info(policy.profile.pulsar_version)
         broken = violations(engine.as_stored(info), own, policy.constraints)
         if broken or not past.versions:
             return broken[0] if broken else None
