@@ -84,7 +84,7 @@ def _dry_run(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -
     options: dict[str, Any] = {**_OPTIONS, "_request_timeout": _SECONDS}
     for _ in range(_TRIES):
         try:
-            stored = api.get_namespaced_custom_object(*place, manifest.resource.name, _request_timeout=_SECONDS)
+            stored: Any = api.get_namespaced_custom_object(*place, manifest.resource.name, _request_timeout=_SECONDS)
         except client.ApiException as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
