@@ -71,8 +71,10 @@ class BrokeredShop:
 
     def apply(self, pulsar: Mapping[str, Any] | None = None, **spec: Any) -> None:
         """The policy as it is to be from now on. It names no Pulsar version: the broker's own decides."""
-        spec.setdefault("brokerProfile", {})
-        self.watched.apply(self.watched.shop.policy(pulsar={"adminURL": self.proxy.url, **(pulsar or {})}, **spec))
+        made = self.watched.shop.policy(pulsar={"adminURL": self.proxy.url, **(pulsar or {})}, **spec)
+        if "brokerProfile" not in spec:
+            del made["spec"]["brokerProfile"]
+        self.watched.apply(made)
 
     def keep(self, name: str, **members: str | bytes) -> None:
         """Have a Secret; a member `tls_crt` is called tls.crt."""
