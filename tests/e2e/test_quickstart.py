@@ -5,12 +5,15 @@ It takes some dozen commands of kubectl.
 
 import io
 
+import pytest
+
 from demo import quickstart
 from demo.narrator import Narrator
 from support.kubernetes.pods import Pods
 from testbed.paths import REPOSITORY
 
 
+@pytest.mark.full
 def test_the_steps_of_the_quick_start_turn_out_as_announced(operator: Pods) -> None:
     narrator, environment = Narrator(io.StringIO()), operator.cluster.environment()
     try:
