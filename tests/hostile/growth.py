@@ -17,6 +17,7 @@ from typing import Any, Final
 from hostile.costly import FAMILIES, Family
 from hostile.lookups import LOOKUPS, pulsar_version
 from hostile.shapes import SHAPES
+from support.judged import judge
 from support.memory import peak
 from topicschema.__main__ import COLLECTOR
 from topicschema.core import formats
@@ -26,7 +27,7 @@ from topicschema.core.policy import Policy
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.core.verdict import Candidate, judge
+from topicschema.core.verdict import Candidate
 
 LARGEST: Final = 900_000
 MOST_SECONDS: Final = 3.0

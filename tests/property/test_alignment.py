@@ -12,6 +12,7 @@ from typing import Final
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from support.judged import judge, needed
 from support.pulsar.schema_service import PulsarSchemas, RefusedError
 from support.schemas.examples import KEY, ME, record
 from topicschema.core import alignment
@@ -35,7 +36,7 @@ from topicschema.core.policy import Policy
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
+from topicschema.core.verdict import Candidate, Outcome, Verdict
 
 TOPIC: Final = "created"
 PULSAR_VERSION: Final = PulsarVersion.V4_0

@@ -18,6 +18,7 @@ import fastavro
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from support.judged import judge
 from support.payloads import avro_values
 from support.schemas import avro_readings
 from support.schemas.examples import history, parsed
@@ -31,7 +32,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.severity import severity_of
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, judge
+from topicschema.core.verdict import Candidate
 
 RANDOMS = st.randoms(use_true_random=False)
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

@@ -7,6 +7,7 @@ from typing import Final
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from support.judged import judge, needed
 from support.schemas import families
 from support.schemas.examples import KEY, LATER, ME, NOW, OTHER
 from support.sizes import sized
@@ -15,7 +16,7 @@ from topicschema.core.plan import Claim, Observed, Register, plan
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
+from topicschema.core.verdict import Candidate, Outcome, Verdict
 
 RANDOMS: Final = st.randoms(use_true_random=False)
 TYPES: Final = st.sampled_from(families.TYPES)

@@ -5,13 +5,13 @@ ALWAYS_COMPATIBLE, the type, the equal bytes of the latest-only path, then the t
 addition: the broker does not check them, but they hurt consumers.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from topicschema.core import formats
-from topicschema.core.checkers import BUILT_IN, Checkers, CustomChecker
+from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.formats import Mismatch
 from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
@@ -82,9 +82,9 @@ def is_payload_used(
     return strategy is not Strategy.ALWAYS_INCOMPATIBLE
 
 
-def uses_custom_checker(candidate: Schema, checkers: Checkers) -> bool:
+def uses_custom_checker(candidate: Schema, checkers: Container[SchemaType]) -> bool:
     """Return True if `check` may call one of `checkers` with the candidate or with a part of it."""
-    return any(True for _ in _plugged(candidate, checkers))
+    return any(True for _ in _replaced(candidate, checkers))
 
 
 def check(
@@ -122,8 +122,8 @@ def check_plugged(
     candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, checkers: Checkers
 ) -> Iterator[Incompatibility]:
     """Yield the findings of the plugged-in checkers, each of all versions together."""
-    for comparison in _plugged(candidate, checkers):
-        yield from _of_plugged(comparison, candidate, considered, strategy)
+    for part in _replaced(candidate, checkers) if checkers else ():
+        yield from _of_plugged(part, checkers, candidate, considered, strategy)
 
 
 def risks(
@@ -197,9 +197,9 @@ def _all_that_hurts(reader: Schema, writer: Schema, steps: Steps) -> tuple[Misma
 
 
 def against(
-    candidate: Schema, predecessor: Predecessor, strategy: Strategy, checkers: Checkers, steps: Steps
+    candidate: Schema, predecessor: Predecessor, strategy: Strategy, checkers: Container[SchemaType], steps: Steps
 ) -> Iterator[Incompatibility]:
-    """Yield the findings of the built-in checkers for `candidate` after that version.
+    """Yield the findings of the built-in checkers for `candidate` after that version, but for the types in `checkers`.
 
     Raises TooComplexError as above.
     """
@@ -215,7 +215,7 @@ def against(
             return
         # Under UNDEFINED, only pairs whose parts have no checkers come here: only the parts' types can differ.
         findings = _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER, steps)
-        replaced = [comparison.path for comparison in _plugged(candidate, checkers)]
+        replaced = [part.path for part in _replaced(candidate, checkers)]
         yield from (each for each in findings if each.rule == _PART_TYPE or not _is_below(each.path, replaced))
 
 
@@ -228,44 +228,37 @@ def _is_below(path: str, places: Sequence[str]) -> bool:
     return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """A plugged-in checker and the part of the candidate that it checks: all of it, or a pair's key or value."""
+class _Part(NamedTuple):
+    """A part of a schema that a custom checker compares: all of it, or a pair's key or value."""
 
-    plugged: CustomChecker
     path: str
-    part: Callable[[Schema], Schema]
+    of: Callable[[Schema], Schema]
 
 
-def _plugged(candidate: Schema, checkers: Checkers) -> Iterator[_Comparison]:
-    if not checkers:
-        return
+def _replaced(candidate: Schema, checkers: Container[SchemaType]) -> Iterator[_Part]:
+    """Yield the parts of the candidate whose types are in `checkers`."""
     if candidate.info.type in checkers:
-        yield _Comparison(checkers[candidate.info.type], "$", lambda schema: schema)
+        yield _Part("$", lambda schema: schema)
     elif isinstance(candidate, KeyValueSchema):
         for side in Side:
             part = attrgetter(side.value)
             if part(candidate).info.type in checkers:
-                yield _Comparison(checkers[part(candidate).info.type], f"$.{side}", part)
+                yield _Part(f"$.{side}", part)
 
 
 def _of_plugged(
-    comparison: _Comparison, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
+    part: _Part, checkers: Checkers, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
 ) -> Iterator[Incompatibility]:
     if not strategy.directions or any(each.type != candidate.info.type for each in considered):
         return  # a change of type is reported, and the broker goes no further
     read = [(each, each.schema) for each in considered if each.schema is not None]
     if not read or _is_settled(candidate, read[-1][1], strategy):
         return
-    own = comparison.part(candidate).info
-    alike = [
-        (each, comparison.part(schema).info) for each, schema in read if comparison.part(schema).info.type is own.type
-    ]
-    for finding in comparison.plugged.check(own, [info for _, info in alike], strategy) if alike else ():
+    own = part.of(candidate).info
+    alike = [(each, part.of(schema).info) for each, schema in read if part.of(schema).info.type is own.type]
+    for finding in checkers[own.type].check(own, [info for _, info in alike], strategy) if alike else ():
         number = None if finding.earlier is None else alike[finding.earlier][0].schema_version
-        yield Incompatibility(
-            finding.rule, comparison.path + finding.path[1:], finding.message, finding.direction, number
-        )
+        yield Incompatibility(finding.rule, part.path + finding.path[1:], finding.message, finding.direction, number)
 
 
 def _type_changed(kind: SchemaType, predecessor: Predecessor) -> Incompatibility:

@@ -5,18 +5,18 @@ strategy; an empty history accepts anything that parses; then the check. The pla
 it. Under Strict, what the broker accepts but hurts consumers is refused, too.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from functools import partial
 
-from topicschema.core import broker_errors, compatibility, formats, parts
-from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core import broker_errors, broker_versions, compatibility, formats
+from topicschema.core.broker_versions import UnreadableVersionError
+from topicschema.core.comparison import Check, Earlier, Findings, Judging, Request, compare_all
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.parts import Findings
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
-from topicschema.core.schemas import AVRO_TEXTS, Schema
-from topicschema.core.steps import MOST_STEPS, Listing
+from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
 
 
@@ -61,23 +61,10 @@ class Candidate:
     strategy: Strategy | None = None
 
 
-class Earlier(NamedTuple):
-    """An earlier version, and what a verdict needs of it.
-
-    `is_compared` is True if the candidate is compared with it. `is_read` is True if its text is read, `is_required` if
-    there is no verdict without the text. Other texts are for risks that are reported and not refused.
-    """
-
-    entry: VersionEntry
-    is_compared: bool = True
-    is_read: bool = True
-    is_required: bool = True
-
-
 def earlier_versions(
     candidate: Candidate, history: History, policy: Policy, *, is_deduplicated: bool = True
 ) -> list[Earlier]:
-    """Return the versions that `judge` needs, newest first.
+    """Return the versions that `judge` reads or compares, newest first.
 
     If `is_deduplicated` is False, return those of a comparison without the broker's dedupe before it.
     """
@@ -85,7 +72,7 @@ def earlier_versions(
     checkers, is_strict = policy.profile.checkers, policy.strictness is Strictness.STRICT
     equal = history.equal_to(candidate.schema.fingerprint) if is_deduplicated else None
     parsed = _parsed_by_dedupe(candidate, history, policy, equal) if is_deduplicated else ()
-    versions = {entry.schema_version: Earlier(entry, is_compared=False) for entry in parsed}
+    versions = {entry.schema_version: Earlier(entry, entry.type, is_compared=False) for entry in parsed}
     for entry in (equal,) if equal else _considered(history, strategy):
         if equal:
             is_needed, is_useful = False, _differs_in_properties(candidate.schema, equal)
@@ -94,39 +81,45 @@ def earlier_versions(
             is_useful = compatibility.is_payload_used(strategy, kind, entry.type, checkers)
         is_parsed = entry.schema_version in versions
         is_required = is_parsed or is_needed or (is_useful and is_strict)
-        versions[entry.schema_version] = Earlier(entry, is_read=is_parsed or is_useful, is_required=is_required)
+        versions[entry.schema_version] = Earlier(
+            entry, entry.type, is_read=is_parsed or is_useful, is_required=is_required
+        )
     return [each for _, each in sorted(versions.items(), reverse=True)]
 
 
-def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
-    """Return the versions whose payloads `judge` uses; empty if types and fingerprints decide."""
-    return tuple(each.entry for each in reversed(earlier_versions(candidate, history, policy)) if each.is_read)
-
-
-def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]) -> Verdict:
+def judge(candidate: Candidate, history: History, policy: Policy) -> Judging[Verdict]:
     """Return the verdict on `candidate` as the topic's next version.
 
-    `payloads` has the parsed schema of every version of `needed`, by number. Raises KeyError if a required one is
-    missing. Going back to an earlier version is always allowed, under Strict too: it is in the history already.
+    `history` must have the flaws for the policy's Pulsar version. If the broker must read a version and cannot, the
+    verdict is a refusal with the rule INVALID_HISTORY. Going back to an earlier version is always allowed, under Strict
+    too: it is in the history already.
     """
     broken = refused_by_constraints(candidate, policy)
     if broken is not None:
         return broken
-    before = predecessors(earlier_versions(candidate, history, policy), payloads)
-    if history.equal_to(candidate.schema.fingerprint) is not None:
-        return concluded(candidate, history, policy, compare_equal(candidate.schema, before[0], policy))
-    strategy = effective_strategy(policy, candidate.strategy).value
-    return concluded(candidate, history, policy, compare(candidate.schema, before, strategy, policy))
+    try:
+        broker_versions.check_readable(candidate.schema, history)
+        earlier = earlier_versions(candidate, history, policy)
+        is_equal = history.equal_to(candidate.schema.fingerprint) is not None
+        comparison = yield from compare(candidate, earlier, policy, is_equal=is_equal)
+    except UnreadableVersionError as error:
+        return refused(candidate, policy, error.finding)
+    return concluded(candidate, history, policy, comparison)
 
 
-def predecessors(newest_first: Sequence[Earlier], payloads: Mapping[int, Schema]) -> list[Predecessor]:
-    """Return the compared versions, oldest first, with their payloads. Raise KeyError if a required one is missing."""
-    return [
-        Predecessor(n, entry.type, payloads[n] if is_required else payloads.get(n))
-        for entry, is_compared, _, is_required in reversed(newest_first)
-        for n in (entry.schema_version,)
-        if is_compared
-    ]
+def compare_pending(
+    candidate: Candidate, pending: SchemaInfo, history: History, policy: Policy, *, is_equal: bool
+) -> Judging["Comparison"]:
+    """Return the comparison of the candidate with `pending`, an edit that follows all stored versions.
+
+    A custom checker may compare several versions together. So it also gets the stored versions, as it will after the
+    edit is registered.
+    """
+    earlier = [Earlier(None, pending.type, info=pending)]
+    is_custom = not is_equal and compatibility.uses_custom_checker(candidate.schema, policy.profile.checkers)
+    if is_custom and effective_strategy(policy, candidate.strategy).value.is_transitive:
+        earlier += earlier_versions(candidate, history, policy, is_deduplicated=False)
+    return (yield from compare(candidate, earlier, policy, is_equal=is_equal))
 
 
 def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
@@ -171,22 +164,30 @@ class Comparison:
     strict_only: frozenset[Incompatibility] = frozenset()
 
 
-def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
-    """Return the check and the risks under the policy's strictness. `considered` is `compatibility.check`'s."""
-    checkers, findings = policy.profile.checkers, Findings(risks=Listing(compatibility.self_risks(candidate)))
-    for part in parts.divided(reversed(considered)):
-        findings += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - findings.steps)
-        if findings.too_complex:
-            break
-    else:
-        findings.refused += compatibility.check_plugged(candidate, considered, strategy, checkers)
-    comparison = strictly(policy, findings, strategy)
-    return replace(comparison, thrown=None) if compatibility.uses_custom_checker(candidate, checkers) else comparison
+def compare(
+    candidate: Candidate, newest_first: Sequence[Earlier], policy: Policy, *, is_equal: bool = False
+) -> Judging[Comparison]:
+    """Return the check and the risks under the policy's strictness. If `is_equal` is True, the broker does not check.
+
+    Raise UnreadableVersionError if a required version does not parse.
+    """
+    strategy, checkers = effective_strategy(policy, candidate.strategy).value, policy.profile.checkers
+    is_custom = not is_equal and compatibility.uses_custom_checker(candidate.schema, checkers)
+    info, pulsar_version = candidate.schema.info, policy.profile.pulsar_version
+    request = Request(info, pulsar_version, strategy, is_equal, replaced=frozenset(checkers))
+    texts = list[Earlier]()
+    findings = yield from compare_all(request, newest_first, texts if is_custom else None)
+    if is_custom and not findings.too_complex:
+        findings.refused += yield Check(partial(_check, candidate.schema, texts, strategy, policy))
+    return strictly(policy, findings, None if is_custom or is_equal else strategy)
 
 
-def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
-    """Return the same for two schemas that the broker takes for one and does not compare."""
-    return strictly(policy, Findings(risks=Listing(compatibility.risks_of_equal(candidate, equal))))
+def _check(
+    candidate: Schema, newest_first: Sequence[Earlier], strategy: Strategy, policy: Policy
+) -> tuple[Incompatibility, ...]:
+    """Return the findings of the custom checkers."""
+    before = [each.parsed(policy.profile.pulsar_version) for each in reversed(newest_first) if each.is_compared]
+    return tuple(compatibility.check_plugged(candidate, before, strategy, policy.profile.checkers))
 
 
 def strictly(policy: Policy, findings: Findings, strategy: Strategy | None = None) -> Comparison:

@@ -1,33 +1,29 @@
-"""Judging with its reads: fetches the payloads that a verdict needs, and compares them. See `core.verdict`.
+"""The judgments of `core.verdict` with storage, worker processes and custom checkers.
 
-The webhook and the controller share this validation path. It reads and compares versions in parts. Large comparisons
-run in a worker process.
+Webhook and controller share it. Large comparisons run in a worker process.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from topicschema.api.topicschemas import TopicSchemaSpec
-from topicschema.core import compatibility, verdict
+from topicschema.core import broker_versions, comparison, compatibility, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
-from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.comparison import Check, Compare, Earlier, Findings, Judging, Read, Request, Result
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, WaitingError
-from topicschema.core.history import History, VersionEntry
-from topicschema.core.parts import Findings
+from topicschema.core.history import History
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, digest
-from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
-from topicschema.core.verdict import Candidate, Comparison, Earlier, Verdict
-from topicschema.judging import broker_versions, comparing, cpu_time
-from topicschema.judging.broker_versions import UnreadableVersionError
-from topicschema.judging.comparing import Comparer, Request, Result, Version
+from topicschema.core.verdict import Candidate, Comparison, Verdict
+from topicschema.judging import comparing, cpu_time
+from topicschema.judging.comparing import Comparer
 from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, SECONDS_HERE, Versions
@@ -141,66 +137,72 @@ class Judge:
         return await self.versions.for_version(history, pulsar_version)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
-        """Return the verdict on the candidate. Raise StalledError(RecordDamaged) if the record is unusable.
-
-        If the broker must read a version and cannot, the verdict is a refusal with the rule INVALID_HISTORY.
-        """
-        broken = verdict.refused_by_constraints(candidate, policy)
-        if broken is not None:
-            return broken
-        try:
-            broker_versions.check_readable(candidate, history)
-            if compatibility.uses_custom_checker(candidate.schema, self._checkers):
-                return await self._judge_with_checkers(candidate, history, policy)
-            strategy = effective_strategy(policy, candidate.strategy).value
-            is_equal = history.equal_to(candidate.schema.fingerprint) is not None
-            request = Request(candidate.schema.info, policy.profile.pulsar_version, strategy, is_equal)
-            earlier = verdict.earlier_versions(candidate, history, policy)
-            required = {each.entry.schema_version: each.entry for each in earlier if each.is_required}
-            findings = await self._compare_all(request, history, earlier, required)
-        except UnreadableVersionError as error:
-            return verdict.refused(candidate, policy, error.finding)
-        return verdict.concluded(candidate, history, policy, verdict.strictly(policy, findings, strategy))
+        """Return the verdict of `core.verdict.judge`. Raise StalledError(RecordDamaged) if the record is unusable."""
+        policy = self._with_checkers(policy)
+        return await self._run(verdict.judge(candidate, history, policy), history, _key(candidate, policy, history))
 
     async def compare(
         self, candidate: Candidate, earlier: Schema | None, history: History, policy: Policy
     ) -> Comparison:
-        """Return the incompatibilities and risks of the candidate after `earlier`, an edit that is not stored yet.
-
-        `earlier` would follow all stored versions. A custom checker may compare several versions together. So it also
-        gets the stored versions, as it will after the edit is registered.
-        """
-        schema, strategy = candidate.schema, effective_strategy(policy, candidate.strategy).value
-        if earlier is None or schema.info == earlier.info:
+        """Return the result of `core.verdict.compare_pending` for `earlier`, an edit that is not stored yet."""
+        if earlier is None or candidate.schema.info == earlier.info:
             return Comparison((), ())
-        is_equal = schema.fingerprint == earlier.fingerprint
-        if not is_equal and compatibility.uses_custom_checker(schema, self._checkers):
-            return await self._compare_with_checkers(candidate, earlier, history, policy)
-        request = Request(schema.info, policy.profile.pulsar_version, strategy, is_equal)
-        part = [Version(None, earlier.info.type, earlier.info)]
-        findings = await self._findings(request, history, [earlier.info.content_hash], _only(part))
-        return verdict.strictly(policy, findings, strategy)
-
-    async def _judge_with_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
-        """Return the verdict of the custom checkers on all versions together."""
-        policy = self._with_checkers(policy)
-        earlier = verdict.earlier_versions(candidate, history, policy)
-        payloads = await self._payloads(history, earlier, policy.profile.pulsar_version)
-        return await self._call_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
-
-    async def _compare_with_checkers(
-        self, candidate: Candidate, earlier: Schema, history: History, policy: Policy
-    ) -> Comparison:
-        policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
-        strategy, considered = effective_strategy(policy, candidate.strategy).value, [before]
-        if strategy.is_transitive:
-            stored = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
-            payloads = await self._payloads(history, stored, policy.profile.pulsar_version)
-            considered = [*verdict.predecessors(stored, payloads), before]
-        return await self._call_checkers(lambda: verdict.compare(candidate.schema, considered, strategy, policy))
+        policy, is_equal = self._with_checkers(policy), candidate.schema.fingerprint == earlier.fingerprint
+        comparing_both = verdict.compare_pending(candidate, earlier.info, history, policy, is_equal=is_equal)
+        return await self._run(comparing_both, history, _key(candidate, policy, history, earlier))
 
     def _with_checkers(self, policy: Policy) -> Policy:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers))
+
+    async def _run(self, steps: Judging[T], history: History, key: str) -> T:
+        """Return the result of a judgment, whose comparisons share the CPU time.
+
+        If the CPU time or the memory does not suffice, this is the only finding of the comparison. For the same `key`
+        it is not tried again.
+        """
+        answer: Any = None
+        seconds = self._workers.cpu_seconds
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            match step:
+                case Read(versions):
+                    answer = await self.versions.with_texts(history, versions)
+                case Compare():
+                    answer, seconds = await self._compare(history, step, key, seconds)
+                case Check(call):
+                    answer = await self._call_checkers(call)
+
+    async def _compare(self, history: History, step: Compare, key: str, seconds: float) -> tuple[Result, float]:
+        """Return the result of a comparison and the CPU time that is left."""
+        too_costly = self._too_costly.get(key)
+        if too_costly is None:
+            try:
+                result, taken = await self._compare_part(history.key.topic.pulsar_namespace, step, seconds)
+            except BEYOND_LIMITS as error:
+                too_costly = _too_complex(step.newest_first, str(error))
+                self._too_costly.put(key, too_costly, _BYTES_PER_FINDING)
+            else:
+                return result, seconds - taken
+        return Result(Findings(too_complex=too_costly), {}), seconds
+
+    async def _compare_part(self, namespace: str, step: Compare, seconds: float) -> tuple[Result, float]:
+        """Return the result for one part, within these seconds of CPU time, and its CPU time.
+
+        A large part is compared in a worker. Raise OutOfTimeError or OutOfMemoryError if that does not suffice.
+        """
+        request, part, steps = step
+        here = seconds - self._workers.cpu_seconds + SECONDS_HERE
+        if comparing.size_of(request, part) < LARGE and here > 0:
+            with suppress(OutOfTimeError):
+                result, taken = cpu_time.call(here, self._comparer.compare, request, part, min(_FEW_STEPS, steps))
+                if result.findings.too_complex is None or steps <= _FEW_STEPS:
+                    return result, taken
+        compare = comparing.compare
+        return await self._workers.call(namespace, compare, request, part, steps, cpu_seconds=max(seconds, 0.001))
 
     async def _call_checkers(self, work: Callable[[], T]) -> T:
         """Return the result of `work` in a thread. Raise CheckerTimeoutError if it takes too long.
@@ -217,68 +219,6 @@ class Judge:
             raise CheckerTimeoutError(
                 "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
             ) from None
-
-    async def _compare_all(
-        self,
-        request: Request,
-        history: History,
-        earlier: Sequence[Earlier],
-        required: Mapping[int, VersionEntry] = MappingProxyType({}),
-    ) -> Findings:
-        """Return the findings of the versions. Raise UnreadableVersionError if a required one does not parse."""
-        texts = [f"{entry.identity} {is_compared} {is_read}" for entry, is_compared, is_read, _ in earlier]
-        return await self._findings(request, history, texts, self.versions.parts(history, earlier), required)
-
-    async def _findings(
-        self,
-        request: Request,
-        history: History,
-        texts: Sequence[str],
-        parts: AsyncIterator[Sequence[Version]],
-        required: Mapping[int, VersionEntry] = MappingProxyType({}),
-    ) -> Findings:
-        """Return the findings of the parts, whose versions have the identities `texts`.
-
-        All parts share the steps and the CPU time. If the CPU time or the memory does not suffice, this is the only
-        finding, and the same texts are not compared again.
-        """
-        key, findings, seconds = _key(request, texts), Findings(), self._workers.cpu_seconds
-        too_costly = self._too_costly.get(key)
-        if too_costly is not None:
-            return Findings(too_complex=too_costly)
-        namespace = history.key.topic.pulsar_namespace
-        async for part in parts:
-            try:
-                result = await self._compare_part(namespace, request, part, MOST_STEPS - findings.steps, seconds)
-            except BEYOND_LIMITS as error:
-                too_costly = _too_complex(part, str(error))
-                self._too_costly.put(key, too_costly, _BYTES_PER_FINDING)
-                return Findings(too_complex=too_costly)
-            for number, unreadable in result.unreadable.items():
-                if number in required:
-                    raise broker_versions.unreadable(required[number], request.pulsar_version, unreadable)
-            findings += result.findings
-            seconds -= result.cpu_seconds
-            if findings.too_complex:
-                break
-            request = replace(request, is_first=False)
-        return findings
-
-    async def _compare_part(
-        self, namespace: str, request: Request, part: Sequence[Version], steps: int, seconds: float
-    ) -> Result:
-        """Return the result for one part, within these steps and seconds of CPU time. A large one runs in a worker.
-
-        Raise OutOfTimeError or OutOfMemoryError if that of a worker does not suffice.
-        """
-        here = seconds - self._workers.cpu_seconds + SECONDS_HERE
-        if comparing.size_of(request, part) < LARGE and here > 0:
-            with suppress(OutOfTimeError):
-                result = cpu_time.call(here, self._comparer.compare, request, part, min(_FEW_STEPS, steps))
-                if result.findings.too_complex is None or steps <= _FEW_STEPS:
-                    return result
-        compare = comparing.compare
-        return await self._workers.call(namespace, compare, request, part, steps, cpu_seconds=max(seconds, 0.001))
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -308,49 +248,33 @@ class Judge:
 
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
-        strategy = effective_strategy(policy, candidate.strategy).value
-        request = Request(candidate.schema.info, policy.profile.pulsar_version, strategy)
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
-        findings = await self._compare_all(request, history, earlier)
-        return (*compatibility.listed(findings.risks), *((findings.too_complex,) if findings.too_complex else ()))
-
-    async def _payloads(
-        self, history: History, earlier: Sequence[Earlier], pulsar_version: PulsarVersion
-    ) -> Mapping[int, Schema]:
-        """Return the schemas by number. Raise UnreadableVersionError for a required one; leave out others."""
-        read = await asyncio.gather(
-            *(self._payload(history, each, pulsar_version) for each in reversed(earlier) if each.is_read)
+        optional = [each._replace(is_required=False) for each in earlier]
+        request = Request(
+            candidate.schema.info,
+            policy.profile.pulsar_version,
+            effective_strategy(policy, candidate.strategy).value,
         )
-        return {number: schema for number, schema in read if schema is not None}
-
-    async def _payload(
-        self, history: History, earlier: Earlier, pulsar_version: PulsarVersion
-    ) -> tuple[int, Schema | None]:
-        number = earlier.entry.schema_version
-        try:
-            return number, await self.versions.version(history, earlier.entry, pulsar_version)
-        except UnreadableVersionError:
-            if earlier.is_required:
-                raise
-            return number, None
+        steps = comparison.compare_all(request, optional)
+        findings = await self._run(steps, history, _key(candidate, policy, history))
+        return (*compatibility.listed(findings.risks), *((findings.too_complex,) if findings.too_complex else ()))
 
 
 def _namespace(spec: TopicSchemaSpec) -> str:
     return Topic.parse(spec.topic).pulsar_namespace
 
 
-def _key(request: Request, texts: Sequence[str]) -> str:
-    """Return a digest of the comparison."""
-    head = (request.candidate.content_hash, request.pulsar_version, request.strategy, str(request.is_equal))
-    return digest("\n".join((*head, *texts)).encode())
+def _key(candidate: Candidate, policy: Policy, history: History, pending: Schema | None = None) -> str:
+    """Return a digest of the inputs of a comparison."""
+    strategy, active = effective_strategy(policy, candidate.strategy).value, history.active_versions
+    texts = [candidate.schema.info.content_hash, policy.profile.pulsar_version, strategy]
+    texts += [str(history.key), str(history.incarnation), str(len(active))]
+    texts += [str(each.identity) for each in (*active[:1], *active[-1:])]
+    texts += [pending.info.content_hash] if pending else []
+    return digest("\n".join(texts).encode())
 
 
-def _too_complex(part: Sequence[Version], why: str) -> Incompatibility:
+def _too_complex(part: Sequence[Earlier], why: str) -> Incompatibility:
     if not part:
         return Incompatibility(compatibility.TOO_COMPLEX, "$", f"reading the schema {why}")
-    number, kind, *_ = part[0]
-    return compatibility.too_complex(Predecessor(number, kind, None), why)
-
-
-async def _only(part: Sequence[Version]) -> AsyncIterator[Sequence[Version]]:
-    yield part
+    return compatibility.too_complex(part[0].with_schema(None), why)

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from topicschema.core import verdict
+from topicschema.core.broker_versions import UnreadableVersionError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate
-from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.judge import Judge
 
 # The versions of one comparison: few, because it blocks the event loop.
@@ -61,7 +61,7 @@ class Recheck:
 
     async def _parts(self, candidate: Candidate, earlier: History, policy: Policy) -> AsyncIterator[History]:
         """Yield the earlier versions in parts, newest first. The schemas of a part are in memory together."""
-        needed = {entry.schema_version for entry in verdict.needed(candidate, earlier, policy)}
+        needed = {each.schema_version for each in verdict.earlier_versions(candidate, earlier, policy) if each.is_read}
         is_divisible = self._is_divisible(candidate, earlier, policy)
         part: list[VersionEntry] = []
         size = 0

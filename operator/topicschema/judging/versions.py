@@ -2,18 +2,18 @@
 
 import asyncio
 import pickle
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from topicschema.core import compatibility, formats, parts
+from topicschema.core import broker_versions, compatibility, formats
+from topicschema.core.comparison import Earlier
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.imports import read_again
 from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo, digest
-from topicschema.core.verdict import Earlier
-from topicschema.judging import broker_versions, comparing, cpu_time
-from topicschema.judging.comparing import Comparer, Version
+from topicschema.judging import comparing, cpu_time
+from topicschema.judging.comparing import Comparer
 from topicschema.judging.cpu_time import OutOfTimeError
 from topicschema.judging.workers import BEYOND_LIMITS, Workers
 from topicschema.storage.lru_cache import LruCache
@@ -106,22 +106,14 @@ class Versions:
         async with self._reads:
             return await self._storage.get(history.key, history.incarnation, entry)
 
-    async def parts(self, history: History, earlier: Sequence[Earlier]) -> AsyncIterator[list[Version]]:
-        """Yield the versions in parts, one at a time in memory. Raise StalledError(RecordDamaged) as `payload` does."""
-        part, size = list[Version](), 0
-        for start in range(0, len(earlier), _READS_AT_ONCE):
-            some = earlier[start : start + _READS_AT_ONCE]
-            for version in await asyncio.gather(*(self._version(history, each) for each in some)):
-                if parts.is_full(len(part), size):
-                    yield part
-                    part, size = [], 0
-                part.append(version)
-                size += len(version.info.schema) if version.info else 0
-        yield part
+    async def with_texts(self, history: History, versions: Sequence[Earlier]) -> list[Earlier]:
+        """Return the versions with the texts that they lack. Raise StalledError(RecordDamaged) as `payload` does."""
+        return await asyncio.gather(*(self._with_text(history, each) for each in versions))
 
-    async def _version(self, history: History, earlier: Earlier) -> Version:
-        info = await self.payload(history, earlier.entry) if earlier.is_read else None
-        return Version(earlier.entry.schema_version, earlier.entry.type, info, earlier.is_compared)
+    async def _with_text(self, history: History, version: Earlier) -> Earlier:
+        if version.unread is None:
+            return version
+        return version._replace(info=await self.payload(history, version.unread))
 
     async def read(self, namespace: str, size: int, function: Callable[..., T], *arguments: Any) -> T:
         """Return the result of the function, which parses a text of `size` bytes. A large text is parsed in a worker.

@@ -15,7 +15,7 @@ from topicschema.judging.judge import Judge
 
 
 async def test_a_comparison_that_takes_too_many_steps_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicschema.judging.judge.MOST_STEPS", 10_000)
+    monkeypatch.setattr("topicschema.core.comparison.MOST_STEPS", 10_000)
     earlier, candidate = (FAMILIES["full"](40, version) for version in range(2))
     await world.policy(schemaCompatibilityStrategy="BACKWARD")
     await world.versions(earlier.schema.decode())

@@ -218,7 +218,7 @@ def test_a_risk_is_a_warning_and_under_strict_a_reason(
 
 @pytest.mark.parametrize("step", Step)
 def test_a_comparison_that_takes_too_many_steps_is_refused(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicschema.core.verdict.MOST_STEPS", 10_000)
+    monkeypatch.setattr("topicschema.core.comparison.MOST_STEPS", 10_000)
     versions = [FAMILIES["full"](40, version) for version in range(2)]
     assert rules(ask(versions[1], versions[0], step=step)) == ["COMPARISON_TOO_COMPLEX"]
 

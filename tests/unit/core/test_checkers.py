@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.judged import judge, needed
 from support.schemas.examples import history, parsed, record
 from topicschema.core import compatibility, formats
 from topicschema.core.checkers import Checkers, CustomChecker, Finding
@@ -15,7 +16,7 @@ from topicschema.core.formats.key_value import KeyValue, Part
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
-from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
+from topicschema.core.verdict import Candidate, Outcome, Verdict
 
 _Asked = tuple[bytes, tuple[bytes, ...], Strategy]
 DIRECTED = [strategy for strategy in Strategy if strategy.directions]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.judged import judge
 from support.schemas.avro import enum, field, record
 from support.schemas.examples import history
 from topicschema.core import broker_errors, compatibility, formats
@@ -13,7 +14,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import MOST_FINDINGS, Listing, Steps
 from topicschema.core.strategies import Direction, Strategy
-from topicschema.core.verdict import Candidate, Outcome, judge
+from topicschema.core.verdict import Candidate, Outcome
 
 FIELDS = MOST_FINDINGS + 500
 

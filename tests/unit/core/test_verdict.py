@@ -1,10 +1,11 @@
 import pytest
 
+from support.judged import judge, needed
 from support.schemas.examples import history, parsed, record
 from topicschema.core.policy import Constraints, Policy
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Direction, Strategy
-from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
+from topicschema.core.verdict import Candidate, Outcome, Verdict
 
 ONE, TWO, OTHER = record("id"), record("id", "note?"), record("id", "total")
 

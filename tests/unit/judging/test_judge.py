@@ -10,16 +10,16 @@ import pytest
 from typing_extensions import override
 
 from hostile.costly import FAMILIES
+from support import judged
 from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.recorded_versions import ID, KEY, NARROW, NOTE, WIDE, card, on_record, schema
 from support.turns import counted
 from topicschema.cluster.errors import ConflictError
-from topicschema.core import formats, parts, verdict
-from topicschema.core.checkers import BUILT_IN
-from topicschema.core.compatibility import TOO_COMPLEX, Predecessor
+from topicschema.core import comparison, formats
+from topicschema.core.comparison import Earlier, Findings, Request, Result
+from topicschema.core.compatibility import TOO_COMPLEX
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin, VersionEntry
-from topicschema.core.parts import Findings
 from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
 from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import MOST_STEPS
@@ -27,7 +27,6 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import comparing
-from topicschema.judging.comparing import Result, Version
 from topicschema.judging.judge import Judge
 from topicschema.judging.workers import OutOfMemoryError, Workers
 from topicschema.storage.protocol import Stored
@@ -71,9 +70,9 @@ async def counting(*schemas: Schema) -> tuple[CountingStorage, History]:
 
 
 @pytest.fixture
-def compared(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Version]]:
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Earlier]]:
     """Return the parts that workers compared."""
-    compared: list[Sequence[Version]] = []
+    compared: list[Sequence[Earlier]] = []
     call = Workers.call
 
     async def recording_call(
@@ -137,38 +136,38 @@ async def test_an_invalid_candidate_is_an_invalid_schema(judge_of: JudgeOf) -> N
 @pytest.mark.parametrize("other", [0, 99, 100, 249])
 @pytest.mark.parametrize("strictness", Strictness)
 async def test_the_verdict_on_parts_is_that_on_all_versions_at_once(
-    other: int, strictness: Strictness, compared: list[Sequence[Version]], judge_of: JudgeOf
+    other: int, strictness: Strictness, compared: list[Sequence[Earlier]], judge_of: JudgeOf
 ) -> None:
     schemas = [schema(ID, optional(number), doc="d" * 2_000) for number in range(250)]
     schemas[other] = WIDE
     storage, history = await on_record(*schemas)
     candidate, policy = Candidate(NARROW), Policy(Strategy.FULL_TRANSITIVE, strictness)
     found = await judge_of(storage).judge(candidate, history, policy)
-    assert found == verdict.judge(candidate, history, policy, dict(enumerate(schemas)))
+    assert found == judged.judge(candidate, history, policy, dict(enumerate(schemas)))
     assert [len(part) for part in compared] == [100, 100, 50]
 
 
 @pytest.mark.parametrize(("size", "parts_of_workers"), [(4, 0), (40, 1)])
 async def test_a_small_comparison_runs_here_unless_it_takes_many_steps(
-    size: int, parts_of_workers: int, compared: list[Sequence[Version]], judge_of: JudgeOf
+    size: int, parts_of_workers: int, compared: list[Sequence[Earlier]], judge_of: JudgeOf
 ) -> None:
     earlier, candidate = (formats.parse(FAMILIES["full"](size, version)) for version in range(2))
     storage, history = await on_record(earlier)
     async with counted() as turns:
         found = await judge_of(storage).judge(Candidate(candidate), history, TRANSITIVE)
-    assert found == verdict.judge(Candidate(candidate), history, TRANSITIVE, {0: earlier})
+    assert found == judged.judge(Candidate(candidate), history, TRANSITIVE, {0: earlier})
     assert len(compared) == parts_of_workers
     assert parts_of_workers == 0 or turns.count > 10
 
 
-async def test_large_versions_are_in_memory_in_parts(compared: list[Sequence[Version]], judge_of: JudgeOf) -> None:
+async def test_large_versions_are_in_memory_in_parts(compared: list[Sequence[Earlier]], judge_of: JudgeOf) -> None:
     schemas = [schema(ID, optional(number), doc=DOC) for number in range(10)]
     storage, history = await on_record(*schemas)
     found = await judge_of(storage).judge(Candidate(schema(ID, doc=DOC)), history, TRANSITIVE)
     assert found.outcome is Outcome.NEXT_VERSION
     sizes = [sum(len(each.info.schema) for each in part if each.info) for part in compared]
     assert len(sizes) == 3
-    assert max(sizes) < parts.MOST_BYTES + len(schemas[0].info.schema)
+    assert max(sizes) < comparison.MOST_BYTES + len(schemas[0].info.schema)
 
 
 async def test_payloads_are_read_in_parallel_each_once_and_not_all_at_once(judge_of: JudgeOf) -> None:
@@ -186,12 +185,13 @@ async def test_an_unreadable_version_of_a_later_part_refuses_the_candidate(judge
 
 
 async def test_the_versions_of_all_parts_share_the_steps(monkeypatch: pytest.MonkeyPatch, judge_of: JudgeOf) -> None:
-    monkeypatch.setattr("topicschema.core.parts.MOST_VERSIONS", 1)
+    monkeypatch.setattr("topicschema.core.comparison.MOST_VERSIONS", 1)
     *earlier, candidate = (formats.parse(FAMILIES["full"](12, version)) for version in range(4))
-    newest = Predecessor(2, candidate.info.type, earlier[-1])
-    one = parts.compare(candidate, [newest], TRANSITIVE.strategy, BUILT_IN, MOST_STEPS).steps
-    monkeypatch.setattr("topicschema.judging.judge.MOST_STEPS", one + one // 2)
     storage, history = await on_record(*earlier)
+    newest = Earlier(history.entries[-1], candidate.info.type, info=earlier[-1].info)
+    request = Request(candidate.info, V4_0, TRANSITIVE.strategy)
+    one = comparison.compare(request, [newest], MOST_STEPS).findings.steps
+    monkeypatch.setattr("topicschema.core.comparison.MOST_STEPS", one + one // 2)
     found = (await judge_of(storage).judge(Candidate(candidate), history, TRANSITIVE)).incompatibilities
     assert [(each.rule, each.schema_version) for each in found] == [(TOO_COMPLEX, 1)]
 
@@ -223,7 +223,7 @@ def costly(size: int) -> tuple[Schema, Schema]:
 
 @pytest.mark.parametrize("size", [40, 120], ids=["small", "large"])
 async def test_a_comparison_that_takes_too_much_cpu_time_is_refused_and_not_tried_again(
-    size: int, compared: list[Sequence[Version]], judge_of: JudgeOf
+    size: int, compared: list[Sequence[Earlier]], judge_of: JudgeOf
 ) -> None:
     earlier, candidate = costly(size)
     storage, history = await on_record(earlier)
@@ -242,9 +242,9 @@ async def test_the_versions_of_all_parts_share_the_cpu_time(monkeypatch: pytest.
     storage, history = await on_record(*(schema(ID, optional(number), doc=DOC) for number in range(10)))
     judge, left = judge_of(storage), list[float]()
 
-    async def compare_part(*arguments: Any) -> Result:
+    async def compare_part(*arguments: Any) -> tuple[Result, float]:
         left.append(arguments[-1])
-        return Result(Findings(), {}, 2.0)
+        return Result(Findings(), {}), 2.0
 
     monkeypatch.setattr(judge, "_compare_part", compare_part)
     await judge.judge(Candidate(schema(ID, doc=DOC)), history, TRANSITIVE)
@@ -276,17 +276,17 @@ def pair_of(kind: SchemaType) -> Schema:
 
 
 async def test_an_equal_pair_with_other_properties_is_compared_by_a_worker(
-    compared: list[Sequence[Version]], judge_of: JudgeOf
+    compared: list[Sequence[Earlier]], judge_of: JudgeOf
 ) -> None:
     before, after = pair_of(SchemaType.AVRO), pair_of(SchemaType.JSON)
     storage, history = await on_record(before)
     found = await judge_of(storage).judge(Candidate(after), history, TRANSITIVE)
-    assert found == verdict.judge(Candidate(after), history, TRANSITIVE, {0: before})
+    assert found == judged.judge(Candidate(after), history, TRANSITIVE, {0: before})
     assert (found.outcome, [each.rule for each in found.risks]) == (Outcome.EQUAL_VERSION, ["PART_TYPE_CHANGED"])
     assert len(compared) == 1
 
 
-async def test_a_pending_edit_is_compared_by_a_worker(compared: list[Sequence[Version]], judge_of: JudgeOf) -> None:
+async def test_a_pending_edit_is_compared_by_a_worker(compared: list[Sequence[Earlier]], judge_of: JudgeOf) -> None:
     before, after = schema(ID, doc=DOC), schema(ID, NOTE, doc=DOC)
     found = await judge_of().compare(Candidate(after), before, History(KEY), TRANSITIVE)
     assert [(each.rule, each.schema_version) for each in found.incompatibilities] == [("FIELD_WITHOUT_DEFAULT", None)]

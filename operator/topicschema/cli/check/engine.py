@@ -1,16 +1,17 @@
 """Answers of a Pulsar broker to a candidate, given the history as schemas.
 
-`core` judges: `verdict.judge` for an upload, `compatibility.check` for the check alone. This module adds what the
-broker reads before, and its refusal of texts that it cannot read. It has no input or output.
+`core.verdict` judges: `judge` for an upload, `compare` for the check alone. This module adds what the broker reads
+before, and its refusal of texts that it cannot read. It has no input or output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from topicschema.core import compatibility, formats, verdict
+from topicschema.core import broker_versions, comparison, compatibility, formats, verdict
+from topicschema.core.broker_versions import UnreadableVersionError
+from topicschema.core.comparison import Earlier, Judging
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text, key_value
@@ -27,9 +28,11 @@ from topicschema.core.schemas import (
 )
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.core.verdict import Candidate, Earlier, Outcome
+from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging import cpu_time
 from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
+
+T = TypeVar("T")
 
 _ANY_TOPIC = TopicKey("", Topic("", "", ""))
 
@@ -177,31 +180,35 @@ def _stored(question: Question) -> Question:
 def _register(question: Question, parse: Parse) -> Answer:
     policy = question.policy
     schema = parse(question.candidate, policy.profile.pulsar_version, validate_defaults=True)
-    read = _Reading(question, parse, validate_defaults=True)
-    candidate = Candidate(schema, question.topic_strategy)
-    history = History(_ANY_TOPIC, entries=_entries(schema, question.history, read))
-    payloads = read.all(verdict.earlier_versions(candidate, history, policy))
-    judged = verdict.judge(candidate, history, policy, payloads)
+    reading = _Reading(question, schema, parse, validate_defaults=True)
+    history = History(_ANY_TOPIC, entries=_entries(schema, question.history, reading))
+    judged = reading.run(verdict.judge(Candidate(schema, question.topic_strategy), history, policy))
+    reading.require_readable(judged.incompatibilities)
     equal_to = judged.schema_version if judged.outcome is Outcome.EQUAL_VERSION else None
     return Answer(equal_to, judged.incompatibilities, judged.risks + judged.notes, _failure(judged.thrown))
 
 
 def _compatibility(question: Question, parse: Parse) -> Answer:
-    strategy, policy, kind = question.strategy, question.policy, question.candidate.type
+    policy, kind = question.policy, question.candidate.type
     schema = parse(question.candidate, policy.profile.pulsar_version, validate_defaults=False)
-    read = _Reading(question, parse, validate_defaults=False)
+    reading = _Reading(question, schema, parse, validate_defaults=False)
+    candidate = Candidate(schema, question.topic_strategy)
     entries = tuple(_entry(number, info, "") for number, info in enumerate(question.history))
     latest_text = [(info.type, info.schema) for info in question.history[-1:]]
-    if not strategy.is_transitive and latest_text == [(kind, question.candidate.schema)]:
+    is_equal = not question.strategy.is_transitive and latest_text == [(kind, question.candidate.schema)]
+    if is_equal:
         is_read = formats.properties_matter(kind)
-        latest = Earlier(entries[-1], is_read=is_read, is_required=is_read and policy.strictness is Strictness.STRICT)
-        before = verdict.predecessors([latest], read.all([latest]))
-        comparison = verdict.compare_equal(schema, before[0], policy)
+        is_required = is_read and policy.strictness is Strictness.STRICT
+        earlier = [Earlier(entries[-1], kind, is_read=is_read, is_required=is_required)]
     else:
         history = History(_ANY_TOPIC, entries=entries)
-        earlier = verdict.earlier_versions(Candidate(schema), history, policy, is_deduplicated=False)
-        comparison = verdict.compare(schema, verdict.predecessors(earlier, read.all(earlier)), strategy, policy)
-    return Answer(None, comparison.incompatibilities, comparison.risks, _failure(comparison.thrown))
+        earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
+    try:
+        found = reading.run(verdict.compare(candidate, earlier, policy, is_equal=is_equal))
+    except UnreadableVersionError as error:
+        reading.require_readable([error.finding])
+        raise
+    return Answer(None, found.incompatibilities, found.risks, _failure(found.thrown))
 
 
 def _failure(thrown: Incompatibility | None) -> Refusal | None:
@@ -215,31 +222,43 @@ _STEPS: Mapping[Step, Callable[[Question, Parse], Answer]] = {
 
 
 class _Reading:
-    """Parser of versions of a question's history by number. Raises UnusableVersionError if a version cannot be read."""
+    """Parser of the schemas of one question, each once. Raises UnusableVersionError if a version cannot be read."""
 
-    def __init__(self, question: Question, parse: Parse, *, validate_defaults: bool) -> None:
+    def __init__(self, question: Question, candidate: Schema, parse: Parse, *, validate_defaults: bool) -> None:
         self._question = question
         self._parse = parse
         self._validate_defaults = validate_defaults
-        self._read: dict[int, Schema] = {}
+        self._parsed: dict[int, Schema | InvalidSchemaError] = {id(question.candidate): candidate}
 
     def __call__(self, schema_version: int) -> Schema:
-        if schema_version not in self._read:
-            info, pulsar_version = self._question.history[schema_version], self._question.policy.profile.pulsar_version
+        pulsar_version = self._question.policy.profile.pulsar_version
+        try:
+            return self._once(self._question.history[schema_version], pulsar_version)
+        except InvalidSchemaError as error:
+            raise UnusableVersionError(schema_version, error) from None
+
+    def run(self, judging: Judging[T]) -> T:
+        """Return the result of a judgment."""
+        return comparison.run(judging, lambda entry: self._question.history[entry.schema_version], self._once)
+
+    def require_readable(self, findings: Sequence[Incompatibility]) -> None:
+        """Raise UnusableVersionError if a finding is about a version that cannot be read."""
+        for each in findings:
+            if each.rule == broker_versions.RULE and each.schema_version is not None:
+                self(each.schema_version)
+
+    def _once(self, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
+        if id(info) not in self._parsed:
             try:
                 schema = self._parse(info, pulsar_version, validate_defaults=self._validate_defaults)
             except InvalidSchemaError as error:
-                raise UnusableVersionError(schema_version, error) from None
-            self._read[schema_version] = schema
-        return self._read[schema_version]
-
-    def all(self, earlier: Sequence[Earlier]) -> dict[int, Schema]:
-        """Return the versions by number: all required ones, and those of the others that can be read."""
-        schemas: dict[int, Schema] = {}
-        for number, is_required in [(e.entry.schema_version, e.is_required) for e in reversed(earlier) if e.is_read]:
-            with suppress(*() if is_required else (UnusableVersionError,)):
-                schemas[number] = self(number)
-        return schemas
+                self._parsed[id(info)] = error
+            else:
+                self._parsed[id(info)] = schema
+        result = self._parsed[id(info)]
+        if isinstance(result, InvalidSchemaError):
+            raise result
+        return result
 
 
 def _entries(candidate: Schema, history: tuple[SchemaInfo, ...], read: _Reading) -> tuple[VersionEntry, ...]:

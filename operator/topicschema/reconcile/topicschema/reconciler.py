@@ -15,13 +15,13 @@ from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
+from topicschema.core import broker_versions
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError
 from topicschema.core.policy import StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Verdict
-from topicschema.judging import broker_versions
 from topicschema.judging.policies import ActivePolicy, address_of
 from topicschema.judging.schema_source import with_spec_field
 from topicschema.reconcile import status_writer

@@ -1,12 +1,11 @@
-"""Rules for versions that other clients registered at the broker. Pure."""
+"""Rules for versions that other clients registered at the broker."""
 
 from dataclasses import replace
 
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.history import Flaw, History, Origin, VersionEntry
-from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, SchemaInfo, SchemaType, fingerprint_of_bytes
-from topicschema.core.verdict import Candidate
+from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
 
 _FAILS = {
     Flaw.UNPARSABLE: "does not parse under Pulsar",
@@ -44,16 +43,14 @@ def registered_form(info: SchemaInfo, history: History | None) -> SchemaInfo:
     return replace(info, schema=_PYTHONS_STRING) if is_theirs else info
 
 
-def check_readable(candidate: Candidate, history: History) -> None:
+def check_readable(candidate: Schema, history: History) -> None:
     """Raise UnreadableVersionError if a broker fails to parse a version before it compares the candidate.
 
     `history` must have the flaws for the broker's Pulsar version.
     """
-    if candidate.schema.info.type not in AVRO_TEXTS or all(
-        entry.flaw is Flaw.NONE for entry in history.active_versions
-    ):
+    if candidate.info.type not in AVRO_TEXTS or all(entry.flaw is Flaw.NONE for entry in history.active_versions):
         return
-    equal = history.equal_to(candidate.schema.fingerprint)
+    equal = history.equal_to(candidate.fingerprint)
     last = history.next_version if equal is None else equal.schema_version
     for entry in history.active_versions:
         if entry.type in AVRO_TEXTS and entry.flaw is not Flaw.NONE and entry.schema_version <= last:
