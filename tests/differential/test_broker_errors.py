@@ -13,7 +13,8 @@ import pytest
 
 from differential import oracle, seeds
 from support.schemas import avro_circles, avro_pairs
-from topicschema.cli.check.engine import Answer, Question, Step, answer, as_stored
+from topicschema.cli.check.engine import Answer, Question, Step, answer
+from topicschema.core import formats
 from topicschema.core.policy import BrokerProfile, Policy
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -57,7 +58,7 @@ def is_readable(info: SchemaInfo, pulsar_version: PulsarVersion) -> bool:
 
 
 def wire(info: SchemaInfo) -> dict[str, Any]:
-    stored = as_stored(info)
+    stored = formats.as_stored(info)
     content = base64.b64encode(stored.schema).decode()
     return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
 

@@ -14,7 +14,6 @@ from topicschema.core.broker_versions import UnreadableVersionError
 from topicschema.core.comparison import Earlier, Judging
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.formats import json_text, key_value
 from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy
 from topicschema.core.schemas import (
@@ -23,7 +22,6 @@ from topicschema.core.schemas import (
     PulsarVersion,
     Schema,
     SchemaInfo,
-    SchemaType,
     fingerprint_of_bytes,
 )
 from topicschema.core.strategies import Strategy
@@ -152,29 +150,16 @@ def _answer(question: Question, parse: Parse) -> Answer:
     return _STEPS[question.step](_stored(question), parse)
 
 
-def as_stored(info: SchemaInfo) -> SchemaInfo:
-    """Return the form in which the broker stores a schema sent over REST. Raises InvalidSchemaError if it cannot."""
-    if info.type is not SchemaType.KEY_VALUE:
-        return info
-    try:
-        text = info.schema.decode(errors="surrogatepass")
-    except UnicodeDecodeError as error:
-        before = info.schema[: error.start].decode(errors="surrogatepass")
-        place = json_text.place_of(before, len(before))
-        raise InvalidSchemaError("NOT_UTF8", f"byte {error.start} is not UTF-8", place) from None
-    return replace(info, schema=key_value.payload_of(text))
-
-
 def _stored(question: Question) -> Question:
     history: list[SchemaInfo] = []
     for number, info in enumerate(question.history):
         try:
-            history.append(as_stored(info))
+            history.append(formats.as_stored(info))
             if info.type in PRIMITIVES:  # the broker does not read it, and its validator stores none with a text
                 formats.parse(info, question.policy.profile.pulsar_version)
         except InvalidSchemaError as error:
             raise UnusableVersionError(number, error) from None
-    return replace(question, candidate=as_stored(question.candidate), history=tuple(history))
+    return replace(question, candidate=formats.as_stored(question.candidate), history=tuple(history))
 
 
 def _register(question: Question, parse: Parse) -> Answer:

@@ -14,6 +14,7 @@ from topicschema.cli.check.git_history import GitHistory, Past
 from topicschema.cli.check.governing import Governing, Governors
 from topicschema.cli.check.resources import Manifest
 from topicschema.cli.inputs.files import UsageError
+from topicschema.core import formats
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.policy import Constraints, Policy, violations
@@ -187,7 +188,7 @@ class Judge:
         spec = past.resource.spec
         own, policy = spec.schema_compatibility_strategy, governing.for_topic(spec, past.left)
         info = past.resource.info(policy.profile.pulsar_version)
-        broken = violations(engine.as_stored(info), own, policy.constraints)
+        broken = violations(formats.as_stored(info), own, policy.constraints)
         if broken or not past.versions:
             return broken[0] if broken else None
         *earlier, latest = past.versions

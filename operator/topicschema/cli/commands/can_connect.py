@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from topicschema.cli import plugins
 from topicschema.cli.arguments import AUTO_PRODUCE
-from topicschema.cli.check import engine, json_io
+from topicschema.cli.check import json_io
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.text import Files
 from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
 from topicschema.cli.inputs.files import UsageError
-from topicschema.core import clients
+from topicschema.core import clients, formats
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, Outcome, TopicState
 from topicschema.core.errors import InvalidSchemaError
@@ -77,7 +77,7 @@ def _sent(options: Namespace, kind: SchemaType, infos: list[SchemaInfo]) -> Sche
 
 def _stored(name: str, info: SchemaInfo) -> SchemaInfo:
     try:
-        return engine.as_stored(info)
+        return formats.as_stored(info)
     except InvalidSchemaError as error:
         raise UsageError(f"{files.shown(name)}: {error.sentence}") from None
 

@@ -3,7 +3,7 @@
 import sys
 from argparse import Namespace
 
-from topicschema.cli.check import engine, text
+from topicschema.cli.check import text
 from topicschema.cli.check.engine import Refusal
 from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
@@ -17,7 +17,7 @@ def run(options: Namespace) -> int:
     """Print the fingerprint. Return 1, with the reason on standard error, if the text is no schema."""
     [info] = check.schemas([options.file], options)
     try:
-        print(formats.parse(engine.as_stored(info), PulsarVersion(options.pulsar_version)).fingerprint)
+        print(formats.parse(formats.as_stored(info), PulsarVersion(options.pulsar_version)).fingerprint)
     except InvalidSchemaError as error:
         shown = "" if schema_files.is_proto(options.file) else info.schema.decode(errors="replace")
         reason = text.refused(shown, Refusal.of(error), files.shown(options.file), options.pulsar_version)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
-from topicschema.cli.check import engine
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.engine import Refusal
 from topicschema.cli.commands import check
@@ -119,7 +118,7 @@ def _spec(kind: SchemaType, properties: Mapping[str, str]) -> dict[str, Any]:
 
 def _pair(sent: SchemaInfo, options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     """Return a pair in the form of the REST API, and its fields. Raises InvalidSchemaError if it is none."""
-    info = engine.as_stored(sent)
+    info = formats.as_stored(sent)
     pair = key_value.decode(info)
     if pair.encoding is None:
         raise UsageError("--property kv.encoding.type: write INLINE or SEPARATED")

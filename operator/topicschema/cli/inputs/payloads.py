@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from topicschema.cli.check import engine
 from topicschema.cli.check.excerpt import printable
 from topicschema.cli.commands import check
 from topicschema.cli.inputs import files, schema_files
@@ -111,7 +110,7 @@ def _parsed(options: Namespace, name: str | None, *, validate_defaults: bool = T
     info = infos[0] if infos else SchemaInfo(kind, b"", properties)
     pulsar_version = PulsarVersion(options.pulsar_version)
     return usable(
-        lambda: formats.parse(engine.as_stored(info), pulsar_version, validate_defaults=validate_defaults), name
+        lambda: formats.parse(formats.as_stored(info), pulsar_version, validate_defaults=validate_defaults), name
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Final
 
-from topicschema.cli.check import engine
 from topicschema.cli.commands import check
 from topicschema.cli.inputs import payloads
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
@@ -97,7 +96,7 @@ def _stored(info: SchemaInfo, pulsar_version: PulsarVersion, *, is_reader: bool)
 
     Writers' defaults are not validated.
     """
-    stored = engine.as_stored(info)
+    stored = formats.as_stored(info)
     if stored.type not in _PLAIN:
         formats.parse(stored, pulsar_version, validate_defaults=is_reader)
     return stored

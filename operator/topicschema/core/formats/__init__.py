@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats import avro, key_value, primitives, protobuf
+from topicschema.core.formats import avro, json_text, key_value, primitives, protobuf
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import KeyValueFormat, KeyValueSchema
 from topicschema.core.formats.lazy import LazyFormat
@@ -18,6 +19,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "Mismatch",
+    "as_stored",
     "compares",
     "has_checker",
     "has_risks",
@@ -66,6 +68,19 @@ def parse(
         why = _REFUSED.get(info.type, f"schemas of type {info.type} cannot be judged yet")
         raise InvalidSchemaError("UNSUPPORTED_TYPE", why)
     return known.parse(info, pulsar_version, validate_defaults=validate_defaults)
+
+
+def as_stored(info: SchemaInfo) -> SchemaInfo:
+    """Return the form in which the broker stores a schema sent over REST. Raise InvalidSchemaError if it cannot."""
+    if info.type is not SchemaType.KEY_VALUE:
+        return info
+    try:
+        text = info.schema.decode(errors="surrogatepass")
+    except UnicodeDecodeError as error:
+        before = info.schema[: error.start].decode(errors="surrogatepass")
+        place = json_text.place_of(before, len(before))
+        raise InvalidSchemaError("NOT_UTF8", f"byte {error.start} is not UTF-8", place) from None
+    return replace(info, schema=key_value.payload_of(text))
 
 
 def has_checker(kind: SchemaType) -> bool:
