@@ -6,8 +6,8 @@ from typing import Final
 
 from topicschema.core import comparison, formats
 from topicschema.core.comparison import Earlier, Request, Result
+from topicschema.core.lru_cache import LruCache
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
-from topicschema.storage.lru_cache import LruCache
 
 _CACHE_BYTES: Final = 32 * 1024 * 1024
 _BYTES_PER_BYTE: Final = 10

@@ -17,6 +17,7 @@ from topicschema.core.comparison import Check, Compare, Earlier, Findings, Judgi
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History
+from topicschema.core.lru_cache import LruCache
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, digest
 from topicschema.core.strategies import Strategy
@@ -28,7 +29,6 @@ from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, SECONDS_HERE, Versions
 from topicschema.judging.workers import BEYOND_LIMITS, Workers
-from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import KeyValue, Part, Side
+from topicschema.core.lru_cache import LruCache
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.protoc import ProtobufSources, compile_envelope_async, file_of
-from topicschema.storage.lru_cache import LruCache
 
 SCHEMA_FIELD = "spec.schema"
 _CACHE_BYTES = 16 * 1024 * 1024

@@ -11,12 +11,12 @@ from topicschema.core.comparison import Earlier
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.imports import read_again
+from topicschema.core.lru_cache import LruCache
 from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo, digest
 from topicschema.judging import comparing, cpu_time
 from topicschema.judging.comparing import Comparer
 from topicschema.judging.cpu_time import OutOfTimeError
 from topicschema.judging.workers import BEYOND_LIMITS, Workers
-from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")

@@ -17,10 +17,10 @@ from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.cluster.microtime import micro_time
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, VersionEntry
+from topicschema.core.lru_cache import LruCache
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage import objects
-from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import (
     Stored,

@@ -16,8 +16,8 @@ from topicschema.cli.exits import BUG, COMPATIBLE, WRONG_INPUT
 from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.errors import InvalidSchemaError, WaitingError
+from topicschema.core.lru_cache import LruCache
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
-from topicschema.storage.lru_cache import LruCache
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _CACHE_BYTES: Final = 64 * 1024 * 1024

@@ -1,7 +1,7 @@
 """The cache's bound, and what a payload weighs."""
 
+from topicschema.core.lru_cache import LruCache
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.payloads import weight
 
 
