@@ -68,6 +68,7 @@ bench: setup ## run the benchmarks against their anchors, into benchmarks.json
 generate: setup ## generate CRDs, documents and Pulsar's commands from their sources
 	$(BIN)/python -m topicschema.api.crds crds
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
+	$(BIN)/python -m topicschema.cli.reasons_page docs/operations.md
 	sed -n '/^## Condition reasons/,/^###/{/^|/p}' docs/operations.md > operator/topicschema/cli/rules/reasons.md
 	$(BIN)/python -m grpc_tools.protoc -Ioperator --python_out=operator --pyi_out=operator $(PULSAR)/pulsar_api.proto
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds

@@ -33,6 +33,7 @@ from topicschema.core.plan import (
     plan,
 )
 from topicschema.core.policy import Policy
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
@@ -43,7 +44,7 @@ PULSAR_VERSION: Final = PulsarVersion.V4_0
 SPECS: Final = (record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "c"), record("d"))
 WISHES: Final = (None, Strategy.FULL, Strategy.ALWAYS_COMPATIBLE, Strategy.BACKWARD)
 _CALLS: Final = 40
-REFUSED: Final = StalledError("RefusedByBroker", "no")
+REFUSED: Final = StalledError(Reason.REFUSED_BY_BROKER, "no")
 
 
 class CrashError(Exception):

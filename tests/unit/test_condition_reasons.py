@@ -1,36 +1,57 @@
 """What a person reads as a condition's reason has a line in the manual that says what to do."""
 
-import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from topicschema.cli.rules import reasons
+from topicschema.cli.reasons_page import with_tables
+from topicschema.cli.rules import reasons as explained
+from topicschema.core import reasons
+from topicschema.core.reasons import Category, Reason
 
-ROOT = Path(__file__).parents[2]
-FOLDERS = ("api", "broker", "core", "judging", "protoc", "reconcile", "storage")
-SOURCES = sorted(source for folder in FOLDERS for source in (ROOT / "operator" / "topicschema" / folder).rglob("*.py"))
-RAISED = re.compile(r'(?:\w+Error|super\(\)\.__init__)\(\s*"([A-Z][a-z]+[A-Z]\w+)"')
-NEVER_SHOWN = {"InvalidHistory", "InvalidPayload", "SchemaNotFound"}  # a rule of the verdict, a message's, an answer
-TABLE = (ROOT / "docs" / "operations.md").read_text().partition("## Condition reasons")[2].partition("\n## ")[0]
-
-
-@pytest.mark.parametrize(
-    "reason", sorted({found for source in SOURCES for found in RAISED.findall(source.read_text())} - NEVER_SHOWN)
-)
-def test_the_manual_says_what_a_reason_asks_for(reason: str) -> None:
-    assert f"`{reason}`" in TABLE
-    assert reasons.find(reason) is not None
+PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+TABLES = PAGE.read_text().partition("## Condition reasons")[2].partition("\n## ")[0]
+INACTIVE = {Reason.POLICY_NOT_FOUND, Reason.CLAIM_NOT_ALLOWED, Reason.TOPIC_ALREADY_CLAIMED}
 
 
-def test_every_folder_is_there() -> None:
-    assert [folder for folder in FOLDERS if not (ROOT / "operator" / "topicschema" / folder).is_dir()] == []
+@pytest.mark.parametrize("reason", [each for each in Reason if each.condition])
+def test_the_manual_and_explain_say_what_to_do(reason: Reason) -> None:
+    assert f"`{reason}`" in TABLES
+    assert explained.find(reason) is not None
+
+
+def test_the_tables_of_the_manual_are_current() -> None:
+    assert with_tables(PAGE.read_text()) == PAGE.read_text()
+
+
+def test_a_new_reason_is_one_line_and_its_row_appears() -> None:
+    line = '    DISK_FULL = "DiskFull", Category.BROKER, _RECONCILING, "Free some space."\n'
+    before, mark, after = Path(reasons.__file__).read_text().partition("    SUSPENDED =")
+    module: dict[str, Any] = {"__name__": "extended"}
+    exec(before + line + mark + after, module)  # noqa: S102  # the module's own source with one more line
+    rows = list(module["table"](events=False))
+
+    assert "| `DiskFull` | Reconciling | Free some space. |" in rows
+    assert len(rows) == len(list(reasons.table(events=False))) + 1
+    assert any("`DiskFull`" in row for row in rows if row.startswith("| `BrokerUnavailable`"))
+
+
+def test_a_reason_of_another_release_is_unknown() -> None:
+    assert Reason.of("Registered") is Reason.REGISTERED
+    unknown = Reason.of("OfAnotherRelease")
+    assert (unknown, unknown.category, unknown.refuses_spec) == ("", Category.OTHER, False)
+
+
+def test_access_ends_without_a_policy_that_governs_or_with_an_invalid_spec() -> None:
+    invalid = {Reason.INVALID_RESOURCE, Reason.INVALID_SCHEMA, Reason.INVALID_TOPIC, Reason.INVALID_PULSAR_NAMESPACE}
+    assert {each for each in Reason if each.revokes_access} == INACTIVE | invalid | {Reason.BROKER_NOT_ALLOWED}
 
 
 def test_explain_prints_a_reason_without_marks() -> None:
-    name, text = reasons.find("historylost") or ("", "")
+    name, text = explained.find("historylost") or ("", "")
     assert name == "HistoryLost"
     assert text.startswith("Stalled: The stored history has fewer versions than the status")
     assert not set("`|]") & set(text)
-    assert (reasons.find("ValidationFailed") or ("", ""))[1].count("\n\n") == 1
-    assert reasons.find("PulsarVersionMismatch") is not None
+    assert (explained.find("ValidationFailed") or ("", ""))[1].count("\n\n") == 1
+    assert explained.find("PulsarVersionMismatch") is not None

@@ -13,12 +13,11 @@ from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import Schema
 from topicschema.core.verdict import Candidate
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy
-
-_REFUSALS = frozenset({"AdoptionRefused", "Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"})
 
 
 def decode_or_none(old: Mapping[str, Any] | None) -> TopicSchema | None:
@@ -61,7 +60,7 @@ def _was_refused(old: TopicSchema) -> bool:
     """Return True if that generation is Stalled by a refusal. A generation that only waits may still be registered."""
     return any(
         condition.type is ConditionType.STALLED
-        and condition.reason in _REFUSALS
+        and Reason.of(condition.reason).refuses_spec
         and condition.observed_generation == old.metadata.generation
         for condition in old.status.conditions
     )

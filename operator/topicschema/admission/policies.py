@@ -23,6 +23,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import effective_strategy, violations
+from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.judge import Judge
@@ -43,21 +44,6 @@ _MAX_TOPICS = 200
 _MAX_SECONDS = 2.0
 _AT_ONCE = 4
 _NAMED = 10
-_CANNOT_BE_JUDGED = frozenset(
-    {
-        "RecordDamaged",
-        "CheckerTimeout",
-        "CompilerUnavailable",
-        "CompilerTimeout",
-        "CompilerStopped",
-        "WorkerTimeout",
-        "WorkerUnavailable",
-    }
-)
-"""Reasons of errors about one topic.
-
-One of the first is a stored version that a broker of another Pulsar version cannot read.
-"""
 
 
 class ApiClient(Reader, validation_settings.Authorizer, Protocol):
@@ -114,7 +100,7 @@ class Policies:
         old = _decode_or_none(review.old)
         forbidden = await validation_settings.refusal(self._client, review, resource, old)
         if forbidden is not None:
-            return deny("Forbidden", [forbidden])
+            return deny(Reason.FORBIDDEN, [forbidden])
         refusals = [cause async for cause in self._refusals(resource, key)]
         if refusals and old is None:
             return deny(refusals[0].message.partition(":")[0], refusals)
@@ -197,7 +183,7 @@ class Policies:
         except NotFoundError:
             return None
         except TopicSchemaError as error:
-            if error.reason not in _CANNOT_BE_JUDGED:
+            if not error.reason.prevents_judgment:
                 if isinstance(error, WaitingError):
                     raise  # the API server is unreachable
                 return None
@@ -213,7 +199,9 @@ def _decode_or_none(wire: object) -> NamespaceSchemaPolicy | None:
 
 
 def _invalid_cause(error: StalledError) -> Cause:
-    return messages.invalid_resource(error) if error.reason == "InvalidResource" else messages.stalled(error, _FIELD)
+    return (
+        messages.invalid_resource(error) if error.reason is Reason.INVALID_RESOURCE else messages.stalled(error, _FIELD)
+    )
 
 
 def _forbidden_cause(namespace: str, key: PulsarNamespaceKey) -> Cause:

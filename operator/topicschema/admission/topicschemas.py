@@ -18,16 +18,15 @@ from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
+from topicschema.core.reasons import Category, Reason
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import history_limit
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import INACTIVE_REASONS, ActivePolicy, PolicyResolver, Reader
+from topicschema.judging.policies import ActivePolicy, PolicyResolver, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
-
-_LOST = "HistoryLost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +99,11 @@ class TopicSchemas:
         except ApiRefusedError:
             raise  # the request to the API server was wrong, not the user's edit
         except StalledError as error:
-            if error.reason in INACTIVE_REASONS:
+            if error.reason.category is Category.UNGOVERNED:
                 return _allow_unjudged(error)
             return deny(error.reason, [messages.stalled(error, messages.TOPIC_FIELD)])
         except WaitingError as error:
-            if error.reason not in INACTIVE_REASONS:
+            if error.reason.category is not Category.UNGOVERNED:
                 raise
             return _allow_unjudged(error)
 
@@ -127,7 +126,7 @@ class TopicSchemas:
     async def _decide(self, edit: _Edit, active: ActivePolicy, history: History) -> Answer:
         holder = await other_holder(self._client, history.claim, edit.owner)
         if holder is not None:
-            return _refuse(edit, "TopicAlreadyClaimed", (_claim_cause(holder),))
+            return _refuse(edit, Reason.TOPIC_ALREADY_CLAIMED, (_claim_cause(holder),))
         verdict = await self._judge.judge(edit.candidate, history, active.policy)
         earlier = await pending.pending(self._judge, edit.predecessor, history, active)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
@@ -142,7 +141,7 @@ class TopicSchemas:
         if verdict.incompatibilities:
             causes = tuple(messages.cause_of(finding, decision) for finding in verdict.incompatibilities)
             lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_losses(edit.predecessor))
-            return _refuse(edit, "Incompatible", (*lost, *causes))
+            return _refuse(edit, Reason.INCOMPATIBLE, (*lost, *causes))
         full = history_limit.refusal(history, verdict)
         if full is not None:
             return _refuse(edit, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
@@ -187,16 +186,17 @@ def _history_losses(old: TopicSchema | None, history: History) -> Iterator[str]:
     if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
         there = history.version_count
         yield (
-            f"{_LOST}: the status has {old.status.version_count} versions, the history {there or 'none'}; admitted "
-            f"{'judged by those alone' if there else 'unjudged'}, and not registered until the history is restored"
+            f"{Reason.HISTORY_LOST}: the status has {old.status.version_count} versions, the history "
+            f"{there or 'none'}; admitted {'judged by those alone' if there else 'unjudged'}, and not registered until "
+            "the history is restored"
         )
 
 
 def _reported_losses(old: TopicSchema | None) -> Iterator[str]:
     """Yield the controller's report of a lost history. A history that a broker lost is still recorded."""
     for condition in () if old is None else old.status.conditions:
-        if condition.type is ConditionType.STALLED and condition.reason == _LOST:
-            yield f"{_LOST}: {condition.message}"
+        if condition.type is ConditionType.STALLED and condition.reason == Reason.HISTORY_LOST:
+            yield f"{Reason.HISTORY_LOST}: {condition.message}"
 
 
 def _warnings(verdict: Verdict, history: History, decision: messages.Decision, *, replaced: bool) -> Iterator[str]:

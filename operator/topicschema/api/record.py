@@ -35,6 +35,7 @@ from topicschema.api.record_settings import (
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner, VersionEntry
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -116,7 +117,9 @@ def version_to_wire(
     objects.
     """
     if len(info.schema) > _MAX_SCHEMA_BYTES:
-        raise StalledError("SchemaTooLarge", f"the schema has {len(info.schema)} bytes, more than can be recorded")
+        raise StalledError(
+            Reason.SCHEMA_TOO_LARGE, f"the schema has {len(info.schema)} bytes, more than can be recorded"
+        )
     key, incarnation, number = history.key, history.incarnation, history.entries[-1].schema_version
     spec = SchemaVersionSpec(
         format=FORMAT,
@@ -264,7 +267,7 @@ def _read(cls: type[R], wire: object) -> R:
     try:
         stored = decode(cls, wire)
     except StalledError as error:
-        raise StalledError("RecordDamaged", f"a {cls.__name__} cannot be read: {error.message}") from None
+        raise StalledError(Reason.RECORD_DAMAGED, f"a {cls.__name__} cannot be read: {error.message}") from None
     if stored.spec.format != FORMAT:
         raise _damaged(stored, f"its format is {stored.spec.format}; this release reads {FORMAT}")
     return stored
@@ -283,7 +286,7 @@ def _check_name(stored: R, name: str) -> None:
 
 
 def _damaged(stored: R, why: str) -> StalledError:
-    return StalledError("RecordDamaged", f"{type(stored).__name__} {stored.metadata.name[:80]!r}: {why}")
+    return StalledError(Reason.RECORD_DAMAGED, f"{type(stored).__name__} {stored.metadata.name[:80]!r}: {why}")
 
 
 def _namespace_of(key: TopicKey) -> PulsarNamespaceKey:

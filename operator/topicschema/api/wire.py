@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, ge
 
 from topicschema.api.schema_fields import LENIENT
 from topicschema.core.errors import StalledError
+from topicschema.core.reasons import Reason
 
 T = TypeVar("T")
 _Read = Callable[[Any], Any]
@@ -54,7 +55,7 @@ def decode(cls: type[T], wire: object, path: str = "") -> T:
         value: T = _reader(hint)(wire)
     except _MisfitError as error:
         place = error.path(path)
-        raise StalledError("InvalidResource", f"{place}: {error.why}" if place else error.why) from None
+        raise StalledError(Reason.INVALID_RESOURCE, f"{place}: {error.why}" if place else error.why) from None
     return value
 
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from topicschema.broker.errors import BrokerUnavailableError, RefusedByBrokerError
 from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.formats import key_value
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -83,7 +84,7 @@ def version_of(answer: Any) -> RemoteVersion:
         raise _unlike("a schema") from None
     if kind not in SchemaType.__members__:
         message = f"the broker has a schema of type {kind[:40]!r} as version {number}, which this release does not know"
-        raise StalledAtBrokerError("UnsupportedSchemaType", message)
+        raise StalledAtBrokerError(Reason.UNSUPPORTED_SCHEMA_TYPE, message)
     info = SchemaInfo(SchemaType(kind), _bytes_of(SchemaType(kind), data), properties)
     return RemoteVersion(number, info, at.strftime("%Y-%m-%dT%H:%M:%SZ"))
 

@@ -13,6 +13,7 @@ from kubernetes import config
 from kubernetes.client import Configuration
 
 from topicschema.core.errors import StalledError
+from topicschema.core.reasons import Reason
 
 # Errors of the library for a kubeconfig that is missing, no YAML, or YAML of another shape.
 _UNUSABLE = (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, LookupError)
@@ -42,9 +43,11 @@ class Connection:
             tls = _tls(configuration)
         except _UNUSABLE as error:
             source = "set KUBECONFIG, or run in a pod" if kubeconfig is None else f"kubeconfig {kubeconfig[:500]}"
-            raise StalledError("NoCluster", f"no cluster to talk to ({source}): {type(error).__name__}") from error
+            raise StalledError(
+                Reason.NO_CLUSTER, f"no cluster to talk to ({source}): {type(error).__name__}"
+            ) from error
         if configuration.proxy:
-            raise StalledError("NoCluster", "a kubeconfig with proxy-url is not supported")
+            raise StalledError(Reason.NO_CLUSTER, "a kubeconfig with proxy-url is not supported")
         return cls(configuration.host.rstrip("/"), tls, configuration.tls_server_name, configuration)
 
     def headers(self) -> dict[str, str]:

@@ -1,27 +1,28 @@
 """Errors of the API server and the connection to it. See `error_mapping` for the mapping."""
 
 from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.reasons import Reason
 
 
 class NotFoundError(WaitingError):
     """The named object does not exist. Raised only if the API server itself reports so for that object."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("NotFound", message)
+        super().__init__(Reason.NOT_FOUND, message)
 
 
 class ConflictError(WaitingError):
     """Another writer was first: the object already exists, or changed since it was read. Read and decide again."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("Conflict", message, after=0.1)
+        super().__init__(Reason.CONFLICT, message, after=0.1)
 
 
 class ForbiddenError(WaitingError):
     """The API server rejects the credentials (401) or the request (403). An administrator may fix that at any time."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("Forbidden", message, after=30.0)
+        super().__init__(Reason.FORBIDDEN, message, after=30.0)
 
 
 class ApiRefusedError(StalledError):
@@ -31,7 +32,7 @@ class ApiRefusedError(StalledError):
     """
 
     def __init__(self, message: str, status: int) -> None:
-        super().__init__("RefusedByApiServer", message)
+        super().__init__(Reason.REFUSED_BY_API_SERVER, message)
         self.status = status
 
 
@@ -42,7 +43,7 @@ class ApiUnavailableError(WaitingError):
     """
 
     def __init__(self, message: str, after: float = 5.0) -> None:
-        super().__init__("ApiServerUnavailable", message, after)
+        super().__init__(Reason.API_SERVER_UNAVAILABLE, message, after)
 
 
 class ThrottledError(ApiUnavailableError):
@@ -56,4 +57,4 @@ class NotLeadingError(WaitingError):
     """This process does not hold the lease, or it may have expired. No write is allowed."""
 
     def __init__(self) -> None:
-        super().__init__("NotLeading", "this process does not hold the lease any more", after=1.0)
+        super().__init__(Reason.NOT_LEADING, "this process does not hold the lease any more", after=1.0)

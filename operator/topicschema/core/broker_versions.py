@@ -5,6 +5,7 @@ from dataclasses import replace
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.history import Flaw, History, Origin, VersionEntry
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
 
 _FAILS = {
@@ -25,7 +26,7 @@ class UnreadableVersionError(StalledAtBrokerError):
 
     def __init__(self, entry: VersionEntry, why: str) -> None:
         message = f"version {entry.schema_version} {why}"
-        super().__init__("InvalidHistory", message)
+        super().__init__(Reason.INVALID_HISTORY, message)
         self.finding = Incompatibility(RULE, "$", message, None, entry.schema_version)
 
 

@@ -13,6 +13,8 @@ Any other exception is a bug. An incompatibility is a value (`compatibility.Inco
 import copyreg
 from dataclasses import dataclass
 
+from topicschema.core.reasons import Reason
+
 
 class TopicSchemaError(Exception):
     """An error that a person or a change in the environment can fix.
@@ -20,7 +22,7 @@ class TopicSchemaError(Exception):
     `reason` is UpperCamelCase. It is the condition reason, the event reason and the metric label.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
@@ -44,7 +46,7 @@ class StalledAtBrokerError(StalledError):
 class WaitingError(TopicSchemaError):
     """Something else must happen first. `after` is the time to the next try, in seconds."""
 
-    def __init__(self, reason: str, message: str, after: float = 5.0) -> None:
+    def __init__(self, reason: Reason, message: str, after: float = 5.0) -> None:
         super().__init__(reason, message)
         self.after = after
 
@@ -72,7 +74,7 @@ class InvalidSchemaError(StalledError):
     """
 
     def __init__(self, rule: str, message: str, place: Place | None = None, *, escapes: bool = False) -> None:
-        super().__init__("InvalidSchema", message)
+        super().__init__(Reason.INVALID_SCHEMA, message)
         self.rule = rule
         self.place = place or Place()
         self.escapes = escapes
@@ -91,7 +93,7 @@ class InvalidPayloadError(StalledError):
     """
 
     def __init__(self, rule: str, message: str, path: str = "$", offset: int | None = None) -> None:
-        super().__init__("InvalidPayload", message)
+        super().__init__(Reason.INVALID_PAYLOAD, message)
         self.rule = rule
         self.path = path
         self.offset = offset

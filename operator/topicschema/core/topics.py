@@ -11,6 +11,7 @@ from typing import Self
 from urllib.parse import unquote
 
 from topicschema.core.errors import StalledError
+from topicschema.core.reasons import Reason
 
 _TOPIC = re.compile(r"(?P<domain>persistent|non-persistent)://(?P<tenant>[^/]+)/(?P<namespace>[^/]+)/(?P<local>[^/]+)")
 # NamespaceName.validateNamespaceName -> NamedEntity: [-=:.\w]
@@ -42,7 +43,9 @@ class Topic:
     def parse(cls, text: str) -> Self:
         """Return the topic of `text`. Raises StalledError(InvalidTopic) if it is not the one accepted spelling."""
         if text.startswith("topic://"):
-            raise StalledError("InvalidTopic", f"{text[:200]!r} is a scalable topic, which is not supported: {_LOSES}")
+            raise StalledError(
+                Reason.INVALID_TOPIC, f"{text[:200]!r} is a scalable topic, which is not supported: {_LOSES}"
+            )
         match = _TOPIC.fullmatch(text)
         if match is None:
             raise _invalid(text, "it must read persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts")
@@ -86,7 +89,7 @@ def _flaw_of(local: str) -> str | None:
 
 
 def _invalid(text: str, why: str) -> StalledError:
-    return StalledError("InvalidTopic", f"{text[:200]!r} is not a topic name: {why}")
+    return StalledError(Reason.INVALID_TOPIC, f"{text[:200]!r} is not a topic name: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class PulsarNamespaceKey:
         parts = pulsar_namespace.split("/")
         if len(parts) != 2 or not all(map(_is_entity, parts)):  # noqa: PLR2004 - tenant and namespace
             raise StalledError(
-                "InvalidPulsarNamespace",
+                Reason.INVALID_PULSAR_NAMESPACE,
                 f"{pulsar_namespace[:200]!r} is not a Pulsar namespace: write TENANT/NAMESPACE",
             )
         return cls(pulsar_cluster, *parts)

@@ -6,9 +6,9 @@ The webhook and the controller report the same reason. `core.plan` plans no writ
 from topicschema.core.alignment import Alignment, HistoryBehind
 from topicschema.core.errors import StalledAtBrokerError, StalledError
 from topicschema.core.history import WARNED_FROM, History
+from topicschema.core.reasons import Reason
 from topicschema.core.verdict import Outcome, Verdict
 
-REASON = "HistoryFull"
 _MOVE = "use another topic, or, when no consumer needs the messages of the earlier versions,"
 _RECREATE = f"{_MOVE} delete this resource with deletionPolicy: Delete and create it again"
 
@@ -18,7 +18,7 @@ def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
     if verdict is None or verdict.outcome is not Outcome.NEXT_VERSION or history.remaining > 0:
         return None
     message = f"the history of topic {history.key.topic} has {len(history.entries):,} versions, which is the maximum"
-    return StalledError(REASON, f"{message}; {_RECREATE}. A schema that is already a version still passes")
+    return StalledError(Reason.HISTORY_FULL, f"{message}; {_RECREATE}. A schema that is already a version still passes")
 
 
 def refusal_of_broker(history: History, alignment: Alignment) -> StalledError | None:
@@ -30,7 +30,7 @@ def refusal_of_broker(history: History, alignment: Alignment) -> StalledError | 
         f"{len(alignment.history.entries):,} versions, {-alignment.history.remaining:,} more than the maximum"
     )
     advice = _RECREATE if history.entries else f"{_MOVE} delete the topic's schemas at the broker"
-    return StalledAtBrokerError(REASON, f"{message}; {advice}")
+    return StalledAtBrokerError(Reason.HISTORY_FULL, f"{message}; {advice}")
 
 
 def warnings(history: History, verdict: Verdict) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History
 from topicschema.core.lru_cache import LruCache
 from topicschema.core.policy import Policy, effective_strategy
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
@@ -217,7 +218,7 @@ class Judge:
             names = ", ".join(each.name for each in self._checkers.values())
             message = f"the plugged-in checkers ({names}) did not answer within {self._checker_timeout:g} seconds"
             raise CheckerTimeoutError(
-                "CheckerTimeout", f"{message}; the operator tries again later", _AFTER_TIMEOUT
+                Reason.CHECKER_TIMEOUT, f"{message}; the operator tries again later", _AFTER_TIMEOUT
             ) from None
 
     async def risks(

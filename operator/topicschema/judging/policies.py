@@ -17,6 +17,7 @@ from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
+from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging import pulsar_versions
 from topicschema.judging.policy_rules import policy_of
@@ -26,9 +27,6 @@ from topicschema.storage.claims import StoredClaim
 T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
 _CACHE_SIZE = 10_000
-_CLAIM_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
-INACTIVE_REASONS = frozenset({"PolicyNotFound", pulsar_versions.UNKNOWN, *_CLAIM_REASONS})
-"""Condition reasons for which no policy governs a topic."""
 
 
 class Reader(Protocol):
@@ -161,10 +159,12 @@ class PolicyResolver:
             if naming:
                 raise _inactive_error(naming[0], claims[0])
             message = f"no NamespaceSchemaPolicy in this Kubernetes namespace governs {pulsar_namespace}"
-            raise WaitingError("PolicyNotFound", message)
+            raise WaitingError(Reason.POLICY_NOT_FOUND, message)
         if len(holding) > 1:
             names = ", ".join(r.metadata.name for r in holding)
-            raise WaitingError("PolicyNotFound", f"a topic can have one policy, but {names} govern {pulsar_namespace}")
+            raise WaitingError(
+                Reason.POLICY_NOT_FOUND, f"a topic can have one policy, but {names} govern {pulsar_namespace}"
+            )
         return self._cache_policy(namespace, holding[0])
 
 
@@ -226,21 +226,26 @@ def _inactive_error(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> Topi
     name = f"policy {resource.metadata.name}"
     condition = _own_reason(resource)
     if condition is not None:
-        return StalledError(condition.reason, f"{name} does not apply: {condition.message or condition.reason}")
+        return StalledError(
+            Reason.of(condition.reason), f"{name} does not apply: {condition.message or condition.reason}"
+        )
     here, owner = resource.metadata, claim.owner
     if owner == owner_of(resource):
         return ConflictError(f"{name} has not claimed {resource.spec.pulsar_namespace} at the broker that it names now")
     if owner is None or (owner.namespace, owner.name) == (here.namespace, here.name):
-        return WaitingError("PolicyNotFound", f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0)
+        return WaitingError(
+            Reason.POLICY_NOT_FOUND, f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0
+        )
     holder = f"policy {owner.name}" if owner.namespace == here.namespace else "another policy"
     return StalledError(
-        "TopicAlreadyClaimed", f"{name} does not apply: {holder} already governs {resource.spec.pulsar_namespace}"
+        Reason.TOPIC_ALREADY_CLAIMED,
+        f"{name} does not apply: {holder} already governs {resource.spec.pulsar_namespace}",
     )
 
 
 def _own_reason(resource: NamespaceSchemaPolicy) -> Condition | None:
     for condition in _current(resource):
         is_no = condition.type is ConditionType.READY and condition.status is ConditionStatus.FALSE
-        if is_no and condition.reason in _CLAIM_REASONS:
+        if is_no and condition.reason in (Reason.CLAIM_NOT_ALLOWED, Reason.TOPIC_ALREADY_CLAIMED):
             return condition
     return None

@@ -3,9 +3,9 @@
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import PulsarVersion
 
-UNKNOWN = "PulsarVersionUnknown"
 _FIELD = "spec.brokerProfile.pulsarVersion"
 
 
@@ -20,7 +20,7 @@ def problem(resource: NamespaceSchemaPolicy) -> TopicSchemaError | None:
     if observed is None or named in (None, observed):
         return missing(resource)
     return StalledError(
-        "PulsarVersionMismatch",
+        Reason.PULSAR_VERSION_MISMATCH,
         f"the broker is {resource.release}, whose rules judge, and {_FIELD} is {named}: remove the field, or set it to "
         f"{observed}",
     )
@@ -33,9 +33,9 @@ def missing(resource: NamespaceSchemaPolicy) -> TopicSchemaError | None:
     name = resource.metadata.name
     if resource.spec.pulsar is None:
         message = f"policy {name} names no broker that reports its version: set {_FIELD}"
-        return StalledError("PulsarVersionUnknown", message)
+        return StalledError(Reason.PULSAR_VERSION_UNKNOWN, message)
     message = f"the broker of policy {name} has not reported its version; if it never does, set {_FIELD}"
-    return WaitingError("PulsarVersionUnknown", message)
+    return WaitingError(Reason.PULSAR_VERSION_UNKNOWN, message)
 
 
 def _observed(resource: NamespaceSchemaPolicy) -> PulsarVersion | None:

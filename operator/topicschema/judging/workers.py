@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from topicschema.core.errors import WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.judging import worker
 from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
 from topicschema.judging.worker import MOST_BYTES, Answer, Call
@@ -79,7 +80,7 @@ class Workers:
                 raise OutOfTimeError(self.cpu_seconds) from None  # earlier calls may have used a part of it
             except TimeoutError:
                 message = f"a worker had no answer within {self._seconds:g} seconds; the machine is busy"
-                raise WaitingError("WorkerTimeout", message) from None
+                raise WaitingError(Reason.WORKER_TIMEOUT, message) from None
             finally:
                 turn.stop()
                 self._running.discard(turn)
@@ -124,14 +125,14 @@ class _Turn:
         try:
             process = self._take()
         except OSError as error:  # no memory, no more processes or files
-            raise WaitingError("WorkerUnavailable", f"a worker cannot be started: {error.strerror}") from error
+            raise WaitingError(Reason.WORKER_UNAVAILABLE, f"a worker cannot be started: {error.strerror}") from error
         try:
             answer = process.call(self._call)
         except (EOFError, OSError) as error:
             status = process.end()
             if status == -signal.SIGPROF:
                 raise OutOfTimeError(self._call.cpu_seconds) from None
-            raise WaitingError("WorkerUnavailable", f"a worker ended with {status}") from error
+            raise WaitingError(Reason.WORKER_UNAVAILABLE, f"a worker ended with {status}") from error
         except BaseException:
             process.end()
             raise
@@ -147,7 +148,7 @@ class _Turn:
     def _take(self) -> "_Worker":
         with self._lock:
             if self._is_stopped:
-                raise WaitingError("WorkerUnavailable", "the call was given up before it began")
+                raise WaitingError(Reason.WORKER_UNAVAILABLE, "the call was given up before it began")
             while self._idle:
                 idle = self._idle.pop()
                 if idle.is_alive:

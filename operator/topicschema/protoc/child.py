@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, Self
 
 from topicschema.core.errors import WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import PulsarVersion
 from topicschema.protoc import compiler, errors, sources
 from topicschema.protoc.sources import ProtobufSources
@@ -150,7 +151,7 @@ class _Child:
         command = [sys.executable, "-I", "-S", compiler.__file__, *limits]
         with self._lock, _memory() as request_file:
             if self._is_stopped:
-                raise WaitingError("CompilerStopped", "the compilation was given up before it began")
+                raise WaitingError(Reason.COMPILER_STOPPED, "the compilation was given up before it began")
             request_file.write(json.dumps(request).encode())
             request_file.seek(0)
             self._process = subprocess.Popen(  # noqa: S603  # our own program; only its input is foreign
@@ -173,12 +174,14 @@ class _Child:
     def _unavailable(self, code: int, printed: str) -> Exception:
         if self._is_stopped:
             message = f"the sources were not compiled within {self._limits.seconds:g} seconds; the machine is busy"
-            return WaitingError("CompilerTimeout", message)
-        return WaitingError("CompilerUnavailable", f"the compiler ended with {code}: {printed.strip()[-_LAST_WORDS:]}")
+            return WaitingError(Reason.COMPILER_TIMEOUT, message)
+        return WaitingError(
+            Reason.COMPILER_UNAVAILABLE, f"the compiler ended with {code}: {printed.strip()[-_LAST_WORDS:]}"
+        )
 
 
 def _not_started(why: str | None) -> WaitingError:
-    return WaitingError("CompilerUnavailable", f"the compiler cannot be started: {why}")
+    return WaitingError(Reason.COMPILER_UNAVAILABLE, f"the compiler cannot be started: {why}")
 
 
 def _memory() -> BinaryIO:

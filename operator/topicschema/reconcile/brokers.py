@@ -25,6 +25,7 @@ from topicschema.broker.rate_limiter import PER_SECOND
 from topicschema.broker.transport import ClientConfig, Limits
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import BrokerSettings
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
@@ -44,7 +45,7 @@ class SecretNotFoundError(WaitingError):
     """A Secret that a policy names does not exist."""
 
     def __init__(self, name: str) -> None:
-        super().__init__("SecretNotFound", f"there is no Secret {name} in this namespace", after=60.0)
+        super().__init__(Reason.SECRET_NOT_FOUND, f"there is no Secret {name} in this namespace", after=60.0)
 
 
 class _Secrets:

@@ -11,8 +11,8 @@ from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.wire import encode
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiUnavailableError, ConflictError, NotFoundError, NotLeadingError
+from topicschema.core.reasons import Reason
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.conditions import CONSUMER_RISK
 from topicschema.reconcile.runtime.work_queue import Key
 
 FIELD_MANAGER = "topicschema-controller"
@@ -73,7 +73,7 @@ async def _emit_events(
     is_stalled = any(condition.type is ConditionType.STALLED for condition in reported)
     for condition in reported:
         is_due = condition.type is ConditionType.STALLED
-        if condition.reason == CONSUMER_RISK or (_is_unreadable(condition) and not is_stalled):
+        if condition.reason == Reason.CONSUMER_RISK or (_is_unreadable(condition) and not is_stalled):
             is_due = not _was_emitted(wire, condition)
         if is_due:
             about = object_reference(kind, wire)

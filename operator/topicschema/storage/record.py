@@ -18,6 +18,7 @@ from topicschema.cluster.microtime import micro_time
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.lru_cache import LruCache
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage import objects
@@ -60,7 +61,7 @@ class RecordStorage:
             return Stored(History(key))
         history = record.history_from_wire(wire)
         if history.key != key:
-            raise StalledError("RecordDamaged", f"the history {key.history_name} belongs to another topic")
+            raise StalledError(Reason.RECORD_DAMAGED, f"the history {key.history_name} belongs to another topic")
         return Stored(history, objects.revision(wire))
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
@@ -104,10 +105,10 @@ class RecordStorage:
         except NotFoundError as error:
             await self._expect_named(key, incarnation, entry)
             message = f"the payload {name} of version {entry.schema_version} is not stored"
-            raise StalledError("RecordDamaged", message) from error
+            raise StalledError(Reason.RECORD_DAMAGED, message) from error
         payload = record.version_from_wire(wire)
         if payload.content_hash != entry.content_hash or payload.type is not entry.type:
-            raise StalledError("RecordDamaged", f"the payload {name} is not the one that its history names")
+            raise StalledError(Reason.RECORD_DAMAGED, f"the payload {name} is not the one that its history names")
         self._payloads.put(payload.content_hash, payload, weight(payload))
         return payload
 
@@ -187,7 +188,7 @@ class RecordStorage:
         except NotFoundError as error:
             raise ConflictError(f"the payload {name} was removed while it was being written") from error
         if record.version_from_wire(existing).content_hash != payload.content_hash:
-            raise StalledError("RecordDamaged", f"the payload {name} exists with other contents")
+            raise StalledError(Reason.RECORD_DAMAGED, f"the payload {name} exists with other contents")
 
     async def _delete_payload(self, metadata: Mapping[str, Any], at_once: asyncio.Semaphore) -> None:
         async with at_once:

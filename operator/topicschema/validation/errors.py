@@ -1,18 +1,14 @@
 """Errors of runs that ended without a verdict."""
 
-from typing import Final
-
 from topicschema.core.errors import StalledError, TopicSchemaError
-
-OUT_OF_MEMORY: Final = "OutOfMemory"
-"""Reason that begins the driver's message if its executors ran out of memory."""
+from topicschema.core.reasons import Reason
 
 
 class InvalidRequestError(StalledError):
     """Error of a request that cannot be validated until a user changes it."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("InvalidValidationRequest", message)
+        super().__init__(Reason.INVALID_VALIDATION_REQUEST, message)
 
 
 class SourceError(TopicSchemaError):
@@ -22,7 +18,7 @@ class SourceError(TopicSchemaError):
     """
 
     def __init__(self, message: str, place: str = "") -> None:
-        super().__init__("SourceUnreadable", f"{place}: {message}" if place else message)
+        super().__init__(Reason.SOURCE_UNREADABLE, f"{place}: {message}" if place else message)
         self.place = place
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -34,14 +30,14 @@ class RunError(TopicSchemaError):
     """Error of a run for a reason in neither the request nor the messages. It is never a verdict."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("RunFailed", message)
+        super().__init__(Reason.RUN_FAILED, message)
 
 
 class OutOfMemoryError(TopicSchemaError):
     """Error of a run whose pods exceed their memory limit until a user raises it. It is never a verdict."""
 
     def __init__(self, whose: str) -> None:
-        super().__init__(OUT_OF_MEMORY, f"{whose} ran out of memory: raise template.resources.limits.memory")
+        super().__init__(Reason.OUT_OF_MEMORY, f"{whose} ran out of memory: raise template.resources.limits.memory")
 
 
 def _rebuilt(kind: type[SourceError], message: str, place: str) -> SourceError:

@@ -28,6 +28,7 @@ from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.reasons import Reason
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
 from topicschema.settings import Claims as ClaimMode
@@ -184,7 +185,9 @@ async def _answer_in_time(judge: Reviewer, requested: Review, deadline: float) -
         _LOG.exception(
             "unexpected error during review", extra={"fields": {"kind": requested.kind, "uid": requested.uid}}
         )
-        return _error_response(requested, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
+        return _error_response(
+            requested, Reason.INTERNAL_ERROR, "a bug in topicschema; the webhook's log has its traceback"
+        )
     ADMISSION_REVIEWS.labels(requested.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
     return web.json_response(review.to_wire(requested, answer))
 

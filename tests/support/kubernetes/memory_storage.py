@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, VersionEntry
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage.protocol import (
@@ -69,7 +70,7 @@ class MemoryStorage:
         history = (await self.get_history(key)).history
         if history.incarnation != incarnation or not history.names(entry):
             raise ConflictError(f"the history of {key.topic} moved since it was read")
-        raise StalledError("RecordDamaged", f"the payload of version {entry.schema_version} is not stored")
+        raise StalledError(Reason.RECORD_DAMAGED, f"the payload of version {entry.schema_version} is not stored")
 
     async def delete(self, stored: Stored) -> None:
         """See SchemaStorage."""

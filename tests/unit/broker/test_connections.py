@@ -25,6 +25,7 @@ from topicschema.broker.errors import (
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import ClientConfig, Request, Transport
 from topicschema.core.errors import WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -243,7 +244,7 @@ async def test_what_was_asked_and_how_it_ended_is_counted(wire: PlayedBroker, br
 
 async def test_a_write_is_stopped_by_the_fence_and_a_read_is_not(wire: PlayedBroker) -> None:
     def shut() -> None:
-        raise WaitingError("NotLeading", "no more")
+        raise WaitingError(Reason.NOT_LEADING, "no more")
 
     wire.says(200, VERSION)
     broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, fence=shut))

@@ -33,6 +33,7 @@ from topicschema.core.plan import (
     plan_deletion,
 )
 from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
@@ -180,7 +181,7 @@ WISH = TopicSettings(Strategy.BACKWARD)
 WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
 SET = Overrides(WISH, WISH, WRITTEN)
-NO = StalledError("RefusedByBroker", "no")
+NO = StalledError(Reason.REFUSED_BY_BROKER, "no")
 WITHDRAWN = replace(SET, desired=TopicSettings())
 
 

@@ -11,6 +11,7 @@ from topicschema.core.formats import has_risks
 from topicschema.core.formats.key_value import Encoding, Side
 from topicschema.core.history import Origin
 from topicschema.core.policy import StrategySource, Strictness
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import PulsarVersion, SchemaType
 from topicschema.core.severity import Severity
 from topicschema.core.strategies import Direction, UpgradeFirst
@@ -54,10 +55,10 @@ def test_an_error_has_its_reason_its_message_and_its_place_in_one_sentence() -> 
 
 
 def test_who_waits_tries_again_in_a_few_seconds_unless_told_otherwise() -> None:
-    waiting: TopicSchemaError = WaitingError("BrokerUnavailable", "the broker is away")
+    waiting: TopicSchemaError = WaitingError(Reason.BROKER_UNAVAILABLE, "the broker is away")
     assert isinstance(waiting, WaitingError)
     assert (waiting.reason, str(waiting), waiting.after) == ("BrokerUnavailable", "the broker is away", 5.0)
-    assert WaitingError("BrokerUnavailable", "the broker is away", 60.0).after == 60.0
+    assert WaitingError(Reason.BROKER_UNAVAILABLE, "the broker is away", 60.0).after == 60.0
 
 
 def test_what_is_nothing_but_its_type_or_cannot_be_judged_has_no_risks() -> None:

@@ -18,11 +18,11 @@ from topicschema.core import formats
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.policy import Constraints, Policy, violations
+from topicschema.core.reasons import Reason
 
 _LARGE: Final = object_size.MAX_OBJECT_BYTES // 6
 """Bytes of a file with resources that may be too large. The API server writes some characters with six bytes."""
 _UNRENDERED: Final = "--git reads manifests, not what kustomize or Helm makes of them: use --live"
-_CLAIMED: Final = "TopicAlreadyClaimed"
 _POLICY_STRATEGY: Final = "spec.schemaCompatibilityStrategy"
 
 
@@ -142,7 +142,9 @@ class Judge:
     def _refusal(self, manifest: Manifest, owner: Manifest) -> Refusal | None:
         """Return what the API server or the webhook refuses before it judges the schema."""
         if owner is not manifest:
-            return Refusal(_CLAIMED, f"TopicSchema {owner.resource.name} already has this topic", "spec.topic")
+            return Refusal(
+                Reason.TOPIC_ALREADY_CLAIMED, f"TopicSchema {owner.resource.name} already has this topic", "spec.topic"
+            )
         before = None if self.git is None else self.git.at_tip(manifest)
         if before is not None and before.topic != manifest.resource.topic:
             return _immutable("spec.topic", before.topic)
@@ -210,7 +212,7 @@ def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:
 
 def _immutable(path: str, before: str) -> Refusal:
     message = f"it cannot be changed from {before}; delete the resource and create another"
-    return Refusal("InvalidResource", message, path)
+    return Refusal(Reason.INVALID_RESOURCE, message, path)
 
 
 def _demand_unique(manifests: Sequence[Manifest]) -> None:

@@ -8,6 +8,7 @@ from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Owner
+from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.policies import address_of, owner_of
@@ -25,7 +26,7 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
         if stored.owner == me:
             await _transfer(ctx, key, stored, None)
         raise StalledError(
-            "ClaimNotAllowed",
+            Reason.CLAIM_NOT_ALLOWED,
             f"namespace {me.namespace} may not claim {key.pulsar_namespace}: a cluster admin allows it "
             f"by the annotation {PULSAR_NAMESPACES_ANNOTATION} on the Namespace",
         )
@@ -34,7 +35,7 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
         return stored
     if stored.owner not in (None, me) and await _holder_is_valid(ctx, stored.owner, key):
         holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
-        raise StalledError("TopicAlreadyClaimed", f"{holder} already governs {key.pulsar_namespace}")
+        raise StalledError(Reason.TOPIC_ALREADY_CLAIMED, f"{holder} already governs {key.pulsar_namespace}")
     if stored.owner != me:
         await _refuse_second(ctx, me, key)
     async with ctx.claims.turn:
@@ -42,7 +43,7 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
             if stored.owner == me:
                 await _transfer(ctx, key, stored, None)
             raise StalledError(
-                "TopicAlreadyClaimed", f"another policy already governs {key.pulsar_namespace} at this broker"
+                Reason.TOPIC_ALREADY_CLAIMED, f"another policy already governs {key.pulsar_namespace} at this broker"
             )
         return await _transfer(ctx, key, stored, me, address)
 
@@ -68,7 +69,7 @@ async def _refuse_second(ctx: ReconcileContext, me: Owner, key: PulsarNamespaceK
         message = (
             f"policy {holder.metadata.name} already governs {key.pulsar_namespace} here, for another Pulsar cluster"
         )
-        raise StalledError("TopicAlreadyClaimed", message)
+        raise StalledError(Reason.TOPIC_ALREADY_CLAIMED, message)
 
 
 async def _transfer(

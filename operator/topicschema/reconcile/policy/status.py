@@ -11,12 +11,11 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.runtime.conditions import ConditionInput, describe_error, not_ready, ready
 
-UNDECLARED: Final = "UnmanagedTopics"
-_NOT_APPLIED: Final = ("BrokerInconsistent", "NamespaceNotFound", "RefusedByBroker", "TenantNotFound")
 _LISTED: Final = 5
 
 
@@ -41,16 +40,16 @@ def _conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple
     governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", _unknown_version(state))))
     error = pending_error(state)
     if resource.spec.pulsar is None:
-        return ready("Active", "; ".join((governs, *_without_broker(resource))))
+        return ready(Reason.ACTIVE, "; ".join((governs, *_without_broker(resource))))
     if error is None:
         return _applied(resource, state, governs)
     if state.difference:
         message = f"{state.difference}: {error.message}"
         return (*not_ready(error), ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
-    if error.reason in (*_NOT_APPLIED, UNDECLARED):
+    if error.reason.leaves_settings:
         return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
     if is_ready(resource) and not isinstance(error, StalledError):
-        return (*ready("Active", governs), _in_sync(ConditionStatus.UNKNOWN, error))
+        return (*ready(Reason.ACTIVE, governs), _in_sync(ConditionStatus.UNKNOWN, error))
     return (*not_ready(error), _in_sync(ConditionStatus.UNKNOWN, error))
 
 
@@ -60,14 +59,14 @@ def pending_error(state: NamespaceState) -> TopicSchemaError | None:
         return state.error
     if state.undeclared is None:
         return WaitingError(
-            UNDECLARED,
+            Reason.UNMANAGED_TOPICS,
             "isAllowAutoUpdateSchema: false waits for the first reconcile of every TopicSchema of this namespace",
             after=2.0,
         )
     count, first = len(state.undeclared), ", ".join(state.undeclared[:_LISTED])
     names = first if count <= _LISTED else f"{first} and {count - _LISTED} more"
     return WaitingError(
-        UNDECLARED,
+        Reason.UNMANAGED_TOPICS,
         f"isAllowAutoUpdateSchema: false waits, because clients could add no schema to topics without a TopicSchema: "
         f"{names}; create their TopicSchemas, or set lockUndeclared: true",
         after=60.0,
@@ -78,20 +77,23 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     """Return the notes that get an Event when they first appear."""
     error = pending_error(state)
     if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
-        return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
+        return (Note("Warning", Reason.UNMANAGED_TOPICS, error.message),) if state.undeclared else ()
     unknown = _unknown_version(state)
-    version = (Note("Warning", "PulsarVersionUnsupported", unknown),) if unknown else ()
-    return (*version, *(Note("Normal", "SettingRetained", text) for text in state.notes))
+    version = (Note("Warning", Reason.PULSAR_VERSION_UNSUPPORTED, unknown),) if unknown else ()
+    return (*version, *(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes))
 
 
 def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
         status = ConditionStatus.FALSE if state.difference else ConditionStatus.TRUE
         message = state.difference or "the broker has what the policy sets"
-        observes = ready("Observed", f"{governs}; nothing is written to the broker")
-        return (*observes, ConditionInput(ConditionType.IN_SYNC, status, "Observed", message))
+        observes = ready(Reason.OBSERVED, f"{governs}; nothing is written to the broker")
+        return (*observes, ConditionInput(ConditionType.IN_SYNC, status, Reason.OBSERVED, message))
     message = "; ".join(("the broker has what the policy sets", *state.notes))
-    return (*ready("Active", governs), ConditionInput(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
+    return (
+        *ready(Reason.ACTIVE, governs),
+        ConditionInput(ConditionType.IN_SYNC, ConditionStatus.TRUE, Reason.APPLIED, message),
+    )
 
 
 def _unknown_version(state: NamespaceState) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
+from topicschema.core.reasons import Reason
 
 MESSAGE_BYTES = 1024
 FINDING_BYTES = 512
@@ -15,9 +16,6 @@ FINDING_BYTES = 512
 # Go's JSON encoding writes these as \uXXXX, which is its longest form.
 _ESCAPED = "<>&"
 _MOST_BYTES = 6
-BUG_REASON = "InternalError"
-CONSUMER_RISK = "ConsumerRisk"
-"""The reason of Compatible if the broker accepts a schema that consumers may not be able to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +80,14 @@ def not_ready(error: Exception) -> tuple[ConditionInput, ...]:
     )
 
 
-def describe_error(error: Exception) -> tuple[str, str]:
+def describe_error(error: Exception) -> tuple[Reason, str]:
     """Return reason and message of an error. For a bug, return only its type, because its text may have secrets."""
     if isinstance(error, InvalidSchemaError):
         return error.reason, error.sentence
     if isinstance(error, TopicSchemaError):
         return error.reason, error.message
     return (
-        BUG_REASON,
+        Reason.INTERNAL_ERROR,
         f"unexpected error ({type(error).__name__}): the operator tries again, and its log has the traceback",
     )
 

@@ -16,6 +16,7 @@ from operator import attrgetter
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.reconcile.runtime.broker_slots import BrokerSlots
 from topicschema.reconcile.runtime.schedule import Schedule
 
@@ -177,7 +178,7 @@ class WorkQueue:
         return 0.0 if result is Result.REQUEUE else self._resync_delay()
 
     def _after_error(self, key: Key, error: Exception) -> float:
-        reason = error.reason if isinstance(error, TopicSchemaError) else "InternalError"
+        reason = error.reason if isinstance(error, TopicSchemaError) else Reason.INTERNAL_ERROR
         telemetry.RECONCILES.labels(key.plural, reason).inc()
         fields = {"kind": key.plural, "namespace": key.namespace, "name": key.name, "reason": reason}
         if isinstance(error, TopicSchemaError):

@@ -10,7 +10,6 @@ from topicschema import telemetry
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
-    REFUSED_BY_BROKER,
     BrokerForbiddenError,
     BrokerInconsistentError,
     RefusedByBrokerError,
@@ -23,6 +22,7 @@ from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSch
 from topicschema.core.history import Origin, VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.policy import StrategySource, effective_strategy
+from topicschema.core.reasons import Reason
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import is_ready
@@ -103,7 +103,7 @@ async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | 
                 f"the broker refuses the schema: {why}. The topic has its own strategy at the broker, {own}, which the "
                 "operator did not set; set schemaCompatibilityStrategy to it, or unset it at the broker"
             )
-            return _with_error(loaded, StalledAtBrokerError(REFUSED_BY_BROKER, message))
+            return _with_error(loaded, StalledAtBrokerError(Reason.REFUSED_BY_BROKER, message))
     await _wait_for_policy(ctx, loaded, why)
     await _check_version(ctx, loaded, why)
     message = "the broker refuses a schema that passes the operator's check"
@@ -144,7 +144,7 @@ async def _check_version(ctx: ReconcileContext, loaded: Loaded, why: str) -> Non
         f"the broker is {release} now, and the schema was judged by the rules of {loaded.pulsar_version}; it is judged "
         f"again after the reconcile of policy {resource.metadata.name}. The broker's message: {why}"
     )
-    raise WaitingError(REFUSED_BY_BROKER, message)
+    raise WaitingError(Reason.REFUSED_BY_BROKER, message)
 
 
 async def _own_strategy(broker: Broker, loaded: Loaded) -> Strategy | None:
@@ -175,7 +175,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         if is_ready(governing.resource):
             return  # without permission to read the settings, the refusal is final
         message = f"the broker refuses the schema, and policy {metadata.name} could not write its settings yet: {why}"
-        raise WaitingError(REFUSED_BY_BROKER, message) from None
+        raise WaitingError(Reason.REFUSED_BY_BROKER, message) from None
     current = settings.strategy or BY_AUTO_UPDATE_NAME.get(settings.auto_update_strategy or "")
     desired = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
     if current is desired:
@@ -187,7 +187,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         f"at the broker {spec.pulsar_namespace} has {_named(current)}, and not {_named(desired)}, by which the schema "
         f"passes; the reconcile of policy {metadata.name} corrects that. The broker's message: {why}"
     )
-    raise WaitingError(REFUSED_BY_BROKER, message)
+    raise WaitingError(Reason.REFUSED_BY_BROKER, message)
 
 
 def _named(strategy: Strategy | None) -> str:
@@ -216,7 +216,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
 
 
 def _with_refusal(loaded: Loaded, message: str) -> Loaded:
-    return _with_error(loaded, StalledError(REFUSED_BY_BROKER, message))
+    return _with_error(loaded, StalledError(Reason.REFUSED_BY_BROKER, message))
 
 
 def _with_error(loaded: Loaded, error: TopicSchemaError) -> Loaded:

@@ -12,7 +12,6 @@ from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
-    REFUSED_BY_BROKER,
     BrokerForbiddenError,
     BrokerUnauthorizedError,
     RefusedByBrokerError,
@@ -23,6 +22,7 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Origin
 from topicschema.core.overrides import Overrides
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
@@ -32,7 +32,6 @@ from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
 
 T = TypeVar("T")
-MISSING = "TopicNotFound"
 TOPIC_SECONDS = 10.0
 
 
@@ -64,7 +63,7 @@ async def gather_state(
     _check_not_older_than_status(resource, query.history, state.alignment)
     if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(query, state):
         raise StalledAtBrokerError(
-            "AdoptionRefused",
+            Reason.ADOPTION_REFUSED,
             f"topic {query.topic} has schemas at the broker that its history lacks, and adoptionPolicy is Refuse; set "
             "it to Adopt to import them, or delete them at the broker",
         )
@@ -82,7 +81,7 @@ def may_write(governing: ActivePolicy, resource: TopicSchema) -> bool:
 def lost_error(key: TopicKey, alignment: HistoryLost) -> StalledAtBrokerError:
     """Return the error for a history that the broker lost. A new version would get a number that was used before."""
     return StalledAtBrokerError(
-        "HistoryLost",
+        Reason.HISTORY_LOST,
         f"topic {key.topic}: the broker {alignment.why}; nothing is uploaded. A forced delete, or the deletion of an "
         "idle topic, deletes its schemas. Upload them again in order from SchemaHistory "
         f"{key.history_name} (`topicschema export`, docs/broker.md). Or delete that SchemaHistory to start again with "
@@ -112,7 +111,7 @@ def _check_not_older_than_status(resource: TopicSchema, history: History, alignm
     else:
         return
     message = f"the status has {status.version_count} versions of {key.topic}, but {advice}"
-    raise StalledAtBrokerError("HistoryLost", message)
+    raise StalledAtBrokerError(Reason.HISTORY_LOST, message)
 
 
 def _adopts(query: BrokerQuery, state: BrokerState) -> bool:
@@ -168,9 +167,9 @@ def refused_record(overrides: Overrides | None, what: str, why: str) -> TopicSch
     if overrides is None or not overrides.lacks_strategy:
         afterwards = f"until the broker has them, then the former value, or {Strategy.UNDEFINED} for none"
         advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} {afterwards}"
-        return StalledError(REFUSED_BY_BROKER, f"{what}; {advice}: {why}")
+        return StalledError(Reason.REFUSED_BY_BROKER, f"{what}; {advice}: {why}")
     message = (
         f"the topic does not exist at the broker: {what}, and the topic's own strategy can only be written after its "
         f"first producer or consumer creates it: {why}"
     )
-    return WaitingError(MISSING, message, TOPIC_SECONDS)
+    return WaitingError(Reason.TOPIC_NOT_FOUND, message, TOPIC_SECONDS)

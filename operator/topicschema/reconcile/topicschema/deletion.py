@@ -30,10 +30,11 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Counter, History, Origin, TopicSettingsRecord
 from topicschema.core.overrides import Overrides, WriteSettings
+from topicschema.core.reasons import Category, Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import INACTIVE_REASONS, ActivePolicy
+from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.actions import remove_finalizer
@@ -43,9 +44,7 @@ from topicschema.reconcile.topicschema.gather import owner_of
 from topicschema.storage.claims import KnownKeys
 from topicschema.storage.protocol import Stored
 
-RELEASED = "DeletionSkipped"
 """The reason of the Event about schemas that stay."""
-RETAINED = "SettingRetained"
 """The reason of the Event about a topic's own settings."""
 _SKIP_ADVICE = f'to retain its schemas and its history, set the annotation {SKIP_BROKER_DELETE_ANNOTATION}: "true"'
 
@@ -102,7 +101,7 @@ async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Del
         return await _at_broker(ctx, Deletion(resource, stored), stored, is_skipped=is_skipped)
     if not known.are_all and not is_skipped:
         message = "a PulsarNamespaceClaim cannot be read, and no known SchemaHistory is this resource's"
-        raise WaitingError("RecordDamaged", f"{message}; {_SKIP_ADVICE}")
+        raise WaitingError(Reason.RECORD_DAMAGED, f"{message}; {_SKIP_ADVICE}")
     return Deletion(resource)
 
 
@@ -146,7 +145,7 @@ async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], de
             record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, deletion.stored.history.key.history_name)
             references.append(status_writer.object_reference(SCHEMA_HISTORY, record))
     for about in references:
-        await ctx.events.record(about, "Warning", RELEASED, note, "Delete")
+        await ctx.events.record(about, "Warning", Reason.DELETION_SKIPPED, note, "Delete")
 
 
 async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
@@ -162,7 +161,9 @@ async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str,
             f"topic {deletion.topic} keeps the settings at the broker that the operator wrote: {', '.join(retained)}; "
             "to restore a former value, set it at the broker"
         )
-        await ctx.events.record(status_writer.object_reference(TOPIC_SCHEMA, wire), "Normal", RETAINED, note, "Delete")
+        await ctx.events.record(
+            status_writer.object_reference(TOPIC_SCHEMA, wire), "Normal", Reason.SETTING_RETAINED, note, "Delete"
+        )
 
 
 def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
@@ -189,7 +190,9 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
         return replace(deletion, released="its Kubernetes namespace is being deleted")
     broker = None if governing is None else await ctx.brokers.of(governing.resource)
     if governing is None or broker is None:
-        raise WaitingError("PolicyNotFound", f"no policy names a broker of topic {deletion.topic}; {_SKIP_ADVICE}")
+        raise WaitingError(
+            Reason.POLICY_NOT_FOUND, f"no policy names a broker of topic {deletion.topic}; {_SKIP_ADVICE}"
+        )
     if not may_write(governing, deletion.resource):
         return replace(deletion, released="managementPolicy is Observe")
 
@@ -274,7 +277,7 @@ async def _policy(ctx: ReconcileContext, deletion: Deletion) -> ActivePolicy | N
     try:
         return await ctx.policies.resolve(deletion.resource.metadata.namespace, deletion.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
-        if error.reason in INACTIVE_REASONS:
+        if error.reason.category is Category.UNGOVERNED:
             return None
         raise
 

@@ -18,6 +18,7 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import PulsarVersion, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
@@ -29,7 +30,6 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery
 from topicschema.reconcile.topicschema.broker_gather import (
-    MISSING,
     TOPIC_SECONDS,
     gather_state,
     retry_with_fresh_credentials,
@@ -216,7 +216,7 @@ def _missing_topic(state: BrokerState, topic: Topic) -> WaitingError | None:
         f"topic {topic} does not exist at the broker, so its own settings cannot be written; its first producer or "
         "consumer creates it, because the operator creates no topics"
     )
-    return WaitingError(MISSING, message, TOPIC_SECONDS)
+    return WaitingError(Reason.TOPIC_NOT_FOUND, message, TOPIC_SECONDS)
 
 
 def _has_same_verdict(before: Loaded, now: Loaded) -> bool:
@@ -261,7 +261,7 @@ async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) 
     holder = await other_holder(ctx.client, stored.history.claim, owner)
     if holder is not None:
         message = f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}"
-        raise StalledError("TopicAlreadyClaimed", message)
+        raise StalledError(Reason.TOPIC_ALREADY_CLAIMED, message)
 
 
 def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
@@ -270,7 +270,7 @@ def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
     if history.lacks(status.incarnation, status.version_count):
         key, there = history.key, history.version_count
         raise StalledError(
-            "HistoryLost",
+            Reason.HISTORY_LOST,
             f"the status has {status.version_count} versions, but the history of topic {key.topic} of Pulsar cluster "
             f"{key.pulsar_cluster} has {there or 'none'}: a new version would get a number that was used before. "
             f"Restore SchemaHistory {key.history_name} and its versions. Or, to continue from version "

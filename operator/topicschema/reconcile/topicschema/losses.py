@@ -9,11 +9,10 @@ from typing import Final
 
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
+from topicschema.core.reasons import Category
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
 _AFTER: Final = 60.0  # seconds
-_UNREADABLE: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")
-"""Reasons of StalledErrors that end a fetch, but do not mean that stored versions are missing."""
 
 
 class VersionGoneError(WaitingError):
@@ -33,6 +32,6 @@ def with_note(gone: VersionEntry | None) -> Iterator[None]:
     except (*ERRORS_WITHOUT_STATUS, VersionGoneError):
         raise
     except (WaitingError, StalledError) as error:
-        if gone is None or (isinstance(error, StalledError) and error.reason not in _UNREADABLE):
+        if gone is None or (isinstance(error, StalledError) and error.reason.category is not Category.BROKER):
             raise
         raise VersionGoneError(gone, error) from error

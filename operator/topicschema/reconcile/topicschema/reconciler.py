@@ -19,6 +19,7 @@ from topicschema.core import broker_versions
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError
 from topicschema.core.policy import StrategySource
+from topicschema.core.reasons import Reason
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Verdict
@@ -50,18 +51,6 @@ from topicschema.validation.job.outcome import Failed, Passed, Waiting
 
 # Seconds until a policy counts its topics again, so that the changes of many topics are one write of its status.
 _COUNT_DELAY = 3.0
-# Reasons after which no policy permits or requests to read the topic's messages. Other errors do not stop a run.
-_ACCESS_REVOKED = frozenset(
-    {
-        "BrokerNotAllowed",
-        "ClaimNotAllowed",
-        "InvalidResource",
-        "InvalidSchema",
-        "InvalidTopic",
-        "PolicyNotFound",
-        "TopicAlreadyClaimed",
-    }
-)
 
 
 class TopicSchemas:
@@ -122,7 +111,10 @@ class TopicSchemas:
         self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """Return the status without a validation run, and delete its Jobs, if `error` revokes the permission to run."""
-        is_ruled_out, validation = getattr(error, "reason", "") in _ACCESS_REVOKED, status.validation
+        is_ruled_out, validation = (
+            isinstance(error, TopicSchemaError) and error.reason.revokes_access,
+            status.validation,
+        )
         if not is_ruled_out or not may_have_job(self._ctx, metadata, validation):
             return status
         try:
@@ -159,7 +151,7 @@ class TopicSchemas:
         moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
         await self._report(key, wire, topicschema_status.with_verdict(observed, moment, stop))
         if any(each.rule == broker_versions.RULE for each in observed.verdict.incompatibilities):
-            return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
+            return StalledAtBrokerError(Reason.INVALID_HISTORY, "the broker has a version that it cannot read")
         return stop if stop is not None and converged.verdict.is_compatible else Result.DONE
 
     async def _converge(self, judged: Judged) -> Judged | None:
@@ -279,8 +271,8 @@ class TopicSchemas:
             strategy=spec.schema_compatibility_strategy or _unmanaged_strategy(status, before),
             latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
-            is_incompatible=ready is not None and ready.reason == "Incompatible",
-            lost_claim=ready is not None and ready.reason == "TopicAlreadyClaimed",
+            is_incompatible=ready is not None and ready.reason == Reason.INCOMPATIBLE,
+            lost_claim=ready is not None and ready.reason == Reason.TOPIC_ALREADY_CLAIMED,
         )
 
     def _enqueue_claim_losers(self, key: Key) -> None:

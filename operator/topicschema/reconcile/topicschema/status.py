@@ -21,10 +21,10 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import StrategySource
+from topicschema.core.reasons import Category, Reason
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import (
-    CONSUMER_RISK,
     FINDING_BYTES,
     ConditionInput,
     ObservedAt,
@@ -38,26 +38,6 @@ from topicschema.reconcile.topicschema.losses import VersionGoneError
 
 _VERSIONS = 100
 _INCOMPATIBILITIES = 20
-_REFUSED = ("InvalidSchema", "InvalidTopic", "InvalidResource")
-_LOST = "HistoryLost"
-_UNREACHED = frozenset(
-    {
-        "BrokerForbidden",
-        "BrokerInconsistent",
-        "BrokerNotAllowed",
-        "BrokerUnauthorized",
-        "BrokerUnavailable",
-        "BrokerTLSVerificationFailed",
-        "NamespaceNotFound",
-        "SecretInvalid",
-        "SecretNotFound",
-        "TenantNotFound",
-        "TopicNotFound",
-        "UnsupportedSchemaType",
-    }
-)
-"""Reasons of errors that prevent reading a topic's state at the broker. They do not invalidate the previous state."""
-_OBSERVED = "Observed"
 _PROGRESS = (ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED)
 _SUSPENDED = (
     "spec.suspend is true: the operator neither judges nor registers this spec, and validates no messages; Ready has "
@@ -148,8 +128,8 @@ def is_only_unreachable(before: TopicSchemaStatus, error: Exception, generation:
     Use it only for a schema that is stored with the broker's number. The state of any other is unknown until it is
     read.
     """
-    reason, _ = describe_error(error)
-    return reason in _UNREACHED and not isinstance(error, VersionGoneError) and _was_ready(before, generation)
+    is_unreadable = isinstance(error, TopicSchemaError) and error.reason.category is Category.BROKER
+    return is_unreadable and not isinstance(error, VersionGoneError) and _was_ready(before, generation)
 
 
 def with_unreachable_broker(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
@@ -165,7 +145,7 @@ def suspended(before: TopicSchemaStatus, moment: ObservedAt) -> TopicSchemaStatu
     removed.
     """
     readiness = next((each.status for each in before.conditions if each.type is ConditionType.READY), None)
-    ready = ConditionInput(ConditionType.READY, readiness or ConditionStatus.UNKNOWN, "Suspended", _SUSPENDED)
+    ready = ConditionInput(ConditionType.READY, readiness or ConditionStatus.UNKNOWN, Reason.SUSPENDED, _SUSPENDED)
     validation, left = before.validation, set(_PROGRESS)
     if validation is not None and not validation.is_final:
         validation, left = None, left | {ConditionType.VALIDATED}
@@ -185,9 +165,11 @@ def _still_validated(before: TopicSchemaStatus, moment: ObservedAt) -> Iterator[
             yield ConditionInput(each.type, each.status, each.reason, each.message)
 
 
-def _status_without_verdict(kind: ConditionType, reason: str) -> ConditionStatus:
+def _status_without_verdict(kind: ConditionType, reason: Reason) -> ConditionStatus:
     """Return the status of a condition if an error prevented the verdict."""
-    is_no = reason in _REFUSED or (reason == _LOST and kind is not ConditionType.COMPATIBLE)
+    is_no = reason.category is Category.INVALID or (
+        reason is Reason.HISTORY_LOST and kind is not ConditionType.COMPATIBLE
+    )
     return ConditionStatus.FALSE if is_no else ConditionStatus.UNKNOWN
 
 
@@ -240,7 +222,7 @@ def _registered(observed: StatusInput) -> tuple[ConditionInput, ...]:
     registered = ConditionInput(ConditionType.REGISTERED, _truth(is_registered), reason, message)
     observe_only = observed.broker is not None and not observed.broker.may_write
     return (
-        *ready(_OBSERVED if observe_only else reason, message),
+        *ready(Reason.OBSERVED if observe_only else reason, message),
         _compatible(observed),
         registered,
         _in_sync(observed, registered),
@@ -252,16 +234,19 @@ def _version_message(observed: StatusInput) -> tuple[str, str]:
     number, latest = observed.verdict.schema_version, observed.history.latest
     if observed.verdict.outcome is Outcome.NEXT_VERSION:
         return (
-            _OBSERVED,
+            Reason.OBSERVED,
             f"the schema would be version {number}; nothing is written, because managementPolicy is Observe",
         )
     if _is_lacking(observed):
-        return _OBSERVED, f"the broker lacks version {number}; nothing is written, because managementPolicy is Observe"
+        return (
+            Reason.OBSERVED,
+            f"the broker lacks version {number}; nothing is written, because managementPolicy is Observe",
+        )
     if latest is None or number == latest.schema_version:
-        return "Registered", f"version {number} is registered"
+        return Reason.REGISTERED, f"version {number} is registered"
     if _is_foreign(observed):
-        return "Registered", f"version {number} is registered; the latest is version {latest.schema_version}"
-    return "RolledBack", _rolled_back(number, latest.schema_version, observed.verdict.strategy.value)
+        return Reason.REGISTERED, f"version {number} is registered; the latest is version {latest.schema_version}"
+    return Reason.ROLLED_BACK, _rolled_back(number, latest.schema_version, observed.verdict.strategy.value)
 
 
 def _broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
@@ -309,13 +294,13 @@ def _in_sync(observed: StatusInput, registered: ConditionInput) -> ConditionInpu
     latest, lacks = observed.history.latest, None if observed.broker is None else observed.broker.first_missing
     if lacks is not None:
         message = f"the broker lacks the versions from {lacks} on, which were registered without it"
-        return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, _OBSERVED, message)
+        return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, Reason.OBSERVED, message)
     if registered.status is ConditionStatus.TRUE and latest is not None and _is_foreign(observed):
         message = (
             f"another client registered the broker's latest version, {latest.schema_version}: put its schema into the "
             "spec, or change the spec's schema, to register it as the next version"
         )
-        return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, "UnmanagedVersion", message)
+        return ConditionInput(ConditionType.IN_SYNC, ConditionStatus.FALSE, Reason.UNMANAGED_VERSION, message)
     return replace(registered, type=ConditionType.IN_SYNC)
 
 
@@ -324,9 +309,9 @@ def _compatible(observed: StatusInput) -> ConditionInput:
     if observed.risks:
         number = observed.verdict.schema_version
         risk = f"version {number} passes, but consumers may fail: {_first(observed.risks)}"
-        return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, CONSUMER_RISK, risk)
+        return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, Reason.CONSUMER_RISK, risk)
     judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"
-    return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, "Compatible", judged)
+    return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, Reason.COMPATIBLE, judged)
 
 
 def _truth(value: bool) -> ConditionStatus:  # noqa: FBT001 - it converts a bool
@@ -342,8 +327,8 @@ def _first(findings: tuple[Incompatibility, ...]) -> str:
 
 def _incompatible(findings: tuple[Incompatibility, ...]) -> tuple[ConditionInput, ...]:
     message = _first(findings)
-    refusals = (ConditionInput(kind, ConditionStatus.FALSE, "Incompatible", message) for kind in _JUDGED)
-    return (*stalled("Incompatible", message), *refusals)
+    refusals = (ConditionInput(kind, ConditionStatus.FALSE, Reason.INCOMPATIBLE, message) for kind in _JUDGED)
+    return (*stalled(Reason.INCOMPATIBLE, message), *refusals)
 
 
 def _finding(finding: Incompatibility) -> IncompatibilityStatus:

@@ -23,6 +23,7 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
+from topicschema.core.reasons import Reason
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
@@ -40,7 +41,6 @@ _MAX_BYTES: Final = 900 * 1024
 _NAME: Final = 200
 _HASH: Final = 8
 _AGAIN: Final = 300.0
-_NOT_DELETED: Final = "RedactionFailed"
 
 
 async def with_report(
@@ -110,7 +110,7 @@ async def _emit_not_deleted(ctx: ReconcileContext, metadata: Metadata, name: str
         f"{error.message}; delete it, or permit the operator to delete it: it tries again every five minutes"
     )
     about = object_reference(TOPIC_SCHEMA, {"metadata": encode(metadata)})
-    await ctx.events.record(about, "Warning", _NOT_DELETED, message, "Validate")
+    await ctx.events.record(about, "Warning", Reason.REDACTION_FAILED, message, "Validate")
 
 
 async def _is_stored(ctx: ReconcileContext, body: dict[str, Any]) -> bool:

@@ -8,15 +8,11 @@ from topicschema.api import REVALIDATE_ANNOTATION
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, ConditionInput, truncate
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running
 
-VALIDATING: Final = "Validating"
-VALIDATION_FAILED: Final = "ValidationFailed"
-VALIDATION_ERROR: Final = "ValidationError"
-NOT_LOCKED: Final = "AutoUpdateEnabled"
-_PASSED: Final = "Passed"
 _REASONS: Final = 20
 _EXAMPLES: Final = 10
 _LISTED: Final = 3
@@ -84,14 +80,14 @@ def condition(state: ValidationState, status: ValidationStatus | None) -> Condit
         return None
     match status.phase:
         case ValidationPhase.PASSED:
-            reason = NOT_LOCKED if _can_bypass_gate(state) else _PASSED
+            reason = Reason.AUTO_UPDATE_ENABLED if _can_bypass_gate(state) else Reason.PASSED
             return _condition(state, ConditionStatus.TRUE, reason, _result_message(state, status))
         case ValidationPhase.FAILED:
-            return _condition(state, ConditionStatus.FALSE, VALIDATION_FAILED, _failed_message(state, status))
+            return _condition(state, ConditionStatus.FALSE, Reason.VALIDATION_FAILED, _failed_message(state, status))
         case ValidationPhase.ERROR:
-            return _condition(state, ConditionStatus.UNKNOWN, VALIDATION_ERROR, _error_message(state))
+            return _condition(state, ConditionStatus.UNKNOWN, Reason.VALIDATION_ERROR, _error_message(state))
         case _:
-            return _condition(state, ConditionStatus.UNKNOWN, VALIDATING, _progress_message(state, status))
+            return _condition(state, ConditionStatus.UNKNOWN, Reason.VALIDATING, _progress_message(state, status))
 
 
 _ADVICE: Final = (
@@ -122,12 +118,12 @@ def blocking_error(state: ValidationState) -> TopicSchemaError | None:
         return None
     match status.phase:
         case ValidationPhase.FAILED:
-            return StalledError(VALIDATION_FAILED, _failed_message(state, status))
+            return StalledError(Reason.VALIDATION_FAILED, _failed_message(state, status))
         case ValidationPhase.ERROR:
             after = _LATER if state.invalid_reason or state.has_api_error else _SOON
-            return WaitingError(VALIDATION_ERROR, _error_message(state), after)
+            return WaitingError(Reason.VALIDATION_ERROR, _error_message(state), after)
         case _:
-            return WaitingError(VALIDATING, _progress_message(state, status), _SOON)
+            return WaitingError(Reason.VALIDATING, _progress_message(state, status), _SOON)
 
 
 def _error_message(state: ValidationState) -> str:

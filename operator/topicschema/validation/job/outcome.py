@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from topicschema.validation.errors import OUT_OF_MEMORY
+from topicschema.core.reasons import Reason
 from topicschema.validation.job.manifest import CONTAINER, REQUEST_ANNOTATION
 from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
 
@@ -165,7 +165,7 @@ def _failure(pods: Sequence[Object]) -> CouldNotRun:
         return CouldNotRun("its pod was killed")
     message = end.get("message") or ""
     why = _after(f"it ended with status {end.get('exitCode')}", message)
-    return CouldNotRun(why, is_transient=not message.startswith(f"{OUT_OF_MEMORY}:"))
+    return CouldNotRun(why, is_transient=not message.startswith(f"{Reason.OUT_OF_MEMORY}:"))
 
 
 def _before(pods: Sequence[Object]) -> str:

@@ -16,6 +16,7 @@ from topicschema.broker.errors import (
     NamespaceNotFoundError,
 )
 from topicschema.core.errors import StalledError
+from topicschema.core.reasons import Reason
 from topicschema.core.releases import unknown_note
 from topicschema.judging.policies import is_active
 from topicschema.reconcile.policy.namespace_state import NamespaceState
@@ -35,7 +36,7 @@ EDITED = replace(WAS_READY, metadata=replace(POLICY.metadata, generation=3))
 UNAVAILABLE, FORBIDDEN = BrokerUnavailableError("silent"), BrokerForbiddenError("denied")
 NOTES = NamespaceState(notes=("it keeps false",), release=ObservedRelease(release="77.1.2", address="pulsar:8080"))
 NEWER = unknown_note("77.1.2")
-MISMATCH = StalledError("PulsarVersionMismatch", "remove it")
+MISMATCH = StalledError(Reason.PULSAR_VERSION_MISMATCH, "remove it")
 WAITING = NamespaceState(undeclared=tuple("abcdefg"))
 
 

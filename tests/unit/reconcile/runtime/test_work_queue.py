@@ -10,13 +10,14 @@ from support.metrics import counted
 from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.reasons import Reason
 from topicschema.reconcile.runtime.broker_slots import BrokerSlots
 from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Backoff, Key, Result, WorkQueue
 
 KEYS = A, B, C, D = tuple(Key("topicschemas", "shop", name) for name in "abcd")
 BROKERS = {A: "silent:8080", B: "silent:8080", C: "pulsar:8080"}
-INVALID = StalledError("InvalidTopic", "")
-WAITING = WaitingError("PolicyNotFound", "", after=4.0)
+INVALID = StalledError(Reason.INVALID_TOPIC, "")
+WAITING = WaitingError(Reason.POLICY_NOT_FOUND, "", after=4.0)
 
 
 async def broker_of(key: Key) -> str:
@@ -55,7 +56,7 @@ async def running(work: Callable[[Key], Awaitable[Result]], workers: int = 1) ->
     ("error", "first"),
     [
         (WAITING, 4.0),
-        (WaitingError("BrokerUnavailable", "a broker that asks for no pause", after=0.0), 1.0),
+        (WaitingError(Reason.BROKER_UNAVAILABLE, "a broker that asks for no pause", after=0.0), 1.0),
         (BrokerForbiddenError("a topic whose broker denies access"), 60.0),
         (ConflictError(""), 0.02),
         (ValueError(), 1.0),

@@ -5,13 +5,14 @@ import pytest
 from support.schemas.examples import history, record
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
+from topicschema.core.reasons import Reason
 from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
 
-UNAVAILABLE = WaitingError("BrokerUnavailable", "the broker is silent", 7.0)
-UNKNOWN_TYPE = StalledError("UnsupportedSchemaType", "no type of that number is known")
+UNAVAILABLE = WaitingError(Reason.BROKER_UNAVAILABLE, "the broker is silent", 7.0)
+UNKNOWN_TYPE = StalledError(Reason.UNSUPPORTED_SCHEMA_TYPE, "no type of that number is known")
 GONE = history(record("id")).entries[0]
 ALREADY = VersionGoneError(GONE, UNAVAILABLE)
-LOST = StalledError("HistoryLost", "the broker has none of them")
+LOST = StalledError(Reason.HISTORY_LOST, "the broker has none of them")
 
 
 @pytest.mark.parametrize("error", [UNAVAILABLE, UNKNOWN_TYPE, LOST, ALREADY])

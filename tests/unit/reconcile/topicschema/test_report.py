@@ -18,6 +18,7 @@ from topicschema.core.errors import InvalidSchemaError, Place, StalledError, Top
 from topicschema.core.history import Counter, History, Origin
 from topicschema.core.overrides import Overrides
 from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
@@ -42,7 +43,7 @@ NEXT = Verdict(Outcome.NEXT_VERSION, BACKWARD, 2)
 SYNCED = BrokerState(InSync())
 OBSERVED = replace(SYNCED, may_write=False)
 INVALID = InvalidSchemaError("UNDEFINED_NAME", "no type is named Money", Place("$.fields[1].type"))
-UNAVAILABLE, NO_POLICY = BrokerUnavailableError("silent"), WaitingError("PolicyNotFound", "no policy")
+UNAVAILABLE, NO_POLICY = BrokerUnavailableError("silent"), WaitingError(Reason.POLICY_NOT_FOUND, "no policy")
 
 
 def findings(count: int, text: str = "m", *, direction: Direction | None = None) -> tuple[Incompatibility, ...]:
@@ -129,18 +130,18 @@ LACKS_ALL, LACKS_SECOND = (replace(OBSERVED, alignment=HistoryAhead(OURS.entries
         ),
         # An obstacle
         (
-            status_of(NEXT, OURS, SYNCED, stopped=StalledError("RefusedByBroker", "no")),
+            status_of(NEXT, OURS, SYNCED, stopped=StalledError(Reason.REFUSED_BY_BROKER, "no")),
             "RefusedByBroker: Ready=False Stalled=True Compatible=True/Compatible Registered=False InSync=False",
             None,
         ),
         (
-            status_of(SECOND, OURS, SYNCED, stopped=WaitingError("Waits", "not yet")),
-            "Waits: Ready=False Reconciling=True Compatible=True/Compatible Registered=True/Registered InSync=False",
+            status_of(SECOND, OURS, SYNCED, stopped=WaitingError(Reason.VALIDATING, "not yet")),
+            "Validating: Ready=False Reconciling=True Compatible=True/Compatible Registered=True/Registered InSync=False",
             1,
         ),
         # Errors
         (
-            after(REGISTERED, StalledError("HistoryLost", "no history")),
+            after(REGISTERED, StalledError(Reason.HISTORY_LOST, "no history")),
             "HistoryLost: Ready=False Stalled=True Compatible=Unknown Registered=False InSync=False",
             None,
         ),
@@ -293,12 +294,12 @@ def test_a_status_has_at_most_64_kilobytes(text: str) -> None:
     ("error", "other", "judged"),
     [
         (INVALID, "Stalled", "False"),
-        (StalledError("InvalidResource", "spec.type: is required"), "Stalled", "False"),
-        (StalledError("InvalidTopic", "'x' is not a topic name"), "Stalled", "False"),
+        (StalledError(Reason.INVALID_RESOURCE, "spec.type: is required"), "Stalled", "False"),
+        (StalledError(Reason.INVALID_TOPIC, "'x' is not a topic name"), "Stalled", "False"),
         (NO_POLICY, "Reconciling", "Unknown"),
-        (StalledError("ClaimNotAllowed", "not allowed"), "Stalled", "Unknown"),
-        (StalledError("TopicAlreadyClaimed", "another holds it"), "Stalled", "Unknown"),
-        (StalledError("RecordDamaged", "its hash is wrong"), "Stalled", "Unknown"),
+        (StalledError(Reason.CLAIM_NOT_ALLOWED, "not allowed"), "Stalled", "Unknown"),
+        (StalledError(Reason.TOPIC_ALREADY_CLAIMED, "another holds it"), "Stalled", "Unknown"),
+        (StalledError(Reason.RECORD_DAMAGED, "its hash is wrong"), "Stalled", "Unknown"),
         (ForbiddenError("patch schemahistories: 403"), "Reconciling", "Unknown"),
     ],
     ids=lambda value: getattr(value, "reason", None),
@@ -320,7 +321,7 @@ def test_a_text_that_does_not_parse_is_listed_with_rule_and_place() -> None:
 def test_only_an_unreachable_broker_of_a_ready_generation_leaves_it_ready() -> None:
     assert is_only_unreachable(AT_BROKER, UNAVAILABLE, 3)
     assert not is_only_unreachable(AT_BROKER, UNAVAILABLE, 4)
-    assert not is_only_unreachable(AT_BROKER, StalledError("HistoryLost", "gone"), 3)
+    assert not is_only_unreachable(AT_BROKER, StalledError(Reason.HISTORY_LOST, "gone"), 3)
     assert not is_only_unreachable(after(AT_BROKER, UNAVAILABLE), UNAVAILABLE, 3)
     status = with_unreachable_broker(AT_BROKER, UNAVAILABLE, ObservedAt(AT_BROKER.conditions, 3, LATER))
     assert replace(status, conditions=()) == replace(AT_BROKER, conditions=())

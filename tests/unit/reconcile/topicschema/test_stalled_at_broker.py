@@ -12,6 +12,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import KEY, AskedTopic, asked
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.errors import StalledAtBrokerError
+from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
@@ -91,7 +92,7 @@ async def test_a_broker_that_lost_everything_is_asked_about_two_topics_a_second(
 
     async def look(_: Key) -> Result:
         looks.append(now)
-        raise StalledAtBrokerError("HistoryLost", "the broker has no schema any more")
+        raise StalledAtBrokerError(Reason.HISTORY_LOST, "the broker has no schema any more")
 
     queue = WorkQueue(look, HALF_AN_HOUR, clock=lambda: now)
     for number in range(600):
