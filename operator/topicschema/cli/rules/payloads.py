@@ -176,6 +176,17 @@ _JSON = (
         _json('"bytes"', '{"n": "/w=="}'),
     ),
     Rule(
+        "INVALID_FOR_CLASS",
+        "A value in JSON has the schema's type, but Jackson cannot read it into the Java class that the schema names, "
+        "and a consumer with that class fails. A class is named by `java-class` (BigDecimal, BigInteger, URI, URL, "
+        "Short, Byte, Character), by a logical type (uuid: UUID; time-*: LocalTime; local-timestamp-*: "
+        "LocalDateTime), or as a record (java.util.Date). Java writes a LocalTime as `[12, 30]`, and does not read it "
+        "from a number. A consumer with AUTO_CONSUME reads such values.",
+        "write the value as Java does, or remove the `java-class` or logical type if no consumer has the class.",
+        _json('{"type": "string", "logicalType": "uuid"}', '{"n": "x"}'),
+        _json('{"type": "string", "logicalType": "uuid"}', '{"n": "123e4567-e89b-12d3-a456-426614174000"}'),
+    ),
+    Rule(
         "NO_BRANCH",
         "No branch of the union matches the value.",
         _MEND,
