@@ -189,11 +189,11 @@ def _compatibility(question: Question, parse: Parse) -> Answer:
         history = History(_ANY_TOPIC, entries=entries)
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
     try:
-        found = reading.run(verdict.compare(candidate, earlier, policy, is_equal=is_equal))
+        compared = reading.run(verdict.compare(candidate, earlier, policy, is_equal=is_equal))
     except UnreadableVersionError as error:
         reading.require_readable([error.finding])
         raise
-    return Answer(None, found.incompatibilities, found.risks, _failure(found.thrown))
+    return Answer(None, compared.incompatibilities, compared.risks, _failure(compared.thrown))
 
 
 def _failure(thrown: Incompatibility | None) -> Refusal | None:

@@ -135,8 +135,8 @@ LACKS_ALL, LACKS_SECOND = (replace(OBSERVED, alignment=HistoryAhead(OURS.entries
             None,
         ),
         (
-            status_of(SECOND, OURS, SYNCED, stopped=WaitingError(Reason.VALIDATING, "not yet")),
-            "Validating: Ready=False Reconciling=True Compatible=True/Compatible Registered=True/Registered InSync=False",
+            status_of(SECOND, OURS, SYNCED, stopped=WaitingError(Reason.CONFLICT, "not yet")),
+            "Conflict: Ready=False Reconciling=True Compatible=True/Compatible Registered=True/Registered InSync=False",
             1,
         ),
         # Errors
