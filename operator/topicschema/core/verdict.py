@@ -97,7 +97,7 @@ def judge(candidate: Candidate, history: History, policy: Policy) -> Judging[Ver
     verdict is a refusal with the rule INVALID_HISTORY. Going back to an earlier version is always allowed, under Strict
     too: it is in the history already.
     """
-    broken = refused_by_constraints(candidate, policy)
+    broken = _refused_by_constraints(candidate, policy)
     if broken is not None:
         return broken
     try:
@@ -106,8 +106,8 @@ def judge(candidate: Candidate, history: History, policy: Policy) -> Judging[Ver
         is_equal = history.equal_to(candidate.schema.fingerprint) is not None
         comparison = yield from compare(candidate, earlier, policy, is_equal=is_equal)
     except UnreadableVersionError as error:
-        return refused(candidate, policy, error.finding)
-    return concluded(candidate, history, policy, comparison)
+        return Verdict(Outcome.INCOMPATIBLE, effective_strategy(policy, candidate.strategy), None, (error.finding,))
+    return _concluded(candidate, history, policy, comparison)
 
 
 def compare_pending(
@@ -125,7 +125,7 @@ def compare_pending(
     return (yield from compare(candidate, earlier, policy, is_equal=is_equal))
 
 
-def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
+def _concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
     """Return the verdict that follows from a comparison with the `earlier_versions`."""
     strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
     findings = comparison.incompatibilities
@@ -139,20 +139,11 @@ def concluded(candidate: Candidate, history: History, policy: Policy, comparison
     return Verdict(Outcome.EQUAL_VERSION, strategy, equal.schema_version, (), comparison.risks, notes)
 
 
-def refused_by_constraints(candidate: Candidate, policy: Policy) -> Verdict | None:
+def _refused_by_constraints(candidate: Candidate, policy: Policy) -> Verdict | None:
     """Return the verdict if the platform team's constraints refuse the candidate, whatever the history."""
     broken = violations(candidate.schema.info, candidate.strategy, policy.constraints)
     strategy = effective_strategy(policy, candidate.strategy)
     return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken) if broken else None
-
-
-def refused(candidate: Candidate, policy: Policy, finding: Incompatibility) -> Verdict:
-    """Return the verdict if a broker would fail before it judges: no, whatever the candidate is.
-
-    Violations of the platform team's constraints have precedence, as in `judge`.
-    """
-    broken = refused_by_constraints(candidate, policy)
-    return broken or Verdict(Outcome.INCOMPATIBLE, effective_strategy(policy, candidate.strategy), None, (finding,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +174,7 @@ def compare(
     findings = yield from compare_all(request, newest_first, texts if is_custom else None)
     if is_custom and not findings.too_complex:
         findings.refused += yield Check(partial(_check, candidate.schema, texts, strategy, policy))
-    return strictly(policy, findings, None if is_custom or is_equal else strategy)
+    return _strictly(policy, findings, None if is_custom or is_equal else strategy)
 
 
 def _check(
@@ -194,7 +185,7 @@ def _check(
     return tuple(compatibility.check_plugged(candidate, before, strategy, policy.profile.checkers))
 
 
-def strictly(policy: Policy, findings: Findings, strategy: Strategy | None = None) -> Comparison:
+def _strictly(policy: Policy, findings: Findings, strategy: Strategy | None = None) -> Comparison:
     """Return the comparison under the policy's strictness. It refuses the candidate if the comparison was given up.
 
     `strategy` is the one under which Pulsar's own checkers ran, or None if they did not run.
