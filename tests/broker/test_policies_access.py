@@ -12,10 +12,13 @@ from testbed.calls import credential_of
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.product import Product
-from testbed.pulsar import Pulsar
-from testbed.tokens import SUPERUSER, sign
+from testbed.pulsar import PULSAR_VERSION, Pulsar
+from testbed.tokens import ORDINARY, SUPERUSER, sign
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
+
+DIGIT = ONE.replace("{", '{"namespace": "shop.1x", ', 1)
+"""A schema that 4.0 accepts, and newer brokers refuse for its namespace."""
 
 
 @pytest.fixture
@@ -78,6 +81,28 @@ async def test_a_token_that_is_replaced_before_it_runs_out_is_used_from_the_next
 
     await until(shown, lambda found: credential_of(f"Bearer {token}") in found)
     assert all(call.status != 401 for call in secured.proxy.calls)
+
+
+async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(secured: BrokeredShop) -> None:
+    """The role that first-steps.md recommends is no superuser. The policy names no Pulsar version."""
+    credentials, pulsar = secured.pulsar.credentials, secured.pulsar
+    assert credentials is not None
+    admins = {"adminRoles": [ORDINARY], "allowedClusters": pulsar.tell("GET", "/clusters")}
+    pulsar.tell("POST", "/tenants/shop", admins)
+    secured.keep("admin", token=credentials.tokens.ordinary, ca_crt=credentials.ca.read_text())
+    secured.govern(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
+    status = await secured.policy_ready("Active")
+    assert status["brokerRelease"]["release"].startswith(f"{PULSAR_VERSION}.")
+    topic = BrokeredTopic(secured)
+    topic.put(DIGIT)
+    if PULSAR_VERSION == "4.0":
+        assert (await topic.ready())["schemaVersion"] == 0
+        assert await topic.agree() == [0]
+    else:
+        status = await topic.ready("InvalidSchema")
+        assert "INVALID_NAME" in conditions(status)["Ready"]["message"]
+        assert topic.rest.upload(DIGIT).status == 422
+        assert topic.rest.versions() == []
 
 
 async def test_a_broker_whose_certificate_nobody_vouches_for_is_not_trusted(secured: BrokeredShop) -> None:

@@ -47,4 +47,4 @@ def ask(
     """
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     answers = maven.run_java(program, stdin=lines, pom=class_path)
-    return [json.loads(line) for line in answers.splitlines()]
+    return [json.loads(line) for line in answers.split("\n") if line]  # a detail may have U+2028

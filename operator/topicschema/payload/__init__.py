@@ -190,7 +190,7 @@ def _protobuf(schema: Any) -> Codec:
 
 _CODECS: Final[Mapping[SchemaType, Callable[[Any], Codec]]] = MappingProxyType(
     {
-        SchemaType.AVRO: lambda schema: AvroCodec(schema.root, read_offset.of(schema)),
+        SchemaType.AVRO: lambda schema: AvroCodec(schema.root, schema.library, read_offset.of(schema)),
         SchemaType.JSON: lambda schema: JsonCodec(schema.root),
         SchemaType.KEY_VALUE: _key_value,
         SchemaType.PROTOBUF: _protobuf,

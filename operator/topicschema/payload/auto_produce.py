@@ -83,7 +83,7 @@ class _AnyJson:
 
 
 def _json(schema: Any) -> Codec:
-    return _AnyJson() if isinstance(schema.root, Record) else JsonCodec(schema.root)
+    return _AnyJson() if isinstance(schema.root, Record) else JsonCodec(schema.root, is_generic=True)
 
 
 def _pair(schema: KeyValueSchema) -> Codec:

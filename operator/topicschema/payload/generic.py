@@ -15,7 +15,9 @@ from topicschema.core.formats.avro.model import Record
 from topicschema.core.formats.key_value import KeyValueSchema
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
-from topicschema.payload.key_value import Pair
+from topicschema.payload.codec import Codec
+from topicschema.payload.json import JsonCodec
+from topicschema.payload.key_value import KeyValueCodec, Pair
 
 _STRUCTS: Final = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE})
 
@@ -51,7 +53,8 @@ def record(
     `schema` is that of the message's version. `key` is the message's key, used if a KEY_VALUE is SEPARATED. Raises
     InvalidSchemaError like `payload.codec`.
     """
-    value, findings = payload.reader(_without_charset(schema)).read(content, key)
+    reader = payload.reader(_without_charset(schema))
+    value, findings = replace(reader, codec=_without_classes(reader.codec)).read(content, key)
     for each in findings:
         if not each.is_tolerated:
             raise each.error
@@ -77,6 +80,12 @@ def _fields(schema: Schema) -> tuple[str, ...]:
     if isinstance(schema, AvroSchema) and isinstance(schema.root, Record):
         return tuple(field.name for field in schema.root.fields)
     return ()
+
+
+def _without_classes(codec: Codec) -> Codec:
+    if isinstance(codec, KeyValueCodec):
+        return replace(codec, key=_without_classes(codec.key), value=_without_classes(codec.value))
+    return replace(codec, is_generic=True) if isinstance(codec, JsonCodec) else codec
 
 
 def _without_charset(schema: Schema) -> Schema:

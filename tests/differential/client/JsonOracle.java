@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.net.URI;
+import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -14,6 +16,7 @@ import java.time.LocalTime;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.api.schema.SchemaDefinition;
 
@@ -21,7 +24,7 @@ import org.apache.pulsar.client.api.schema.SchemaDefinition;
  * Asks the JSON schema that Pulsar's Java client makes of a class: one JSON request per line in, one answer out.
  *
  * <p>{"op":"schema"} is answered with the "schema", {"op":"encode"} with a list "payloads" of what some values become, and
- * {"op":"decode","payload":base64} with "verdict" true or "error:SimpleClassName".
+ * {"op":"decode","payload":base64} with "verdict" true or "error:SimpleClassName". With "box":true the class is Box.
  */
 public final class JsonOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -49,31 +52,57 @@ public final class JsonOracle {
         public Date old;
     }
 
+    /** A field for each of Java's own classes that a schema names. */
+    public static class Box {
+        public UUID uuid;
+        public BigDecimal decimal;
+        public BigInteger huge;
+        public URI uri;
+        public URL url;
+        public Short small;
+        public Byte tiny;
+        public Character letter;
+        public char[] letters;
+        public LocalDate date;
+        public LocalTime time;
+        public LocalDateTime local;
+        public Instant instant;
+        public Date old;
+        public Map<Long, Integer> map;
+    }
+
     /** An enum. */
     public enum Color { RED, BLUE }
 
     public static void main(String[] arguments) throws IOException {
         Schema<Value> schema = Schema.JSON(SchemaDefinition.<Value>builder().withPojo(Value.class).build());
+        Schema<Box> box = Schema.JSON(SchemaDefinition.<Box>builder().withPojo(Box.class).build());
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            System.out.println(JSON.writeValueAsString(answer(schema, JSON.readTree(line))));
+            System.out.println(JSON.writeValueAsString(answer(schema, box, JSON.readTree(line))));
         }
     }
 
-    private static ObjectNode answer(Schema<Value> schema, JsonNode request) {
+    private static ObjectNode answer(Schema<Value> schema, Schema<Box> box, JsonNode request) {
         ObjectNode answer = JSON.createObjectNode();
+        boolean isBox = request.path("box").booleanValue();
+        Schema<?> asked = isBox ? box : schema;
         try {
             switch (request.get("op").textValue()) {
                 case "schema":
-                    answer.put("schema", new String(schema.getSchemaInfo().getSchema(), StandardCharsets.UTF_8));
+                    answer.put("schema", new String(asked.getSchemaInfo().getSchema(), StandardCharsets.UTF_8));
                     break;
                 case "encode":
+                    if (isBox) {
+                        answer.withArray("payloads").add(box.encode(filled()));
+                        break;
+                    }
                     for (Value each : List.of(new Value(), full(), early())) {
                         answer.withArray("payloads").add(schema.encode(each));
                     }
                     break;
                 default:
-                    schema.decode(request.get("payload").binaryValue());
+                    asked.decode(request.get("payload").binaryValue());
             }
             answer.put("verdict", true);
         } catch (Exception e) {
@@ -96,6 +125,26 @@ public final class JsonOracle {
         value.decimal = new BigDecimal("1.50");
         value.huge = BigInteger.TWO.pow(80);
         value.old = new Date(5);
+        return value;
+    }
+
+    private static Box filled() throws IOException {
+        Box value = new Box();
+        value.uuid = new UUID(1, 2);
+        value.decimal = new BigDecimal("-1E+1000");
+        value.huge = BigInteger.ONE.negate();
+        value.uri = URI.create("urn:x:[ä]");
+        value.url = new URL("http://x");
+        value.small = Short.MIN_VALUE;
+        value.tiny = Byte.MIN_VALUE;
+        value.letter = '\uffff';
+        value.letters = new char[] {'a', '\0'};
+        value.date = LocalDate.MAX;
+        value.time = LocalTime.MAX;
+        value.local = LocalDateTime.MIN;
+        value.instant = Instant.MAX;
+        value.old = new Date(Long.MIN_VALUE);
+        value.map = Map.of(1L, 1);
         return value;
     }
 

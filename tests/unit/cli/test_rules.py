@@ -48,7 +48,7 @@ def of_payload(example: PayloadExample) -> set[str]:
     question = example.question
     try:
         schema, *others = (
-            PrimitiveSchema(info, "") if not info.schema else formats.parse(info)
+            PrimitiveSchema(info, "") if not info.schema else formats.parse(info, example.pulsar_version)
             for info in (question.candidate, *question.history)
         )
         if example.value is not None:

@@ -10,10 +10,12 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import fastavro
 import pytest
 
 from support import command_line
 from support.validation import order_files
+from topicschema.core.schemas import NEWEST
 
 ORDERS = order_files.orders(600, share=0.05)
 BAD = order_files.reasons(ORDERS)
@@ -46,6 +48,7 @@ def run(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
 
 
+BY_NEWEST = f"Judged by the rules of Pulsar {NEWEST}.\n"
 ALL = ("--history", "v0.avsc", "--history", "v1.avsc")
 
 
@@ -70,7 +73,7 @@ def test_writers_is_a_table_of_who_wrote_how_many_messages_and_when(here: Path) 
         told = "  ".join(each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in ends)
         lines.append(f"{len(own):>12}  {sum(bool(each.reason) for each in own):>10}  {told}  {name}")
     asked = ("--schema", "v2.avsc", *ALL, "orders.parquet")
-    table = "\n\n" + "\n".join(lines) + "\n"
+    table = "\n\n" + "\n".join(lines) + "\n" + BY_NEWEST
     assert run(here, *asked, "--writers").stdout.endswith(table)
     assert "written with" not in run(here, *asked).stdout
 
@@ -97,10 +100,32 @@ def test_a_writer_whose_default_does_not_fit_is_judged_as_java_reads_it(here: Pa
     line = {"value_base64": base64.b64encode(bytes.fromhex("02026100")).decode(), "schema_version": 0}
     (here / "arrays.jsonl").write_text(json.dumps(line) + "\n")
     done = run(here, "--schema", "empty.avsc", "--history", "null.avsc", "arrays.jsonl")
-    assert (done.returncode, done.stdout) == (0, "1 messages judged, 0 invalid: they pass\n")
+    assert (done.returncode, done.stdout) == (0, f"1 messages judged, 0 invalid: they pass\n{BY_NEWEST}")
     done = run(here, "--schema", "null.avsc", "--history", "null.avsc", "arrays.jsonl")
     assert done.returncode == 2
     assert "INVALID_DEFAULT" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "readers"), [(b"Order", b"Ord$r", {"5.0"}), (b"shop.ax", b"shop.1x", {"4.0"})]
+)
+def test_the_pulsar_version_judges_a_container_and_is_named(
+    here: Path, written: bytes, name: bytes, readers: set[str]
+) -> None:
+    schema = {"type": "record", "name": "Order", "namespace": "shop.ax", "fields": [{"name": "id", "type": "long"}]}
+    with (here / "named.avro").open("wb") as out:
+        fastavro.writer(out, schema, [{"id": 1}])
+    (here / "named.avro").write_bytes((here / "named.avro").read_bytes().replace(written, name))
+    (here / "reader.avsc").write_text(json.dumps(schema))
+    for version in ("4.0", "5.0"):
+        asked = ("--schema", "reader.avsc", "--pulsar-version", version, "--report", "n.json", "named.avro")
+        done = run(here, *asked)
+        report = json.loads((here / "n.json").read_text())
+        assert [each["reason"] for each in report["byReason"]] == (
+            [] if version in readers else ["INVALID_WRITER_SCHEMA"]
+        )
+        assert report["pulsarVersion"] == version
+        assert done.stdout.endswith(f"\nJudged by the rules of Pulsar {version}.\n")
 
 
 @pytest.mark.parametrize(("schema", "name"), [('"boolean"', "AVRO"), ("", "BOOLEAN")])
@@ -133,7 +158,7 @@ def test_a_folder_without_messages_passes_says_so_and_has_no_table_of_writers(he
     done = run(here, "--schema", "v2.avsc", "--writers", "empty")
     assert (done.returncode, done.stdout) == (
         0,
-        "0 messages judged, 0 invalid: they pass\nthere are no messages to judge\n",
+        f"0 messages judged, 0 invalid: they pass\nthere are no messages to judge\n{BY_NEWEST}",
     )
 
 

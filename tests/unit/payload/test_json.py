@@ -10,8 +10,9 @@ from support.payloads.verdicts import findings, reasons, refusal
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
-from topicschema.payload import display_json
+from topicschema.payload import display_json, generic
 from topicschema.payload.columnar import validator_for
 
 LINE = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "int"}]}
@@ -80,13 +81,14 @@ def test_a_decimal_may_be_a_number() -> None:
 
 JAVA_TIME = [
     ("int", "date", [19724, [2024, 2, 29], [-5, 1, 1], "2024-01-02"], [[2023, 2, 29], [2024, 1], 1.5, "2024-13-01"]),
-    ("int", "time-millis", [5, [1, 2], [1, 2, 3, 4], "01:02:03.5"], [[1], [24, 0], [1, 2, 3, -1], 1.5, "1:2"]),
-    ("long", "time-micros", [5, [1, 2]], [[1, 60]]),
-    ("long", "local-timestamp-millis", [5, [2024, 1, 2, 3, 4], "2024-01-02T03:04"], [[2024, 1, 2], 1.5, "2024-01-02"]),
-    ("long", "timestamp-millis", [5, 1.5, "17.5", "2024-01-02T03:04:05Z"], [1e30, [2024, 1, 2], "2024-01-02", True]),
+    ("int", "time-millis", [[1, 2], [1, 2, 3, 4], "01:02:03.5"], [[1], [24, 0], [1, 2, 3, -1], 1.5, "1:2"]),
+    ("long", "time-micros", [[1, 2]], [[1, 60]]),
+    ("long", "local-timestamp-millis", [[2024, 1, 2, 3, 4], "2024-01-02T03:04"], [[2024, 1, 2], 1.5, "2024-01-02"]),
+    ("long", "timestamp-millis", [5, 1.5, "17.5", "2024-01-02T03:04:05Z"], [1e30, [2024, 1, 2], "2024-01-02", "-5"]),
     ("string", "java.math.BigDecimal", ["1.50", 1.5, 7], [True, []]),
     ("string", "java.lang.String", ["1.50"], [1.5]),
     ("int", "unheard-of", [1], ["1", [1]]),
+    ("int", "java.lang.Character", ["a", "\uffff", 0, 0xFFFF], ["", "ab", "😀", 1.5]),
 ]  # fmt: skip
 
 
@@ -105,8 +107,81 @@ def test_values_of_javas_own_classes_are_read_as_jackson_writes_them(
             assert display_json.to_json(schema, payload.decode(schema, content)) == {"a": value}
 
 
-def test_a_class_of_javas_own_that_avro_does_not_know_may_be_anything() -> None:
+UUID = "123E4567-e89b-12d3-a456-426614174000"
+JAVA_CLASSES = [
+    ("string", "uuid", [UUID, f" {UUID}", "", "AAAAAAAAAAAAAAAAAAAA/g=="], [UUID.replace("-", ""), "x", "1-1-1-1-1"]),
+    ("string", "java.math.BigDecimal", ["1.5", ".5", "1e-2147483647", "null"], ["1,5", "NaN", "1e2147483648"]),
+    ("string", "java.math.BigInteger", ["-12", 1e3], ["12.5", "1e3", "x"]),
+    ("string", "java.net.URI", ["http://[::1]:80/?[", "é", "", "urn:x:["], ["http://x y", "//", "a:", "p[a]", "%4"]),
+    ("string", "java.net.URL", ["s3://x", " http://x y", ""], ["x", "//x", "url:"]),
+    ("int", "java.lang.Byte", [-128, 255], [-129, 256]),
+    ("int", "java.lang.Short", [-32768, 32767], [-32769, 32768]),
+    ("int", "java.lang.Character", [0, 65535], [-1, 65536]),
+    ("int", "time-millis", [], [0, 36000]),
+    ("long", "time-micros", [], [0]),
+    ("long", "local-timestamp-millis", [], [1_700_000_000_000]),
+    ("bytes", "decimal", ["fQ==", 1.5], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "good", "bad"), JAVA_CLASSES)
+def test_a_value_of_the_type_that_java_cannot_read_into_the_class_is_found(
+    kind: str, name: str, good: list[Any], bad: list[Any]
+) -> None:
+    schema = record(a={"type": kind, "java-class" if "." in name else "logicalType": name})
+    validator = validator_for(schema.info, schema.info, PulsarVersion.V4_0)
+    for value in (*good, *bad):
+        content = json.dumps({"a": value}).encode()
+        wrong = ["INVALID_FOR_CLASS"] * (value in bad)
+        assert [rule for rule, _, _, _ in findings(schema, content)] == wrong
+        assert [each for each in reasons(validator, content) if each] == wrong
+        assert generic.record(schema, content)["a"] is not None  # AUTO_CONSUME makes no such values
+
+
+def test_a_date_is_a_number_or_one_of_the_texts_that_jackson_reads() -> None:
     schema = record(a=["null", {"type": "record", "name": "Date", "namespace": "java.util", "fields": []}])
+    good = [5, "", "5", "2024-01-02", "2024-01-02T10:00:00.5+01:00", "Tue, 02 Jan 2024 10:00:00 GMT"]
+    bad = [1.5, True, [5], "x", "2024-01-02 10:00:00", "2024-1-2", 2**63, "9" * 19, "Tue, 02 Jan 2024 10:00:00"]
+    for value in (*good, *bad):
+        found = findings(schema, json.dumps({"a": value}).encode())
+        assert [rule for rule, _, _, _ in found] == ["INVALID_FOR_CLASS"] * (value in bad)
+
+
+def test_a_pair_is_read_into_classes_and_by_auto_consume_into_none() -> None:
+    part = record(a={"type": "string", "logicalType": "uuid"}).info
+    pair = formats.parse(encode(KeyValue(Part(part), Part(part), Encoding.SEPARATED)))
+    content = b'{"a":"x"}'
+    found = payload.validate(pair, content, content)
+    assert [(each.rule, each.path) for each in found] == [
+        ("INVALID_FOR_CLASS", f"$.{side}.a") for side in ("key", "value")
+    ]
+    assert generic.record(pair, content, content).value.key["a"] == "x"
+
+
+def test_a_map_of_java_is_an_object_whatever_its_keys_are_and_a_char_array_is_a_text() -> None:
+    entry = {"type": "record", "name": "org.apache.avro.reflect.PairLongInteger", "fields": LINE["fields"]}
+    schema = record(a={"type": "array", "items": entry, "java-class": "java.util.Map"})
+    letters = record(a={"type": "array", "items": "int", "java-class": "[C"})
+    assert findings(schema, b'{"a":{"1":5}}') == findings(letters, b'{"a":"xy"}') == []
+    assert [rule for rule, *_ in findings(schema, b'{"a":5}')] == ["WRONG_TYPE"]
+
+
+@pytest.mark.parametrize(("logical", "value"), [("time-millis", [10, 0]), ("date", 5), ("date", [2024, 1, 2])])
+def test_a_value_is_written_in_the_form_that_java_reads(logical: str, value: Any) -> None:
+    schema = record(a={"type": "int", "logicalType": logical})
+    content = payload.encode(schema, {"a": value}).payload
+    assert payload.decode(schema, content) == {"a": value}
+
+
+def test_a_value_that_java_cannot_read_is_not_written() -> None:
+    schema = record(a={"type": "int", "logicalType": "time-millis"})
+    with pytest.raises(InvalidPayloadError, match=r"java\.time\.LocalTime") as caught:
+        payload.encode(schema, {"a": 36000})
+    assert caught.value.rule == "INVALID_FOR_CLASS"
+
+
+def test_a_class_of_javas_own_that_avro_does_not_know_may_be_anything() -> None:
+    schema = record(a=["null", {"type": "record", "name": "Year", "namespace": "java.time", "fields": []}])
     for content in (b'{"a":5}', b'{"a":"x"}', b'{"a":{}}', b'{"a":null}'):
         assert findings(schema, content) == []
     assert payload.decode(schema, b'{"a":5}') == {"a": 5}

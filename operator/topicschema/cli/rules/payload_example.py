@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing_extensions import override
 
 from topicschema.cli.rules.rule import Example
+from topicschema.core.schemas import PulsarVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +35,6 @@ class PayloadExample(Example):
     @override
     def _terms(self) -> Iterator[str]:
         yield f"type {self.type}"
+        yield from () if self.pulsar_version is PulsarVersion.V4_0 else (f"Pulsar {self.pulsar_version}",)
         for name, text in self.properties.items():
             yield f"{name}={text}"

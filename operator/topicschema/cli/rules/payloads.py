@@ -4,7 +4,7 @@ from typing import Final
 
 from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.cli.rules.rule import Chapter, Rule
-from topicschema.core.schemas import SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaType
 
 _CHECK_PRODUCER: Final = "check the producer: it used another schema, or did not write the whole message."
 _MEND: Final = "fix the value at that path."
@@ -22,6 +22,10 @@ def _of(field: str) -> str:
 def _avro(field: str, payload: str, writer: str | None = None) -> PayloadExample:
     earlier = None if writer is None else _of(writer)
     return PayloadExample(_of(field), earlier, payload=bytes.fromhex(payload))
+
+
+def _later(field: str, payload: str) -> PayloadExample:
+    return PayloadExample(_of(field), pulsar_version=PulsarVersion.V4_1, payload=bytes.fromhex(payload))
 
 
 def _json(field: str, payload: str) -> PayloadExample:
@@ -126,6 +130,18 @@ _AVRO = (
         _avro('{"type": "array", "items": "null"}', "02 00"),
     ),
     Rule(
+        "ARRAY_OF_DOUBLES_AS_FLOATS",
+        "Pulsar's clients of 4.1, 4.2 and 5.0 have Avro 1.12.0, whose GenericDatumReader stores each value of an array "
+        "of doubles as a float: 0.1 becomes 0.10000000149011612, and 1e300 becomes Infinity. Consumers with "
+        "AUTO_CONSUME or a generated class get these values, and so does `decode`. Consumers get what was written if "
+        "their class has a List<Double> or double[], and so do other languages. The finding is reported if a value "
+        "changes. Validation counts it as a loss.",
+        'make the items a union, `["null", "double"]`, in the readers\' schema. Avro then keeps doubles. Or read with '
+        "a class that has a List<Double>.",
+        _later('{"type": "array", "items": "double"}', "02 9a 99 99 99 99 99 b9 3f 00"),
+        _later('{"type": "array", "items": ["null", "double"]}', "02 02 9a 99 99 99 99 99 b9 3f 00"),
+    ),
+    Rule(
         "UNRESOLVABLE",
         "The reader's version has no place for what the writer wrote, or a field that only the "
         "reader has lacks a default.",
@@ -174,6 +190,17 @@ _JSON = (
         "write them in base64, with their padding.",
         _json('"bytes"', '{"n": "?"}'),
         _json('"bytes"', '{"n": "/w=="}'),
+    ),
+    Rule(
+        "INVALID_FOR_CLASS",
+        "A value in JSON has the schema's type, but Jackson cannot read it into the Java class that the schema names, "
+        "and a consumer with that class fails. A class is named by `java-class` (BigDecimal, BigInteger, URI, URL, "
+        "Short, Byte, Character), by a logical type (uuid: UUID; time-*: LocalTime; local-timestamp-*: "
+        "LocalDateTime), or as a record (java.util.Date). Java writes a LocalTime as `[12, 30]`, and does not read it "
+        "from a number. A consumer with AUTO_CONSUME reads such values.",
+        "write the value as Java does, or remove the `java-class` or logical type if no consumer has the class.",
+        _json('{"type": "string", "logicalType": "uuid"}', '{"n": "x"}'),
+        _json('{"type": "string", "logicalType": "uuid"}', '{"n": "123e4567-e89b-12d3-a456-426614174000"}'),
     ),
     Rule(
         "NO_BRANCH",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
 
 from topicschema.cli.check.excerpt import printable
-from topicschema.cli.check.text import wrapped
+from topicschema.cli.check.text import judged_by, wrapped
 
 Row = Mapping[str, Any]
 _PLACES: Final = 20
@@ -34,6 +34,7 @@ def lines(report: Row, *, writers: bool) -> Iterator[str]:
         yield "What a reason means and what to do: docs/validation-reasons.md"
     if writers and report["byWriter"]:
         yield from _writers(report["byWriter"])
+    yield judged_by(report["pulsarVersion"])
 
 
 class Bar:

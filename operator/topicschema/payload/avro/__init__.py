@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
 from topicschema.payload.avro import reading, writing
 from topicschema.payload.avro.resolving import Resolver
@@ -22,12 +23,15 @@ class AvroCodec:
     """Codec of an AVRO schema that is both writer and reader."""
 
     root: Node
+    library: Library
     skipped: int = 0
     """Bytes before each message, see `read_offset`."""
 
     def read(self, payload: bytes, findings: list[Finding]) -> Any:
         """Return the value."""
-        return _after(self.skipped, payload, findings, lambda *rest: reading.read(self.root, *rest))
+        return _after(
+            self.skipped, payload, findings, lambda *rest: reading.read(self.root, *rest, library=self.library)
+        )
 
     def write(self, value: Any) -> bytes:
         """Return the payload."""

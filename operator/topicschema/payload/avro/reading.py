@@ -3,10 +3,12 @@
 Faults that a Java reader tolerates are findings as well: those of `wire`, and trailing bytes.
 """
 
+import math
 from collections.abc import Mapping
 from types import GeneratorType
 from typing import Any, ClassVar, Final
 
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload import numbers
@@ -23,22 +25,28 @@ _HOLDER: Final = 2
 """Values that a record, an array or a map counts for, besides those in it."""
 
 
-def read(root: Node, payload: bytes, findings: list[Finding], *, cuts: bool = False) -> Any:
+def read(
+    root: Node, payload: bytes, findings: list[Finding], *, library: Library | None = None, cuts: bool = False
+) -> Any:
     """Return the value. Tolerated faults are added to `findings`; any other one raises Unreadable.
 
-    With `cuts`, a number loses excess bits, as in Java, and reading continues.
+    The value is what a consumer with this release of Avro gets, or without one what was written. With `cuts`, a number
+    loses excess bits, as in Java, and reading continues.
     """
-    reading = Reading(payload, findings, cuts=cuts)
+    reading = Reading(payload, findings, library=library, cuts=cuts)
     return reading.all_of(reading.begin(root, None))
 
 
 class Reading(Wire):
     """Reading of a payload by one schema."""
 
-    __slots__ = ("_depth", "_flat")
+    __slots__ = ("_depth", "_flat", "_narrows")
 
-    def __init__(self, payload: bytes, findings: list[Finding], *, cuts: bool = False) -> None:
+    def __init__(
+        self, payload: bytes, findings: list[Finding], *, library: Library | None = None, cuts: bool = False
+    ) -> None:
         super().__init__(payload, findings, cuts=cuts)
+        self._narrows = library is not None and library.stores_doubles_as_floats
         self._depth = 0
         self._flat: dict[Record, bool] = {}
 
@@ -112,6 +120,7 @@ class Reading(Wire):
         return record
 
     def _array(self, node: Array, path: Path | None) -> Step[list[Any]]:
+        start = self.at
         self.enter(path)
         values: list[Any] = []
         while count := (block := Block(self, path)).count:
@@ -122,7 +131,17 @@ class Reading(Wire):
                 values.append((yield value) if value.__class__ is GeneratorType else value)
             block.end(self, path)
         self.leave()
-        return values
+        return self.stored(values, node, start, path)
+
+    def stored(self, values: list[Any], node: Array, start: int, path: Path | None) -> list[Any]:
+        """Return the values of an array, which begins at byte `start`, as the library stores them."""
+        if not self._narrows or self.is_skipping or not has_doubles(node):
+            return values
+        floats = [*map(numbers.nearest_float, values)]
+        if any(each != value and not math.isnan(value) for each, value in zip(floats, values, strict=True)):
+            message = "consumers with AUTO_CONSUME or a generated class get these doubles as floats, from Pulsar 4.1 on"
+            self.note("ARRAY_OF_DOUBLES_AS_FLOATS", message, start, path)
+        return floats
 
     def _map(self, node: Map, path: Path | None) -> Step[dict[str, Any]]:
         self.enter(path)
@@ -152,6 +171,11 @@ class Reading(Wire):
 
     # Functions, not bound methods: a reading that refers to itself would need the garbage collector.
     _HOLDERS: ClassVar[Mapping[type[Node], Any]] = {Record: _record, Array: _array, Map: _map}
+
+
+def has_doubles(node: Node) -> bool:
+    """Return True for an array whose items are doubles, and no union."""
+    return isinstance(node, Array) and isinstance(node.items, Primitive) and node.items.kind == "double"
 
 
 def _is_flat(field: Field) -> bool:

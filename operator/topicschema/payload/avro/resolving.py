@@ -40,6 +40,7 @@ class Resolver:
         once = renaming.renamed(writer, reader, library)
         self.writer = once if once is writer else renaming.renamed(once, reader, library)
         self.reader = reader
+        self.library = library
         self._unions = Equivalence(Steps(sys.maxsize))
         self._chosen: dict[tuple[Node, Union], Node | None] = {}
         self._same: dict[tuple[Union, Union], bool] = {}
@@ -131,7 +132,7 @@ class _Resolving(Reading):
     __slots__ = ("_defaults", "_resolver")
 
     def __init__(self, resolver: Resolver, payload: bytes, findings: list[Finding]) -> None:
-        super().__init__(payload, findings)
+        super().__init__(payload, findings, library=resolver.library)
         self._resolver = resolver
         self._defaults = Defaults()
 
@@ -186,6 +187,7 @@ class _Resolving(Reading):
         return put
 
     def _resolve_array(self, writer: Array, reader: Array, path: Path | None) -> Step[list[Any]]:
+        start = self.at
         self.enter(path)
         values: list[Any] = []
         while count := (block := Block(self, path)).count:
@@ -196,7 +198,7 @@ class _Resolving(Reading):
                 values.append((yield value) if value.__class__ is GeneratorType else value)
             block.end(self, path)
         self.leave()
-        return values
+        return self.stored(values, reader, start, path)
 
     def _resolve_map(self, writer: Map, reader: Map, path: Path | None) -> Step[dict[str, Any]]:
         self.enter(path)

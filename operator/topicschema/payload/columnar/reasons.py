@@ -49,7 +49,8 @@ from typing import Final
     ENCRYPTED,
     CHECKSUM_MISMATCH,
     ENUM_AS_NUMBER,
-) = range(40)
+    INVALID_FOR_CLASS,
+) = range(41)
 
 NUMBERS: Final = MappingProxyType({name: each for name, each in vars().items() if name.isupper()})
 """The number of each reason."""

@@ -14,7 +14,7 @@ from topicschema.core.formats.avro.model import Node
 from topicschema.payload import text
 from topicschema.payload.codec import refused
 from topicschema.payload.finding import MAX_FINDINGS, Finding
-from topicschema.payload.json import document, leaves
+from topicschema.payload.json import document, java_classes, leaves
 from topicschema.payload.json.walk import Misfit, Walk
 from topicschema.payload.path import Path, in_text, shown
 
@@ -23,9 +23,14 @@ __all__ = ["JsonCodec"]
 
 @dataclass(frozen=True, slots=True)
 class JsonCodec:
-    """Codec of a JSON schema."""
+    """Codec of a JSON schema.
+
+    It reads as a consumer with a class does, or as one with AUTO_CONSUME (`is_generic`), which makes no values of
+    Java's classes.
+    """
 
     root: Node
+    is_generic: bool = False
 
     def read(self, payload: bytes, findings: list[Finding]) -> Any:
         """Return the value. Decimal numbers have the precision of Python's float. Offsets are those of values."""
@@ -33,7 +38,9 @@ class JsonCodec:
         met = _Met()
         value: Any = None
         with suppress(_EnoughError):
-            value = run(Walk(leaves.read, met.add).whole(self.root, content.value))
+            value = run(
+                Walk(leaves.read if self.is_generic else java_classes.read, met.add).whole(self.root, content.value)
+            )
         offsets = content.offsets([in_text(path) for _, path in met.misfits])
         findings += [
             Finding(misfit.rule, misfit.message, shown(path), offset, misfit.is_tolerated)
@@ -43,7 +50,7 @@ class JsonCodec:
 
     def write(self, value: Any) -> bytes:
         """Return the payload, compact, fields in the schema's order. A number's spelling may differ from Java's."""
-        plain = run(Walk(leaves.write, _refuse, leaves_out_null=True).whole(self.root, value))
+        plain = run(Walk(java_classes.write, _refuse, leaves_out_null=True).whole(self.root, value))
         try:
             written = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
         except RecursionError:

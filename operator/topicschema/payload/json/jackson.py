@@ -1,9 +1,10 @@
 """Jackson's output for values of Java's own classes, if it differs from the schema's type.
 
 Pulsar's JSONSchema uses the defaults of its mapper (client 4.0.7, ObjectMapperFactory.create). Values of java.time are
-arrays of numbers and decimals of seconds, and are also read from texts. A BigDecimal is a number. The schema marks them
-by a logical type, by a `java-class`, or not at all. A Java class unknown to Avro is a record of that name, but its
-values are never written as such.
+arrays of numbers and decimals of seconds, and are also read from texts. A BigDecimal is a number, a Character and a
+char[] are texts, and a map is an object, whatever its keys are. The schema marks them by a logical type, by a
+`java-class`, or not at all. A Java class unknown to Avro is a record of that name, but its values are never written as
+such.
 """
 
 import re
@@ -11,18 +12,20 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicschema.core.formats.avro.model import Fixed, Node, Primitive, Record
+from topicschema.core.formats.avro.model import Array, Fixed, Node, Primitive, Record
 
-_DATE: Final = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
+_DATE: Final = r"(\d{4}|\+\d{5,9}|-(?!0+-)\d{4,9})-(\d\d)-(\d\d)"
+_PLAIN_DATE: Final = r"(\d{4})-(\d\d)-(\d\d)"
 _TIME: Final = r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?"
-_DATE_TEXT: Final = re.compile(rf"{_DATE}(?:T{_TIME}Z?)?", re.ASCII)
+_OFFSET: Final = r"[+-](?:(?:0\d|1[0-7]):[0-5]\d|18:00)"
+_DATE_TEXT: Final = re.compile(rf"{_DATE}|{_PLAIN_DATE}T{_TIME}Z?", re.ASCII)
 _TIME_TEXT: Final = re.compile(_TIME, re.ASCII)
-_DATE_TIME_TEXT: Final = re.compile(rf"{_DATE}T{_TIME}Z?", re.ASCII)
-_INSTANT_TEXT: Final = re.compile(rf"{_DATE}T(\d\d):(\d\d):(\d\d)(?:\.\d{{1,9}})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
-_SECONDS_TEXT: Final = re.compile(r"-?\d{1,11}(?:\.\d{1,9})?", re.ASCII)
+_DATE_TIME_TEXT: Final = re.compile(rf"{_DATE}T{_TIME}|{_PLAIN_DATE}T{_TIME}Z", re.ASCII)
+_INSTANT_TEXT: Final = re.compile(rf"{_DATE}T(\d\d):(\d\d):(\d\d)(?:\.\d{{1,9}})?(?:Z|{_OFFSET})", re.ASCII)
+_SECONDS_TEXT: Final = re.compile(r"\d{1,11}(?:\.\d{1,9})?", re.ASCII)
 _LAST_YEAR: Final = 999_999_999
 _FIRST_SECOND: Final = -31_557_014_167_219_200  # of Instant.MIN
-_LAST_SECOND: Final = 31_556_889_864_403_199
+_LAST_SECOND: Final = 31_556_889_864_403_200  # of Instant.MAX, as a float rounds it
 _NANOS: Final = 1_000_000_000
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _LEAP_DAY: Final = (2, 29)
@@ -35,9 +38,13 @@ def form_of(node: Node) -> Form | None:
     logical, java_class = (node.props.get(each) for each in ("logicalType", "java-class"))
     if isinstance(node, Record):
         return _no_object if node.namespace.partition(".")[0] == "java" else None
+    if isinstance(node, Array):
+        return _text if java_class == _CHARACTERS else _object if _is_pairs(node.items) else None
     kind = "bytes" if isinstance(node, Fixed) else node.kind if isinstance(node, Primitive) else ""
     if kind == "string":
         return _number if java_class in _DECIMALS else None
+    if kind == "int" and java_class == _CHARACTER:
+        return _character
     forms = _FORMS.get(kind)
     return forms.get(logical) if forms and isinstance(logical, str) else None
 
@@ -50,6 +57,23 @@ def takes(node: Node, value: Any) -> bool:
 
 def _no_object(value: Any) -> bool:
     return value is not None and value.__class__ is not dict
+
+
+def _is_pairs(node: Node) -> bool:
+    """Return True for the entries of a Java map whose keys are no texts, by which Avro describes it."""
+    return isinstance(node, Record) and node.full_name.startswith(_PAIR)
+
+
+def _object(value: Any) -> bool:
+    return value.__class__ is dict
+
+
+def _text(value: Any) -> bool:
+    return value.__class__ is str
+
+
+def _character(value: Any) -> bool:
+    return value.__class__ is str and len(value) == 1 and value <= _LAST_CHARACTER
 
 
 def _number(value: Any) -> bool:
@@ -103,6 +127,10 @@ def _is_time(hour: int = 0, minute: int = 0, second: int = 0, nano: int = 0) -> 
     return 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= nano < _NANOS  # noqa: PLR2004  # a day's
 
 
+_PAIR: Final = "org.apache.avro.reflect.Pair"
+_CHARACTER: Final = "java.lang.Character"
+_LAST_CHARACTER: Final = "\uffff"
+_CHARACTERS: Final = "[C"
 _DECIMALS: Final = ("java.math.BigDecimal", "java.math.BigInteger")
 _INSTANTS: Final = dict.fromkeys(("timestamp-millis", "timestamp-micros", "timestamp-nanos"), _instant)
 _LOCAL: Final = dict.fromkeys(("local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos"), _date_time)

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.errors import InvalidPayloadError
-from topicschema.core.formats.avro.model import Enum, Fixed, Node, Primitive
+from topicschema.core.formats.avro.model import Array, Enum, Fixed, Node, Primitive
 from topicschema.payload import numbers
-from topicschema.payload.codec import refused
+from topicschema.payload.codec import HOLDERS, refused
 from topicschema.payload.json import jackson
 from topicschema.payload.json.walk import Misfit
 from topicschema.payload.primitives import checked, real
@@ -32,6 +32,8 @@ def write(node: Node, value: Any) -> Any:
 
 
 def _checked(node: Node, value: Any, numbers_of: Mapping[str, Callable[[Any], Any]]) -> Any:
+    if isinstance(node, HOLDERS):
+        return Misfit("WRONG_TYPE", f"{'an array' if isinstance(node, Array) else 'an object'} is needed")
     if isinstance(node, Enum):
         return value if value in node.symbols else _no_symbol(value)
     kind = node.kind if isinstance(node, Primitive) else ""

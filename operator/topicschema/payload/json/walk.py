@@ -9,7 +9,6 @@ from topicschema.core.formats import json_text
 from topicschema.core.formats.avro.graph.trampoline import Step
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node, Primitive, Record, Union
 from topicschema.payload.codec import HOLDERS
-from topicschema.payload.json import jackson
 from topicschema.payload.path import Entry, Path
 
 
@@ -27,7 +26,7 @@ class Misfit:
 
 
 class Walk:
-    """Conversion of values, single ones by `leaf`. A misfit is passed to `report` and becomes None."""
+    """Conversion of values, by `leaf` those that hold no others. A misfit is passed to `report` and becomes None."""
 
     def __init__(
         self,
@@ -55,15 +54,10 @@ class Walk:
             node = branch
         if value is None and not _is_null(node):
             return self._misfit(Misfit("UNEXPECTED_NULL", "null is not allowed here", is_tolerated=True), path)
-        if not isinstance(node, HOLDERS):
-            converted = self._leaf(node, value)
-            return self._misfit(converted, path) if isinstance(converted, Misfit) else converted
-        shape: type = list if isinstance(node, Array) else dict
-        if not isinstance(value, shape):
-            if jackson.takes(node, value):
-                return value
-            return self._misfit(Misfit("WRONG_TYPE", f"{_SHAPES[shape]} is needed"), path)
-        return self._inside(node, value, path)
+        if isinstance(node, HOLDERS) and isinstance(value, list if isinstance(node, Array) else dict):
+            return self._inside(node, value, path)
+        converted = self._leaf(node, value)
+        return self._misfit(converted, path) if isinstance(converted, Misfit) else converted
 
     def _inside(self, node: Record | Array | Map, value: Any, path: Path | None) -> Step[Any]:
         self._depth += 1
@@ -133,9 +127,6 @@ class Walk:
 
     def _misfit(self, misfit: Misfit, path: Path | None) -> Any:
         self._report(misfit, path)
-
-
-_SHAPES: dict[type, str] = {list: "an array", dict: "an object"}
 
 
 def _has_fields(branch: Node, value: Any) -> bool:

@@ -79,6 +79,7 @@ def report(request: ValidationRequest, plan: Plan, tally: Tally, course: Course)
             "question": request.sha256,
             "topic": request.topic,
             "type": request.candidate.type.value,
+            "pulsarVersion": request.pulsar_version.value,
             "verdict": Answer.PASS if passes else Answer.FAIL,
             "startedAt": datetime.fromtimestamp(course.started / 1000, UTC).isoformat(timespec="seconds"),
             "seconds": round(course.seconds, 1),

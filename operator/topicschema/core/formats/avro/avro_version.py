@@ -18,6 +18,11 @@ class Library(Enum):
     AVRO_1_11 = "1.11.4"
     AVRO_1_12 = "1.12.0"
 
+    @property
+    def stores_doubles_as_floats(self) -> bool:
+        """True if GenericDatumReader stores the values of an array of doubles as floats (PrimitivesArrays)."""
+        return self is Library.AVRO_1_12
+
 
 _OF: Final[Mapping[PulsarVersion, Library]] = MappingProxyType(
     {

@@ -12,6 +12,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload.avro.defaults import Defaults, UnfitError
+from topicschema.payload.avro.reading import has_doubles
 from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.columnar import reasons
 from topicschema.payload.columnar.avro import opcodes as to
@@ -39,7 +40,9 @@ _ROUNDED: Final = {
 }
 """Promotions that may lose precision, with the bits of the reader's type."""
 
-FIELD_DROPPED, PRECISION_LOST, SYMBOL_REPLACED = range(len(LOST))
+FIELD_DROPPED, PRECISION_LOST, SYMBOL_REPLACED, ARRAY_OF_DOUBLES_AS_FLOATS = range(len(LOST))
+_NARROWED: Final = {"int": (to.ROUNDED_INT, 24), "long": (to.ROUNDED_LONG, 24), "double": (to.NARROWED, 0)}
+"""Values that a float may not hold, by the kind of the writer."""
 
 
 def compile_program(reader: AvroSchema, writer: AvroSchema) -> Program:
@@ -62,16 +65,17 @@ def _of_nothing(reason: int) -> Program:
 class _Spot:
     """Place of a value: its path, its depth in its body, and a flag for a union's branch.
 
-    `mark` is the path in the form of an instruction.
+    `mark` is the path in the form of an instruction. `is_float` is True if the reader stores its double as a float.
     """
 
-    __slots__ = ("in_union", "level", "mark", "path")
+    __slots__ = ("in_union", "is_float", "level", "mark", "path")
 
-    def __init__(self, path: int, level: int, *, dropped: bool, in_union: bool = False) -> None:
+    def __init__(self, path: int, level: int, *, dropped: bool, in_union: bool = False, is_float: bool = False) -> None:
         self.path = path
         self.level = level
         self.mark = -1 - path if dropped else path
         self.in_union = in_union
+        self.is_float = is_float
 
 
 class _Compiler:
@@ -79,6 +83,7 @@ class _Compiler:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
+        self._narrows = resolver.library.stores_doubles_as_floats
         self._draft = ProgramBuilder()
         self._ahead: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._calls: dict[tuple[Node, Node], list[int]] = {}
@@ -147,7 +152,7 @@ class _Compiler:
         count = len(writer.branches)
         start = self._draft.reserve(count)
         self._draft.add(to.UNION, spot.mark, start, count)
-        within = _Spot(spot.path, spot.level, dropped=spot.mark < 0, in_union=True)
+        within = _Spot(spot.path, spot.level, dropped=spot.mark < 0, in_union=True, is_float=spot.is_float)
         jumps: list[int] = []
         empty = [number for number, branch in enumerate(writer.branches) if self._is_null(branch, reader)]
         written = [number for number in range(count) if number not in empty]
@@ -179,7 +184,11 @@ class _Compiler:
 
     def _primitive(self, writer: Primitive, reader: Node, spot: _Spot) -> None:
         operation, size = _PLAIN[writer.kind]
-        if reader in _WHOLE:
+        if spot.is_float and writer.kind in _NARROWED:
+            operation, bits = _NARROWED[writer.kind]
+            self._draft.add(operation, spot.mark, bits)
+            self._draft.lose(ARRAY_OF_DOUBLES_AS_FLOATS, spot.path)
+        elif reader in _WHOLE:
             self._draft.add(operation, spot.mark, size)
         elif not self._resolver.is_readable(writer, reader) or not isinstance(reader, Primitive):
             self._misfit(writer, spot, before=False)
@@ -214,7 +223,8 @@ class _Compiler:
         level = spot.level + 1
         loop = self._draft.add(to.LOOP, spot.mark, 0, level)
         path = self._draft.path(spot.path, "[]" if isinstance(writer, Array) else "{}")
-        item = _Spot(path, level, dropped=reader is _DROPPED)
+        is_float = self._narrows and has_doubles(writer if reader is _SAME else reader)
+        item = _Spot(path, level, dropped=reader is _DROPPED, is_float=is_float)
         self._ahead.append((self._end_items, (loop, spot.mark)))
         if isinstance(writer, Map):
             self._draft.add(to.STRING, item.mark)

@@ -43,7 +43,7 @@ def error_at(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     longest = LONG_BYTES if is_long else INT_BYTES
     bits, after = number(values, at, end, longest)
     reason = why.UNION_INDEX if op == to.UNION else why.ENUM_INDEX
-    if op == to.SIZED or at >= end:
+    if op == to.SIZED or op == to.NARROWED or at >= end:  # noqa: PLR1714
         reason = why.TRUNCATED
     elif op == to.BOOLEAN:
         reason = why.INVALID_BOOLEAN

@@ -31,6 +31,7 @@ NEXT: Final = 18  # the instruction at which an item begins
 SYMBOL: Final = 19  # position of the symbols in the table, and their number; a DROP after it is that of replaced ones
 ROUNDED_INT: Final = 20  # the bits of the reader's mantissa; the DROP after it is that of larger numbers
 ROUNDED_LONG: Final = 21  # as before
+NARROWED: Final = 22  # a double that is stored as a float; the DROP after it is that of a changed one
 READS: Final = LOOP
 """First instruction after which bytes are read."""
 

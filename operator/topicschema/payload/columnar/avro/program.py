@@ -18,7 +18,7 @@ NOWHERE: Final = -1
 """Parent of a path without one."""
 _MAX_STEPS: Final = 40
 _MAX_LENGTH: Final = 400
-LOST: Final = ("FIELD_DROPPED", "PRECISION_LOST", "SYMBOL_REPLACED")
+LOST: Final = ("FIELD_DROPPED", "PRECISION_LOST", "SYMBOL_REPLACED", "ARRAY_OF_DOUBLES_AS_FLOATS")
 """Kinds of losses."""
 
 

@@ -1,6 +1,6 @@
 """Single values of Avro in the bytes of a message: the end of each, or a sign that it is invalid."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,15 @@ from topicschema.payload.columnar.compiled import (
     varint,
 )
 
+DOUBLE_BYTES: Final = 8
+_FRACTION: Final = 52
+_FLOAT_FRACTION: Final = 23
+"""Bits of the fractions of a double and a float."""
+_INFINITE: Final = 0x7FF
+"""Exponent of the infinities and of what is no number."""
+_SMALLEST, _NORMAL, _LARGEST = 1023 - 149, 1023 - 126, 1023 + 127
+"""Exponents of the smallest float, of the smallest that has all bits, and of the largest."""
+
 
 @inlined
 def number(values: Any, at: Any, end: Any, longest: Any) -> Any:
@@ -26,6 +35,21 @@ def number(values: Any, at: Any, end: Any, longest: Any) -> Any:
     bits, after = varint(values, at, end, longest)
     is_within = bits >> 32 == 0 if longest == INT_BYTES else after - at < LONG_BYTES or byte(values, after - 1) < 2  # noqa: PLR2004  # its last bit
     return bits, after if after < 0 or is_within else np.int64(NO)
+
+
+@inlined
+def is_float(values: Any, at: Any) -> Any:
+    """Return True if the double at `at` is a float, too, or not a number."""
+    bits = np.int64(0)
+    for place in range(DOUBLE_BYTES):
+        bits |= byte(values, at + place) << (8 * place)
+    exponent, fraction = bits >> _FRACTION & _INFINITE, bits & (1 << _FRACTION) - 1
+    if exponent == _INFINITE or (exponent == 0 and fraction == 0):
+        return True
+    if exponent < _SMALLEST or exponent > _LARGEST:
+        return False
+    missing = _FRACTION - _FLOAT_FRACTION + (_NORMAL - exponent if exponent < _NORMAL else 0)
+    return fraction & (1 << missing) - 1 == 0
 
 
 @inlined

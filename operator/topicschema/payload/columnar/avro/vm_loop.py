@@ -13,7 +13,7 @@ from topicschema.payload.columnar.avro import opcodes as to
 from topicschema.payload.columnar.avro import vm as m
 from topicschema.payload.columnar.avro.diagnose import error_at, in_dropped
 from topicschema.payload.columnar.avro.error_paths import placed
-from topicschema.payload.columnar.avro.values import number, value
+from topicschema.payload.columnar.avro.values import DOUBLE_BYTES, is_float, number, value
 from topicschema.payload.columnar.avro.vm_variants import first_item, next_item, stop
 from topicschema.payload.columnar.compiled import INT_BYTES, LONG_BYTES, NO, fast, inlined, signed
 
@@ -90,6 +90,13 @@ def _rounded(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
 
 
 @inlined
+def _narrowed(values: Any, pc: Any, at: Any, end: Any) -> Any:
+    if end - at < DOUBLE_BYTES:
+        return np.int64(NO), at
+    return pc + (2 if is_float(values, at) else 1), at + DOUBLE_BYTES
+
+
+@inlined
 def _empty(k: Any, pc: Any, at: Any) -> Any:
     k.state[m.EMPTIES] -= 1
     return (pc + 1, at) if k.state[m.EMPTIES] >= 0 else stop(k, why.TOO_MANY_VALUES, at)
@@ -111,6 +118,8 @@ def _reads(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
         return next_item(k, values, pc, at, end)
     if op == to.SYMBOL:
         return _symbol(k, values, pc, at, end)
+    if op == to.NARROWED:
+        return _narrowed(values, pc, at, end)
     return _rounded(k, values, pc, at, end)
 
 

@@ -13,7 +13,7 @@ from topicschema.payload.codec import HOLDERS
 from topicschema.payload.columnar.json import leaves, writer_types
 from topicschema.payload.columnar.json.writer_types import Nodes
 from topicschema.payload.columnar.verdicts import MAX_PATHS, Loss
-from topicschema.payload.json import jackson
+from topicschema.payload.json import jackson, java_classes
 from topicschema.payload.json.walk import may_be_absent
 
 MAX_LEVELS: Final = 64
@@ -129,9 +129,11 @@ class _Source:
         node = place.node
         if isinstance(node, Union):
             return self._union(node, place, value)
-        form = jackson.form_of(node)
         fits = self._fitting(place, value)
-        return fits if form is None else f"({fits} or {self._named(form)}({value}))"
+        form, limit = jackson.form_of(node), java_classes.limit_of(node)
+        if form is not None:
+            fits = f"({fits} or {self._named(form)}({value}))"
+        return fits if limit is None else f"({fits} and {self._named(limit)}({value}))"
 
     def _fitting(self, place: _Place, value: str) -> str:
         """Return the expression that is true if the value is of the type, which is no union."""

@@ -17,13 +17,14 @@ from topicschema.payload.columnar.json.writer_types import Nodes
 from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Loss, Verdicts
 from topicschema.payload.finding import Unreadable
-from topicschema.payload.json import document, leaves
+from topicschema.payload.json import document, java_classes
 from topicschema.payload.json.walk import Misfit, Walk
 from topicschema.payload.path import Path, in_text, shown, steps_of
 
 REASONS: Final[Reasons] = {
     **dict.fromkeys(("INVALID_UTF8", "SYNTAX", "TOO_DEEP", "TRAILING_BYTES", "WRONG_TYPE", "OUT_OF_RANGE"), False),
     **dict.fromkeys(("UNKNOWN_SYMBOL", "ENUM_AS_NUMBER", "INVALID_BASE64", "NO_BRANCH", "DUPLICATE_FIELD"), False),
+    "INVALID_FOR_CLASS": False,
     **dict.fromkeys(("MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"), True),
 }
 _SURE: Final = 1_000  # characters, which cannot exceed any limit of the reader
@@ -88,7 +89,7 @@ class JsonValidator(BaseValidator):
             return FirstFinding.first([stop.finding])
         first = _First(self._writer)
         try:
-            run(Walk(leaves.read, first.report).whole(self._reader, content.value))
+            run(Walk(java_classes.read, first.report).whole(self._reader, content.value))
         except _FirstFindingError:
             offset = content.offsets([in_text(first.path)])[0]
             self._lost.clear()

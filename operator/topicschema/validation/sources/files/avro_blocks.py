@@ -18,7 +18,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Array, Fixed, Node, Primitive, Record
-from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
+from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.avro.reading import Reading
 from topicschema.payload.finding import Unreadable
 from topicschema.validation.sources.files.opened import MAX_MESSAGE
@@ -69,13 +69,8 @@ class Cutter:
     """
 
     def __init__(self, schema: bytes) -> None:
-        try:
-            parsed = formats.parse(SchemaInfo(SchemaType.AVRO, schema), PulsarVersion.V4_0)
-        except InvalidSchemaError as error:
-            raise Damaged(f"its schema is none: {error.sentence}") from None
-        assert isinstance(parsed, AvroSchema)  # noqa: S101  # its type is AVRO
-        self._root = parsed.root
-        self._fast = _fastavro_schema(parsed.root, schema)
+        self._root = _parsed(schema).root
+        self._fast = _fastavro_schema(self._root, schema)
 
     def records(self, block: bytes, count: int) -> Iterator[bytes]:
         """Yield the records' bytes. Raises Damaged if there are fewer or more than `count`."""
@@ -116,6 +111,23 @@ class Cutter:
         except Unreadable as stop:
             raise Damaged(f"its record {number} cannot be read: {stop.finding.message}") from None
         return reading.at
+
+
+def _parsed(schema: bytes) -> AvroSchema:
+    """Return a container's schema. Any release of Avro may have written it, whatever the Pulsar version.
+
+    Avro does not validate a container's defaults. Raises Damaged if no release reads the schema.
+    """
+    refusals = []
+    for version in (NEWEST, PulsarVersion.V4_0):
+        try:
+            parsed = formats.parse(SchemaInfo(SchemaType.AVRO, schema), version, validate_defaults=False)
+        except InvalidSchemaError as error:
+            refusals.append(error.sentence)
+        else:
+            assert isinstance(parsed, AvroSchema)  # noqa: S101  # its type is AVRO
+            return parsed
+    raise Damaged(f"its schema is none: {refusals[0]}")
 
 
 def _fastavro_schema(root: Node, schema: bytes) -> Any:

@@ -1,8 +1,10 @@
 """What verdict programs say of single messages, what they count, and how little any bytes can make them do."""
 
 import json
+import math
 import pickle
 import random
+import struct
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from support.schemas.avro import array, field, fixed, record
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.avro import AvroSchema
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar.avro import ProgramValidator, compile_program, run
 from topicschema.payload.columnar.avro.opcodes import MAX_INSTRUCTIONS
 from topicschema.payload.columnar.column import Column
@@ -23,14 +25,103 @@ from topicschema.payload.columnar.verdicts import ELSEWHERE
 LIST = record("L", field("v", "int"), field("next", ["null", "L"]))
 
 
-def parsed(text: Any) -> AvroSchema:
-    schema = formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()))
+def parsed(text: Any, pulsar_version: PulsarVersion = PulsarVersion.V4_0) -> AvroSchema:
+    schema = formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()), pulsar_version)
     assert isinstance(schema, AvroSchema)
     return schema
 
 
 def validator(writer: Any, reader: Any = None) -> ProgramValidator:
     return ProgramValidator(compile_program(parsed(writer if reader is None else reader), parsed(writer)))
+
+
+DOUBLES = record("R", field("a", ["null", array("double")]))
+"""An array whose items Avro 1.12.0 stores as floats."""
+
+
+@pytest.mark.parametrize("pulsar_version", PulsarVersion)
+def test_doubles_of_an_array_that_are_no_floats_are_a_loss_from_4_1_on(pulsar_version: PulsarVersion) -> None:
+    schema = parsed(DOUBLES, pulsar_version)
+    judging = ProgramValidator(compile_program(schema, schema))
+    rest: list[float] = [
+        1 / 3,
+        1e300,
+        -1e300,
+        1e-320,
+        1e-46,
+        2.0**-150,
+        2.0**-149 * 1.5,
+        2.0**-126 * (1 + 2.0**-24),
+        2.0**128,
+    ]
+    kept: list[float] = [
+        0.0,
+        -0.0,
+        1.5,
+        -(2.0**-149),
+        2.0**-148 * 1.5,
+        2.0**-127,
+        3.4028234663852886e38,
+        math.inf,
+        math.nan,
+    ]
+    has_loss = pulsar_version is not PulsarVersion.V4_0
+    for value, is_lost in (*((each, has_loss) for each in rest), *((each, False) for each in kept)):
+        content = b"\2\4" + struct.pack("<dd", 1.0, value) + b"\0"
+        assert losses(judging, content) == ({("ARRAY_OF_DOUBLES_AS_FLOATS", "$.a[]"): 1} if is_lost else {})
+        read, found = payload.reader(schema).read(content)
+        assert [(each.rule, each.path, each.offset, each.is_tolerated) for each in found] == [
+            ("ARRAY_OF_DOUBLES_AS_FLOATS", "$.a", 1, True)
+        ] * is_lost
+        assert (read["a"][1] == value or math.isnan(value)) is not is_lost
+    assert verdicts(judging, content[:-1], content[:-2]) == [("TRUNCATED", "$.a", 18), ("TRUNCATED", "$.a[]", 10)]
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "value", "read", "is_lost"),
+    [
+        (array("double"), array({"type": "double", "logicalType": "x"}), 0.1, 0.10000000149011612, True),
+        (array("double"), array(["null", "double"]), 0.1, 0.1, False),
+        ({"type": "map", "values": "double"}, None, 0.1, 0.1, False),
+        ("double", None, 0.1, 0.1, False),
+        (array("int"), array("double"), 16_777_217, 16_777_216.0, True),
+        (array("int"), array("double"), 16_777_216, 16_777_216.0, False),
+        (array("long"), array("double"), -16_777_217, -16_777_216.0, True),
+        (array("float"), array("double"), 0.5, 0.5, False),
+        (array(["double", "int"]), array("double"), 0.1, 0.10000000149011612, True),
+        (array("int"), array("float"), 16_777_217, 16_777_216.0, False),
+    ],
+)
+def test_only_items_that_are_doubles_and_no_union_are_stored_as_floats(
+    writer: Any,
+    reader: Any,
+    value: float,
+    read: float,
+    is_lost: bool,  # noqa: FBT001  # a parameter of the test
+) -> None:
+    versions = [parsed(record("R", field("a", kind)), PulsarVersion.V4_2) for kind in (reader or writer, writer)]
+    held = (
+        {"k": value}
+        if isinstance(writer, dict) and writer["type"] == "map"
+        else value
+        if writer == "double"
+        else [value]
+    )
+    content = payload.encode(versions[1], {"a": held}).payload
+    assert content is not None
+    got, found = payload.reader(*versions).read(content)
+    assert got == {"a": {"k": read} if isinstance(held, dict) else [read] if isinstance(held, list) else read}
+    assert [each.rule for each in found] == ["ARRAY_OF_DOUBLES_AS_FLOATS"] * is_lost
+    judging = ProgramValidator(compile_program(*versions))
+    counted = {kind for kind, _ in losses(judging, content)}
+    assert counted == ({"ARRAY_OF_DOUBLES_AS_FLOATS"} if is_lost else {"PRECISION_LOST"} if read != value else set())
+
+
+def test_doubles_of_an_array_that_the_reader_drops_are_no_loss() -> None:
+    versions = [parsed(each, PulsarVersion.V4_1) for each in (record("R"), DOUBLES)]
+    content = b"\2\2" + struct.pack("<d", 0.1) + b"\0"
+    assert payload.reader(*versions).read(content) == ({}, ())
+    assert losses(ProgramValidator(compile_program(*versions)), content) == {("FIELD_DROPPED", "$.a"): 1}
 
 
 def test_versions_on_which_avro_breaks_down_read_nothing() -> None:
