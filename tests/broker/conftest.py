@@ -14,7 +14,7 @@ from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
 from support.pulsar.rest_topic import RestTopic
-from testbed import brokers, maven
+from testbed import brokers, helm, maven, packages
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.fault_proxy import FaultProxy
@@ -70,14 +70,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     with capture.global_and_fixture_disabled():
         try:
             brokers.prepare(Progress())
-            _fetch_jars({item.path.name for item in tier})
+            _fetch({item.path.name for item in tier})
         except SourceMissingError as error:
             tiers.skip(session, "broker", str(error))
         except TestbedError as error:
             raise pytest.UsageError(f"the broker tier cannot run: {error}") from error
 
 
-def _fetch_jars(chosen: set[str]) -> None:
+def _fetch(chosen: set[str]) -> None:
+    if "test_first_steps.py" in chosen:
+        helm.program(Progress())
+        packages.supply(packages.SHELL, Progress())
     if maven.why_absent() is None:
         for pom in {pom for name in chosen for pom in _JARS.get(name, ())}:
             maven.jars(pom, Progress())

@@ -14,6 +14,7 @@ DOCKER: Final = {"dockerd": "docker.io", "unshare": "util-linux"}
 DEBIAN: Final = {"mmdebstrap": "mmdebstrap"}
 SPARK: Final = {"java": "default-jdk-headless"}
 JAVA: Final = {**SPARK, "javac": "default-jdk-headless", "mvn": "maven"}
+SHELL: Final = {"curl": "curl", "jq": "jq"}
 """The package of each program."""
 
 

@@ -12,10 +12,13 @@ from typing import NamedTuple
 
 from topicschema.core import broker_errors, compatibility, formats, parts
 from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.avro.doubles import stored_as_floats
+from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.parts import Findings
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
-from topicschema.core.schemas import AVRO_TEXTS, Schema
+from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaType
 from topicschema.core.steps import MOST_STEPS, Listing
 from topicschema.core.strategies import Strategy
 
@@ -33,7 +36,7 @@ class Verdict:
     """The verdict. `schema_version` is its number (EQUAL_VERSION), the next number (NEXT_VERSION), or None.
 
     `risks` are what the broker accepts and consumers will lose or misread; under Strict they are incompatibilities.
-    `notes` are information only and hurt no client. `thrown` is the incompatibility on which the broker's comparison
+    `notes` are warnings under any strictness. `thrown` is the incompatibility on which the broker's comparison
     throws an exception, so that the broker returns an error and not a verdict. `strict_only` are the incompatibilities
     that are risks if the policy is not Strict.
     """
@@ -137,7 +140,8 @@ def concluded(candidate: Candidate, history: History, policy: Policy, comparison
         thrown, strict_only = comparison.thrown, comparison.strict_only
         return Verdict(Outcome.INCOMPATIBLE, strategy, None, findings, comparison.risks, (), thrown, strict_only)
     if equal is None:
-        return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks)
+        notes = _doubles_note(candidate.schema)
+        return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks, notes)
     notes = _stored_text_note(candidate.schema, equal)
     return Verdict(Outcome.EQUAL_VERSION, strategy, equal.schema_version, (), comparison.risks, notes)
 
@@ -218,6 +222,27 @@ def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:
 def _considered(history: History, strategy: Strategy) -> tuple[VersionEntry, ...]:
     active_versions = tuple(history.active_versions)
     return active_versions if strategy.is_transitive else active_versions[-1:]
+
+
+def _doubles_note(schema: Schema) -> tuple[Incompatibility, ...]:
+    paths = _arrays_of_doubles(schema)
+    if not paths:
+        return ()
+    others = f" and {len(paths) - 1:,} more" if paths[1:] else ""
+    message = (
+        f"consumers with AUTO_CONSUME or a generated class get the doubles of the array at {paths[0]}{others} as "
+        'floats; make the items ["null", "double"], or read with a class that has a List<Double>'
+    )
+    return (Incompatibility("ARRAY_OF_DOUBLES_AS_FLOATS", paths[0], message),)
+
+
+def _arrays_of_doubles(schema: Schema) -> list[str]:
+    if isinstance(schema, KeyValueSchema):
+        parts = zip(Side, (schema.key, schema.value), strict=True)
+        return [f"$.{side}{path[1:]}" for side, part in parts for path in _arrays_of_doubles(part)]
+    if isinstance(schema, AvroSchema) and schema.info.type is SchemaType.AVRO:
+        return stored_as_floats(schema.root, schema.library)
+    return []
 
 
 def _stored_text_note(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:

@@ -1,8 +1,10 @@
 import pytest
 
 from support.schemas.examples import history, parsed, record
-from topicschema.core.policy import Constraints, Policy
-from topicschema.core.schemas import Schema, SchemaType
+from topicschema.core import formats
+from topicschema.core.formats.key_value import KeyValue, Part, encode
+from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
 
@@ -34,6 +36,37 @@ def test_a_schema_that_differs_in_docs_only_keeps_the_stored_text_and_says_so() 
     assert note.rule == "STORED_SCHEMA_UNCHANGED"
     assert "what is stored stays as it was" in note.message
     assert verdict(ONE, (ONE,), Strategy.FULL).notes == ()
+
+
+def of_doubles(pulsar_version: PulsarVersion, kind: SchemaType = SchemaType.AVRO, items: str = '"double"') -> Schema:
+    text = f'{{"type":"record","name":"R","fields":[{{"name":"a","type":{{"type":"array","items":{items}}}}}]}}'
+    return formats.parse(SchemaInfo(kind, text.encode()), pulsar_version)
+
+
+@pytest.mark.parametrize("strictness", Strictness)
+def test_a_new_version_with_an_array_of_doubles_is_warned_of_from_4_1_on_and_never_refused(
+    strictness: Strictness,
+) -> None:
+    for pulsar_version in PulsarVersion:
+        schema = of_doubles(pulsar_version)
+        policy = Policy(Strategy.FULL, strictness, BrokerProfile(pulsar_version))
+        found = judge(Candidate(schema), history(), policy, {})
+        is_later = pulsar_version is not PulsarVersion.V4_0
+        assert found.outcome is Outcome.NEXT_VERSION
+        assert [(note.rule, note.path) for note in found.notes] == [
+            ("ARRAY_OF_DOUBLES_AS_FLOATS", "$.fields[0].type")
+        ] * is_later
+        assert judge(Candidate(schema), history(schema), policy, {0: schema}).notes == ()
+
+
+def test_no_other_schema_is_warned_of_and_of_a_pair_each_part_is() -> None:
+    later = PulsarVersion.V4_2
+    policy = Policy(Strategy.FULL, profile=BrokerProfile(later))
+    part = Part(of_doubles(later).info)
+    pair = formats.parse(encode(KeyValue(part, Part(of_doubles(later, SchemaType.JSON).info))), later)
+    for schema in (of_doubles(later, SchemaType.JSON), of_doubles(later, items='["null", "double"]')):
+        assert judge(Candidate(schema), history(), policy, {}).notes == ()
+    assert [each.path for each in judge(Candidate(pair), history(), policy, {}).notes] == ["$.key.fields[0].type"]
 
 
 def test_an_edit_that_fails_names_rule_path_direction_and_version() -> None:

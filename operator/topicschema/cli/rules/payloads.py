@@ -135,7 +135,7 @@ _AVRO = (
         "of doubles as a float: 0.1 becomes 0.10000000149011612, and 1e300 becomes Infinity. Consumers with "
         "AUTO_CONSUME or a generated class get these values, and so does `decode`. Consumers get what was written if "
         "their class has a List<Double> or double[], and so do other languages. The finding is reported if a value "
-        "changes. Validation counts it as a loss.",
+        "changes. Validation counts it as a loss, and a schema with such an array gets a warning, never a refusal.",
         'make the items a union, `["null", "double"]`, in the readers\' schema. Avro then keeps doubles. Or read with '
         "a class that has a List<Double>.",
         _later('{"type": "array", "items": "double"}', "02 9a 99 99 99 99 99 b9 3f 00"),

@@ -9,6 +9,7 @@ from types import GeneratorType
 from typing import Any, ClassVar, Final
 
 from topicschema.core.formats.avro.avro_version import Library
+from topicschema.core.formats.avro.doubles import is_array_of_doubles
 from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload import numbers
@@ -135,7 +136,7 @@ class Reading(Wire):
 
     def stored(self, values: list[Any], node: Array, start: int, path: Path | None) -> list[Any]:
         """Return the values of an array, which begins at byte `start`, as the library stores them."""
-        if not self._narrows or self.is_skipping or not has_doubles(node):
+        if not self._narrows or self.is_skipping or not is_array_of_doubles(node):
             return values
         floats = [*map(numbers.nearest_float, values)]
         if any(each != value and not math.isnan(value) for each, value in zip(floats, values, strict=True)):
@@ -171,11 +172,6 @@ class Reading(Wire):
 
     # Functions, not bound methods: a reading that refers to itself would need the garbage collector.
     _HOLDERS: ClassVar[Mapping[type[Node], Any]] = {Record: _record, Array: _array, Map: _map}
-
-
-def has_doubles(node: Node) -> bool:
-    """Return True for an array whose items are doubles, and no union."""
-    return isinstance(node, Array) and isinstance(node.items, Primitive) and node.items.kind == "double"
 
 
 def _is_flat(field: Field) -> bool:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final
 
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.avro.doubles import is_array_of_doubles
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload.avro.defaults import Defaults, UnfitError
-from topicschema.payload.avro.reading import has_doubles
 from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.columnar import reasons
 from topicschema.payload.columnar.avro import opcodes as to
@@ -223,7 +223,7 @@ class _Compiler:
         level = spot.level + 1
         loop = self._draft.add(to.LOOP, spot.mark, 0, level)
         path = self._draft.path(spot.path, "[]" if isinstance(writer, Array) else "{}")
-        is_float = self._narrows and has_doubles(writer if reader is _SAME else reader)
+        is_float = self._narrows and is_array_of_doubles(writer if reader is _SAME else reader)
         item = _Spot(path, level, dropped=reader is _DROPPED, is_float=is_float)
         self._ahead.append((self._end_items, (loop, spot.mark)))
         if isinstance(writer, Map):
