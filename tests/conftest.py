@@ -79,14 +79,8 @@ def product(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 
     It ends with the module. Who stops a part of it starts it again.
     """
-    installed = Product.install(instance, cluster, PATIENT_LEASE)
-    try:
-        installed.start_controller()
-        installed.start_webhook()
-        installed.admit()
+    with Product.working(instance, cluster, PATIENT_LEASE) as installed:
         yield installed
-    finally:
-        installed.stop()
 
 
 @pytest.fixture

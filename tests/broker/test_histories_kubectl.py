@@ -28,14 +28,8 @@ HISTORIES, STEPS = sized(9, 20), sized(3, 4)
 def product(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """Controller and webhook at work; settled topics are left alone, or they would take the broker's time."""
     environment = {**PATIENT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "600"}
-    installed = Product.install(instance, cluster, environment)
-    try:
-        installed.start_controller()
-        installed.start_webhook()
-        installed.admit()
+    with Product.working(instance, cluster, environment) as installed:
         yield installed
-    finally:
-        installed.stop()
 
 
 @pytest.fixture

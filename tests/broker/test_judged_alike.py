@@ -35,7 +35,8 @@ pytestmark = pytest.mark.broker
 _VERSION = PulsarVersion(PULSAR_VERSION)
 _GOOD, _OTHER = record(optional("a")), record(optional("a"), optional("b"))
 _WRONG_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
-_JACKSON = json.dumps({"type": "object", "id": "urn:jsonschema:R", "properties": {}})
+# To Avro 1.12, "object" is a name to look up, for which a broker of 4.1 refuses the text.
+_JACKSON = json.dumps({"type": "object" if PULSAR_VERSION == "4.0" else "array", "id": "urn:jsonschema:R"})
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ applied, as a GitOps tool does it; what was accepted is registered before the ne
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,7 @@ from support.kubernetes.reviewed_namespace import Shop
 from support.kubernetes.watched_namespace import WatchedShop, conditions, until, watched
 from support.manifest_repository import Repository, fields
 from testbed.cluster import Cluster
-from testbed.instances import Instance
-from testbed.product import PATIENT_LEASE, Product
+from testbed.product import Product
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -43,21 +42,8 @@ STRATEGIES = ["BACKWARD_TRANSITIVE", "BACKWARD", "FORWARD", "FULL_TRANSITIVE", "
 OWN = ["FULL", "ALWAYS_COMPATIBLE", "UNDEFINED", "FORWARD_TRANSITIVE"]
 
 
-@pytest.fixture(scope="module")
-def operator(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The product with webhook and controller at work."""
-    product = Product.install(instance, cluster, PATIENT_LEASE)
-    try:
-        product.start_controller()
-        product.start_webhook()
-        product.admit()
-        yield product
-    finally:
-        product.stop()
-
-
 @pytest.fixture
-async def shop(operator: Product, cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
+async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
     async with watched(cluster, namespace) as shop:
         shop.shop.allow_claims()
         yield shop

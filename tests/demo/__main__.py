@@ -4,7 +4,6 @@ With CI=true the demo ends what it started itself. Exit status: 0 when everythin
 did not, 130 when it was interrupted.
 """
 
-import argparse
 import contextlib
 import fcntl
 import os
@@ -14,13 +13,12 @@ import sys
 import time
 from collections.abc import Iterator
 
-from demo import backstage, brokers, kinds, releases, steps
+from demo import backstage, brokers, command, kinds, releases, steps
 from demo.errors import DemoError
 from demo.narrator import Narrator
 from demo.stage import OPERATOR_NAMESPACE, Stage
 from testbed import clusters, instances, paths
 from testbed.brokers import start as start_broker
-from testbed.errors import TestbedError
 from testbed.instances import Instance
 from testbed.progress import Progress
 
@@ -122,24 +120,15 @@ def alone() -> Iterator[None]:
         yield
 
 
+def perform_alone() -> None:
+    """Perform it unless it is being performed."""
+    with alone():
+        perform()
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser("demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", nargs="?", choices=["up", "down"], default="up")
-    chosen = parser.parse_args(arguments)
-    try:
-        if chosen.command == "down":
-            down()
-        else:
-            with alone():
-                perform()
-    except (DemoError, TestbedError) as error:
-        print(f"\ndemo: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\ndemo: interrupted; the started processes still run (stop them with make demo-down)", file=sys.stderr)
-        return 130
-    return 0
+    return command.run(_NAME, __doc__, perform_alone, down, arguments)
 
 
 if __name__ == "__main__":

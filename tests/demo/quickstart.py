@@ -6,7 +6,6 @@
 It takes Docker and the standard library; what else is missing, the testbed downloads or builds.
 """
 
-import argparse
 import os
 import shlex
 import shutil
@@ -14,11 +13,10 @@ import sys
 import time
 from typing import Final
 
-from demo.errors import DemoError
+from demo import command
 from demo.narrator import Narrator
 from testbed import docker, helm, images, instances, kind
 from testbed.cluster import Cluster
-from testbed.errors import TestbedError
 from testbed.instances import Instance
 from testbed.paths import REPOSITORY
 from testbed.progress import Progress
@@ -97,8 +95,8 @@ def _say_what_is_next(narrator: Narrator, environment: dict[str, str]) -> None:
     if missing := [each for each in ("kubectl", "helm") if shutil.which(each) is None]:
         folders = [os.path.dirname(shutil.which(each, path=environment["PATH"]) or "") for each in missing]  # noqa: PTH120
         narrator.line(f"export PATH=$PATH:{shlex.quote(os.pathsep.join(dict.fromkeys(folders)))}")
-    for what, command in NEXT:
-        narrator.line(f"\n# {what}\n{command}")
+    for what, line in NEXT:
+        narrator.line(f"\n# {what}\n{line}")
     narrator.line("\n# With a Pulsar cluster: docs/first-steps.md. The end:\nmake quickstart-down")
 
 
@@ -113,20 +111,7 @@ def down() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser("quickstart", description="The operator in a kind cluster, without Pulsar.")
-    parser.add_argument("command", nargs="?", choices=["up", "down"], default="up")
-    try:
-        if parser.parse_args(arguments).command == "down":
-            down()
-        else:
-            start(Narrator(patience=300))
-    except (DemoError, TestbedError) as error:
-        print(f"\nquickstart: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nquickstart: interrupted (make quickstart-down deletes what was started)", file=sys.stderr)
-        return 130
-    return 0
+    return command.run(_NAME, __doc__, lambda: start(Narrator(patience=300)), down, arguments)
 
 
 if __name__ == "__main__":

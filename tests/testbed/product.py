@@ -87,6 +87,19 @@ class Product:
         finally:
             installed.stop()
 
+    @classmethod
+    @contextlib.contextmanager
+    def working(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
+        """The same with its webhook at work, too, which reviews edits."""
+        installed = cls.install(instance, cluster, environment)
+        try:
+            installed.start_controller()
+            installed.start_webhook()
+            installed.admit()
+            yield installed
+        finally:
+            installed.stop()
+
     def start_controller(self) -> None:
         """Start the controller unless it runs; returns when it says it is ready."""
         self.controller.start()

@@ -44,7 +44,7 @@ class Strategy(StrEnum):
     @property
     def is_transitive(self) -> bool:
         """True if the candidate is checked against every version since the last deletion, not only the latest."""
-        return self.value.endswith("_TRANSITIVE")
+        return self.endswith("_TRANSITIVE")
 
     @property
     def directions(self) -> tuple[Direction, ...]:

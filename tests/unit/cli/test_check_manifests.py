@@ -1,6 +1,7 @@
 """`check` of manifests: where they are read from, which policy judges them, and the forms of the output."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,20 @@ def test_files_folders_documents_lists_and_standard_input_are_read(tmp_path: Pat
         ("f", "standard input", 1),
     ]
     assert {each["policy"] for each in found if each["kind"] == "TopicSchema"} == {"orders"}
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", topic(H0))
+    inner = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):  # a path of more than 4,096 bytes: it stops root, too
+        os.mkdir("d" * 250, dir_fd=inner)
+        outer, inner = inner, os.open("d" * 250, os.O_RDONLY, dir_fd=inner)
+        os.close(outer)
+    os.close(inner)
+    done = check(tmp_path, ".")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"topicschema check: ./{'d' * 250}/")
+    assert done.stderr.endswith("d: File name too long\n")
 
 
 POLICIES: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str | None]]] = {

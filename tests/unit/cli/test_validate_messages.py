@@ -107,15 +107,17 @@ def test_a_writer_whose_default_does_not_fit_is_judged_as_java_reads_it(here: Pa
 
 
 @pytest.mark.parametrize(
-    ("written", "name", "readers"), [(b"Order", b"Ord$r", {"5.0"}), (b"shop.ax", b"shop.1x", {"4.0"})]
+    ("written", "instead", "readers"),
+    [(b"Order", b"Ord$r", {"5.0"}), (b"shop.ax", b"shop.1x", {"4.0"}), (b": 1234", b": null", {"4.0", "5.0"})],
 )
 def test_the_pulsar_version_judges_a_container_and_is_named(
-    here: Path, written: bytes, name: bytes, readers: set[str]
+    here: Path, written: bytes, instead: bytes, readers: set[str]
 ) -> None:
-    schema = {"type": "record", "name": "Order", "namespace": "shop.ax", "fields": [{"name": "id", "type": "long"}]}
+    fields = [{"name": "id", "type": "long", "default": 1234}]
+    schema = {"type": "record", "name": "Order", "namespace": "shop.ax", "fields": fields}
     with (here / "named.avro").open("wb") as out:
         fastavro.writer(out, schema, [{"id": 1}])
-    (here / "named.avro").write_bytes((here / "named.avro").read_bytes().replace(written, name))
+    (here / "named.avro").write_bytes((here / "named.avro").read_bytes().replace(written, instead))
     (here / "reader.avsc").write_text(json.dumps(schema))
     for version in ("4.0", "5.0"):
         asked = ("--schema", "reader.avsc", "--pulsar-version", version, "--report", "n.json", "named.avro")

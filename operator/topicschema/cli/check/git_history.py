@@ -71,7 +71,7 @@ class Past:
         try:
             spec = resource.spec
             policy = governing.for_topic(spec, self.left)
-            info = resource.info(policy.profile.pulsar_version)
+            info = resource.info(policy)
         except StalledError:
             return
         own = spec.schema_compatibility_strategy
@@ -169,12 +169,16 @@ class GitHistory:
         suffixes = {*SUFFIXES, *(PurePosixPath(path).suffix or path for path in self._paths if path)}
         commits = list(self.repository.commits(suffixes))
         ids = dict.fromkeys(id_ for each in commits for id_ in each.changes.values() if id_)
-        contents = self.repository.contents(ids, MARK)
+        unread = self.repository.contents(ids)
+        contents: dict[str | None, bytes] = {None: b""}
         names = [topic.rpartition("/")[2].encode() for topic in topics]
         for number, commit in enumerate(commits):
             self._commits.append(commit.hash)
             for path, id_ in commit.changes.items():
-                content = contents.get(id_ or "", b"")
+                if id_ not in contents:  # then it is the next of `ids`
+                    text = next(unread)
+                    contents[id_] = text if MARK in text else b""
+                content = contents[id_]
                 is_read = path in self._paths or _names_any(content, names)
                 self._take(number, path, self._resources(path, content) if is_read else (), topics)
 

@@ -44,12 +44,19 @@ class Governors:
 
     def __init__(self, policies: Iterable[Manifest], checkers: Checkers) -> None:
         self._checkers = checkers
+        self._results: dict[tuple[str, str], Governing | None] = {}
         self._by_namespaces = defaultdict[tuple[str, str], list[Manifest]](list)
         for each in policies:
             self._by_namespaces[each.resource.namespace, each.resource.pulsar_namespace].append(each)
 
     def find(self, namespace: str, pulsar_namespace: str) -> Governing | None:
         """Return the policy of a Pulsar namespace, if it is given. Raises UsageError if there are several."""
+        key = namespace, pulsar_namespace
+        if key not in self._results:
+            self._results[key] = self._find(namespace, pulsar_namespace)
+        return self._results[key]
+
+    def _find(self, namespace: str, pulsar_namespace: str) -> Governing | None:
         result = self._by_namespaces.get((namespace, pulsar_namespace), [])
         if len(result) > 1:
             places = " and ".join(f"{each.file}:{each.line}" for each in result)

@@ -16,6 +16,7 @@ from topicschema.cli.inputs import files, manifests
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.inputs.manifests import Document, ManifestError
 from topicschema.core.errors import StalledError
+from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarVersion, SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 
@@ -54,8 +55,9 @@ class Resource:
         """The policy. Raises StalledError if the manifest is none."""
         return decode(NamespaceSchemaPolicy, self.document.value)
 
-    def info(self, pulsar_version: PulsarVersion) -> SchemaInfo:
+    def info(self, policy: Policy) -> SchemaInfo:
         """Return the schema of a TopicSchema in the form of the REST API. Raises InvalidSchemaError, WaitingError."""
+        pulsar_version = policy.profile.pulsar_version
         if pulsar_version not in self._infos:
             self._infos[pulsar_version] = manifests.schema_of(self.document, pulsar_version)
         return self._infos[pulsar_version]
@@ -126,7 +128,9 @@ class Reader:
 
 def _error(resource: Resource, file: str) -> ManifestError | None:
     """Return the error if the API server would refuse the resource, whatever its schema is."""
-    document = replace(resource.document, file=file)
+    document = resource.document
+    if document.file != file:  # equal contents are parsed once
+        document = replace(document, file=file)
     try:
         manifests.check_members(document)
         if resource.kind == NAMESPACE_SCHEMA_POLICY.name:

@@ -115,7 +115,7 @@ class Judge:
         own = spec.schema_compatibility_strategy
         is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
         try:
-            info = resource.info(policy.profile.pulsar_version)
+            info = resource.info(policy)
             question = Question(info, tuple(past.versions), policy, topic_strategy=own)
             answer = Answer(past.current) if is_unchanged else engine.answer(question, self.parse)
         except InvalidSchemaError as error:
@@ -189,7 +189,7 @@ class Judge:
             return None
         spec = past.resource.spec
         own, policy = spec.schema_compatibility_strategy, governing.for_topic(spec, past.left)
-        info = past.resource.info(policy.profile.pulsar_version)
+        info = past.resource.info(policy)
         broken = violations(formats.as_stored(info), own, policy.constraints)
         if broken or not past.versions:
             return broken[0] if broken else None

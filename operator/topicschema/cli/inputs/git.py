@@ -5,7 +5,7 @@ One `git log` and one `git cat-file` read a whole history, whatever its length.
 
 import os
 import subprocess
-import threading
+import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,38 +68,28 @@ class Repository:
             hash_, *fields = text.strip("\0\n").replace("\0\n", "\0").split("\0")
             yield Commit(hash_, dict(map(_change, fields[::2], fields[1::2])))
 
-    def contents(self, ids: Collection[str], containing: bytes) -> dict[str, bytes]:
-        """Return the contents by id, of those that contain these bytes."""
-        try:
-            process = subprocess.Popen(  # noqa: S603
-                ["git", "-C", str(self.root), "cat-file", "--batch", "--buffer"],  # noqa: S607  # the user's own git
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-        except OSError as error:
-            raise _not_started(error) from None
+    def contents(self, ids: Collection[str]) -> Iterator[bytes]:
+        """Yield the contents in the order of their ids. Git reads on meanwhile."""
+        with tempfile.TemporaryFile() as requests:
+            requests.write("".join(f"{id_}\n" for id_ in ids).encode())
+            requests.seek(0)
+            try:
+                process = subprocess.Popen(  # noqa: S603
+                    ["git", "-C", str(self.root), "cat-file", "--batch", "--buffer"],  # noqa: S607  # the user's own git
+                    stdin=requests,
+                    stdout=subprocess.PIPE,
+                )
+            except OSError as error:
+                raise _not_started(error) from None
         with process:
-            assert process.stdin is not None  # noqa: S101  # for the type checker
-            assert process.stdout is not None  # noqa: S101
-            writer = threading.Thread(target=_write, args=(process.stdin, ids), daemon=True)
-            writer.start()
-            contents = {}
+            assert process.stdout is not None  # noqa: S101  # for the type checker
             for id_ in ids:
-                content = _content(process.stdout, id_)
-                if containing in content:
-                    contents[id_] = content
-            writer.join()
-        return contents
+                yield _content(process.stdout, id_)
 
 
 def _change(status: str, path: str) -> tuple[str, str | None]:
     _, mode, _, id_, _ = status.split(" ")
     return path, id_ if mode in _REGULAR_FILES else None
-
-
-def _write(stream: IO[bytes], ids: Collection[str]) -> None:
-    with stream:
-        stream.write("".join(f"{id_}\n" for id_ in ids).encode())
 
 
 def _content(stream: IO[bytes], id_: str) -> bytes:

@@ -18,8 +18,9 @@ import yaml
 MAX_DEPTH: Final = 1_000
 _MAX_ALIASED: Final = 400_000
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, of which go-yaml is a translation
+_PARTS: Final = (yaml.NodeEvent, yaml.CollectionEndEvent)
 _FORBIDDEN: Final = re.compile(  # readers differ on a byte order mark at the begin of a line
-    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|(?:^|(?<=[\n\r\x85\u2028\u2029]))\ufeff"
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff](?<![^\n\r\x85\u2028\u2029]\ufeff)"
 )
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -83,13 +84,13 @@ def documents(text: str) -> Iterator[Node]:
     builder = _Document()
     try:
         for event in yaml.parse(text, Loader=_LOADER):
-            if isinstance(event, yaml.DocumentStartEvent):
+            if isinstance(event, _PARTS):
+                builder.add(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
                 builder = _Document()
             elif isinstance(event, yaml.DocumentEndEvent):
                 assert builder.root is not None  # noqa: S101  # a document has exactly one node
                 yield builder.root
-            elif isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
-                builder.add(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = min(getattr(mark, "line", 0) + 1, _line_at(text, len(text.rstrip("\r\n"))))  # the end is no line
@@ -125,18 +126,18 @@ class _Document:
         self._aliased = 0
 
     def add(self, event: Any) -> None:
-        if isinstance(event, yaml.CollectionEndEvent):
-            self._keys.pop()
-            self._are_flow.pop()
-            self._put(self._open.pop(), is_merge=False)
-        elif isinstance(event, yaml.AliasEvent):
-            self._put(self._alias(event), is_merge=False)
-        elif isinstance(event, yaml.ScalarEvent):
+        if isinstance(event, yaml.ScalarEvent):
             is_plain = event.implicit[0]
             if is_plain and "?" in event.value and any(self._are_flow):
                 raise YamlError("write a text with ? between brackets in quotes", _line_of(event))
             node = self._anchored(event, _scalar(event))
             self._put(node, is_merge=event.value == "<<" and (is_plain or event.tag == f"{_TAG}merge"))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._keys.pop()
+            self._are_flow.pop()
+            self._put(self._open.pop(), is_merge=False)
+        elif isinstance(event, yaml.AliasEvent):
+            self._put(self._alias(event), is_merge=False)
         else:
             line = _line_of(event)
             if len(self._open) >= MAX_DEPTH:

@@ -153,20 +153,21 @@ class NamespaceSchemaPolicies:
         """Return a status with the counts of the topics and their conflicts.
 
         Until all topics were reconciled, it has the previous counts: a partial count would be wrong, and a needless
-        write after a restart. The generation is observed after the check of the histories.
+        write after a restart. The generation is observed after the check of the histories, which a policy without a
+        Pulsar version does not get.
         """
         now = replace(resource, status=replace(resource.status, observed=state.observed, broker_release=state.release))
+        is_judged = pulsar_version_of(now) is not None
         if ours is None:
             conflicts, topics = unchecked(resource, now), resource.status.topics
         else:
-            is_judged = pulsar_version_of(now) is not None
             conflicts = await self._histories.check(key, resource, now, ours) if is_judged else unchecked(resource, now)
             topics = TopicCounts(
                 total=len(ours),
                 ready=sum(summary.is_ready for summary in ours.values()),
                 incompatible=sum(summary.is_incompatible for summary in ours.values()),
             )
-        is_done = conflicts.check is not None
+        is_done = conflicts.check is not None or (ours is not None and not is_judged)
         return NamespaceSchemaPolicyStatus(
             observed_generation=resource.metadata.generation if is_done else resource.status.observed_generation,
             topics=topics,

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from yarl import URL
 
+from support.kubernetes.kstatus import kstatus
 from support.kubernetes.topic import World
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -36,6 +37,17 @@ async def test_settings_that_cannot_be_written_are_an_error_until_they_can(world
     world.broker.settings_status = 200
     assert await policies.reconcile(KEY) is Result.DONE
     assert world.broker.settings["schema_compatibility_strategy"] == "FULL"
+
+
+async def test_a_policy_that_judges_nothing_has_failed_for_tools_that_wait_for_it(world: World) -> None:
+    def without_a_version(wire: dict[str, dict[str, object]]) -> None:
+        del wire["spec"]["pulsar"]
+        wire["spec"].pop("brokerProfile", None)
+
+    world.api.change(POLICY, without_a_version)
+    with pytest.raises(StalledError, match=r"set spec\.brokerProfile\.pulsarVersion"):
+        await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    assert kstatus(await world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")) == "Failed"
 
 
 @pytest.mark.parametrize(("source", "strategy"), [("Topic", Strategy.FORWARD), ("Namespace", None)])

@@ -162,6 +162,8 @@ def _numbered(node: Named, form: _Form, numbers: Mapping[Named, int]) -> str:
 
 def equal(one: Node, other: Node) -> bool:
     """Return True if the two schemas, whose named types have digests, are equal to Avro."""
+    if isinstance(one, Named) and isinstance(other, Named):
+        return one.full_name == other.full_name and bool(one.digest) and one.digest == other.digest
     (text, refs), (other_text, other_refs) = _written([one]), _written([other])
     if text != other_text:
         return False

@@ -122,25 +122,23 @@ class Builder:
         values = yield settled(self._schema(value["values"], f"{path}.values", space))
         return Map(path=path, props=attributes.copied_props(value, path, self.library), values=values)
 
-    def _union(self, value: list[Any], path: str, space: str) -> _Building:
-        branches: list[Node] = []
-        labels: set[str] = set()
+    def _union(self, value: list[Any], path: str, space: str) -> "Node | _Building":
+        if not all(text.__class__ is str for text in value):
+            return self._deep_union(value, path, space)
+        branches: dict[str, Node] = {}
+        for index, name in enumerate(value):
+            inner = f"{path}[{index}]"
+            branch: Any = self._schema(name, inner, space)
+            _add_branch(branches, branch, inner)
+        return Union(path=path, branches=tuple(branches.values()))
+
+    def _deep_union(self, value: list[Any], path: str, space: str) -> _Building:
+        branches: dict[str, Node] = {}
         for index, text in enumerate(value):
             inner = f"{path}[{index}]"
             made: Any = self._schema(text, inner, space)
-            branch: Node = (yield made) if made.__class__ is GeneratorType else made
-            if isinstance(branch, Union):
-                attributes.refuse(
-                    "NESTED_UNION", "a union may not stand directly in a union; list all branches in one", inner
-                )
-            label = _label(branch)
-            if label in labels:
-                attributes.refuse(
-                    "DUPLICATE_BRANCH", f"the union has {names.shown(label)} twice; keep one of them", inner
-                )
-            labels.add(label)
-            branches.append(branch)
-        return Union(path=path, branches=tuple(branches))
+            _add_branch(branches, (yield made) if made.__class__ is GeneratorType else made, inner)
+        return Union(path=path, branches=tuple(branches.values()))
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:
         full_name = attributes.type_name(value, path, space, self.library)
@@ -250,12 +248,20 @@ def _refuse_slip(name: str, path: str) -> None:
         attributes.refuse(error.rule, f"{names.shown(name)} is no name of a type; {hint}", path)
 
 
+def _add_branch(branches: dict[str, Node], branch: Node, path: str) -> None:
+    """Add the branch of a union by its label. Raise InvalidSchemaError if it is a union, or the label is known."""
+    if isinstance(branch, Union):
+        attributes.refuse("NESTED_UNION", "a union may not stand directly in a union; list all branches in one", path)
+    label = _label(branch)
+    if label in branches:
+        attributes.refuse("DUPLICATE_BRANCH", f"the union has {names.shown(label)} twice; keep one of them", path)
+    branches[label] = branch
+
+
 def _label(node: Node) -> str:
     """Return the name that may occur only once in a union: the full name, or the name of the kind."""
-    match node:
-        case Named():
-            return node.full_name
-        case Primitive():
-            return node.kind
-        case _:
-            return "array" if isinstance(node, Array) else "map"
+    if isinstance(node, Primitive):
+        return node.kind
+    if isinstance(node, Named):
+        return node.full_name
+    return "array" if isinstance(node, Array) else "map"

@@ -13,8 +13,8 @@ from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Record, Union
 from topicschema.core.formats.avro.parsing import defaults
-from topicschema.core.formats.avro.parsing.defaults import UNKNOWN_TYPE, Checker, bounded, error_of
-from topicschema.core.steps import Steps
+from topicschema.core.formats.avro.parsing.defaults import UNKNOWN_TYPE, Checker, error_of, too_complex
+from topicschema.core.steps import Steps, TooComplexError
 
 _MOST_VISITS: Final = 1_000_000
 """The maximum number of visits. A text that needs more is refused.
@@ -37,9 +37,11 @@ def check(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]
     defaults.check(fields, checker)
     if checker.has_met_record:
         visits = _Visits(ahead, steps)
-        with bounded("$"):
+        try:
             for node in named:
                 run(visits.visit(node))
+        except TooComplexError:
+            raise too_complex("$") from None
         if visits.misfit is not None:
             raise error_of(visits.misfit, UNKNOWN_TYPE if ahead else _INCOMPLETE)
 

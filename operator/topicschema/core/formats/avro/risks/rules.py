@@ -102,14 +102,12 @@ class _Walk:
             return True
         if reader.__class__ is not writer.__class__:
             return False
-        if isinstance(reader, Primitive) and isinstance(writer, Primitive):
-            return reader.kind == writer.kind and reader.props == writer.props
         if isinstance(reader, Union) and isinstance(writer, Union):
             self.steps.take(len(reader.branches))
             return len(reader.branches) == len(writer.branches) and all(
-                map(self._are_equal, reader.branches, writer.branches)
+                map(_are_equal, reader.branches, writer.branches)
             )
-        return bool(reader.digest) and reader.digest == writer.digest
+        return _are_equal(reader, writer)
 
     def _fields(self, reader: Record, writer: Record) -> list[tuple[Field, Field]]:
         """Return the reader's fields that the writer has, each with the writer's, in the reader's order."""
@@ -153,6 +151,15 @@ class _Walk:
                 yield RiskRule.CLASS_RENAMED
         elif isinstance(reader, Record):
             yield RiskRule.UNION_BRANCH_BY_STRUCTURE if meeting.is_branch else RiskRule.RECORD_RENAMED
+
+
+def _are_equal(reader: Node, writer: Node) -> bool:
+    """Return True if the two, which are no unions, have equal digests, or are equal primitives."""
+    if reader is writer:
+        return True
+    if reader.__class__ is Primitive is writer.__class__:
+        return reader.kind == writer.kind and reader.props == writer.props
+    return bool(reader.digest) and reader.digest == writer.digest
 
 
 def _logical(reader: Node, writer: Node) -> Iterator[RiskRule]:
