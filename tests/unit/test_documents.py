@@ -52,7 +52,6 @@ WRITTEN = [page for page in PAGES if page.name != "rules.md"]
 _FOREIGN = ("src/", "google/protobuf/")
 _FILE = re.compile(r"[\w./-]+/(?:[\w-]+\.(?:py|yaml|md|toml|json|proto|txt|binpb))?")
 _DOTTED = re.compile(r"(?:topicschema|core|payload|judging|reconcile|storage|protoc)(?:\.\w+)+")
-_CONSTANT = re.compile(r"_[A-Z]+(?:_[A-Z]+)*|[A-Z]+_REASONS")
 
 
 def in_backticks(page: Path, form: re.Pattern[str]) -> list[str]:
@@ -72,14 +71,6 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
 def test_modules_and_functions_that_a_page_names_exist(page: Path) -> None:
     for name in in_backticks(page, _DOTTED):
         assert pkgutil.resolve_name(name if name.startswith("topicschema.") else f"topicschema.{name}"), name
-
-
-def test_constants_that_the_architecture_names_exist() -> None:
-    sources = "".join(each.read_text() for each in (ROOT / "operator" / "topicschema").rglob("*.py"))
-    named_constants = in_backticks(ROOT / "docs" / "architecture.md", _CONSTANT)
-    assert "_ACCESS_REVOKED" in named_constants
-    for name in named_constants:
-        assert re.search(rf"\b{name}\b", sources), name
 
 
 def resources() -> Iterator[tuple[str, dict[str, Any]]]:
