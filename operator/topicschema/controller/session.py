@@ -20,11 +20,11 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext, ValidationContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.event_router import EventRouter
+from topicschema.reconcile.runtime.job_limiter import JobLimiter, Limits
 from topicschema.reconcile.runtime.object_index import ConditionLabels, ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import Settings
 from topicschema.storage.claims import Claims

@@ -12,10 +12,10 @@ from topicschema.cluster.events import EventRecorder
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
 from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.validation.job_limiter import JobLimiter
 from topicschema.storage.claims import Claims
 from topicschema.storage.protocol import SchemaStorage
 

@@ -17,9 +17,9 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import Owner
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.context import ValidationContext
+from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.reconcile.runtime.work_queue import Key, Result
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.reconcile.validation.job_limiter import JobLimiter
 from topicschema.storage.record import RecordStorage
 from topicschema.validation.job.log_protocol import report_lines
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, REQUEST_ANNOTATION

@@ -6,7 +6,7 @@ import pytest
 
 from support.schemas.examples import record
 from support.validation.validated_topic import AskedTopic, asked
-from topicschema.reconcile.validation.job_limiter import JobLimiter
+from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.validation.job.result import Answer
 
 NOON, NEXT_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z"

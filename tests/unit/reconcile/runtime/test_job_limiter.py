@@ -13,8 +13,8 @@ from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError
 from topicschema.reconcile.runtime.event_router import owner_key
+from topicschema.reconcile.runtime.job_limiter import JobLimiter, Limits, is_active, next_startable
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, is_active, next_startable
 
 Object = dict[str, Any]
 
