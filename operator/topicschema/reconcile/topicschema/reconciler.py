@@ -111,11 +111,9 @@ class TopicSchemas:
         self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """Return the status without a validation run, and delete its Jobs, if `error` revokes the permission to run."""
-        is_ruled_out, validation = (
-            isinstance(error, TopicSchemaError) and error.reason.revokes_access,
-            status.validation,
-        )
-        if not is_ruled_out or not may_have_job(self._ctx, metadata, validation):
+        validation = status.validation
+        is_revoked = isinstance(error, TopicSchemaError) and error.reason.revokes_access
+        if not is_revoked or not may_have_job(self._ctx, metadata, validation):
             return status
         try:
             await validation_actions.delete_all_jobs(self._ctx, metadata, validation)
