@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
-from topicschema.core import broker_versions, compatibility, formats
+from topicschema.core import broker_versions, compatibility, formats, notes
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import VersionEntry
@@ -71,7 +71,7 @@ class Request:
     """The candidate as text, and the parameters of its comparison.
 
     `is_equal` is True if the broker considers it equal to an earlier version. `is_first` is True for the first part,
-    whose answer also has the risks of the candidate itself. `replaced` are the types that have a custom checker.
+    whose answer also has the candidate's own risks and notes. `replaced` are the types that have a custom checker.
     """
 
     candidate: SchemaInfo
@@ -84,13 +84,16 @@ class Request:
 
 @dataclass(slots=True)
 class Findings:
-    """Findings: `refused` are reasons to refuse the candidate, `risks` only lead to warnings; `steps` is their cost.
+    """Findings: `refused` are reasons to refuse the candidate, `risks` and `notes` only lead to warnings.
+
+    `steps` is their cost. Under Strict, `risks` are reasons to refuse it, too.
 
     `too_complex` names the version at which the steps or the memory did not suffice. There may be more findings then.
     """
 
     refused: Listing[Incompatibility] = field(default_factory=Listing)
     risks: Listing[Incompatibility] = field(default_factory=Listing)
+    notes: tuple[Incompatibility, ...] = ()
     steps: int = 0
     too_complex: Incompatibility | None = None
 
@@ -98,6 +101,7 @@ class Findings:
         """Add the later findings."""
         self.refused += other.refused
         self.risks += other.risks
+        self.notes += other.notes
         self.steps += other.steps
         self.too_complex = self.too_complex or other.too_complex
         return self
@@ -214,7 +218,9 @@ def compare(request: Request, newest_first: Sequence[Earlier], most_steps: int, 
         for predecessor in predecessors:
             findings.risks += compatibility.risks_of_equal(candidate, predecessor)
     else:
-        findings.risks += compatibility.self_risks(candidate) if request.is_first else ()
+        if request.is_first:
+            findings.risks += compatibility.self_risks(candidate)
+            findings.notes = notes.notes_of(candidate)
         findings += _compare(candidate, predecessors, request, most_steps)
     return Result(findings, unreadable)
 

@@ -14,12 +14,9 @@ from topicschema.core import broker_errors, broker_versions, compatibility, form
 from topicschema.core.broker_versions import UnreadableVersionError
 from topicschema.core.comparison import Check, Earlier, Findings, Judging, Request, compare_all
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.formats.avro import AvroSchema
-from topicschema.core.formats.avro.doubles import stored_as_floats
-from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
-from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
 
 
@@ -133,8 +130,7 @@ def _concluded(candidate: Candidate, history: History, policy: Policy, compariso
         thrown, strict_only = comparison.thrown, comparison.strict_only
         return Verdict(Outcome.INCOMPATIBLE, strategy, None, findings, comparison.risks, (), thrown, strict_only)
     if equal is None:
-        notes = _doubles_note(candidate.schema)
-        return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks, notes)
+        return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks, comparison.notes)
     notes = _stored_text_note(candidate.schema, equal)
     return Verdict(Outcome.EQUAL_VERSION, strategy, equal.schema_version, (), comparison.risks, notes)
 
@@ -150,11 +146,12 @@ def _refused_by_constraints(candidate: Candidate, policy: Policy) -> Verdict | N
 class Comparison:
     """The result of comparing a schema with those before it: reasons to refuse it, and risks that are only reported.
 
-    `thrown` and `strict_only` are those of a `Verdict`.
+    `notes`, `thrown` and `strict_only` are those of a `Verdict`.
     """
 
     incompatibilities: tuple[Incompatibility, ...]
     risks: tuple[Incompatibility, ...]
+    notes: tuple[Incompatibility, ...] = ()
     thrown: Incompatibility | None = None
     strict_only: frozenset[Incompatibility] = frozenset()
 
@@ -194,8 +191,8 @@ def _strictly(policy: Policy, findings: Findings, strategy: Strategy | None = No
     thrown = None if strategy is None else broker_errors.broker_would_throw(strategy, refused)
     too_complex = (findings.too_complex,) if findings.too_complex else ()
     if policy.strictness is Strictness.STRICT:
-        return Comparison((*refused, *risks, *too_complex), (), thrown, frozenset(risks))
-    return Comparison((*refused, *too_complex), risks, thrown)
+        return Comparison((*refused, *risks, *too_complex), (), findings.notes, thrown, frozenset(risks))
+    return Comparison((*refused, *too_complex), risks, findings.notes, thrown)
 
 
 def _parsed_by_dedupe(
@@ -214,27 +211,6 @@ def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:
 def _considered(history: History, strategy: Strategy) -> tuple[VersionEntry, ...]:
     active_versions = tuple(history.active_versions)
     return active_versions if strategy.is_transitive else active_versions[-1:]
-
-
-def _doubles_note(schema: Schema) -> tuple[Incompatibility, ...]:
-    paths = _arrays_of_doubles(schema)
-    if not paths:
-        return ()
-    others = f" and {len(paths) - 1:,} more" if paths[1:] else ""
-    message = (
-        f"consumers with AUTO_CONSUME or a generated class get the doubles of the array at {paths[0]}{others} as "
-        'floats; make the items ["null", "double"], or read with a class that has a List<Double>'
-    )
-    return (Incompatibility("ARRAY_OF_DOUBLES_AS_FLOATS", paths[0], message),)
-
-
-def _arrays_of_doubles(schema: Schema) -> list[str]:
-    if isinstance(schema, KeyValueSchema):
-        parts = zip(Side, (schema.key, schema.value), strict=True)
-        return [f"$.{side}{path[1:]}" for side, part in parts for path in _arrays_of_doubles(part)]
-    if isinstance(schema, AvroSchema) and schema.info.type is SchemaType.AVRO:
-        return stored_as_floats(schema.root, schema.library)
-    return []
 
 
 def _stored_text_note(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:

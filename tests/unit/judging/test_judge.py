@@ -20,7 +20,7 @@ from topicschema.core.comparison import Earlier, Findings, Request, Result
 from topicschema.core.compatibility import TOO_COMPLEX
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin, VersionEntry
-from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
+from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness, effective_strategy
 from topicschema.core.schemas import PulsarVersion, ReadSchema, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
@@ -290,6 +290,17 @@ async def test_a_pending_edit_is_compared_by_a_worker(compared: list[Sequence[Ea
     before, after = schema(ID, doc=DOC), schema(ID, NOTE, doc=DOC)
     found = await judge_of().compare(Candidate(after), before, History(KEY), TRANSITIVE)
     assert [(each.rule, each.schema_version) for each in found.incompatibilities] == [("FIELD_WITHOUT_DEFAULT", None)]
+    assert len(compared) == 1
+
+
+async def test_a_large_schema_that_a_worker_reads_has_its_notes(
+    compared: list[Sequence[Earlier]], judge_of: JudgeOf
+) -> None:
+    doubles = {"name": "d", "type": {"type": "array", "items": "double"}}
+    judge, policy = judge_of(), Policy(Strategy.BACKWARD, profile=BrokerProfile(PulsarVersion.V4_1))
+    candidate = await judge.versions.parse(NAMESPACE, schema(ID, doubles, doc=DOC).info, PulsarVersion.V4_1)
+    found = await judge.judge(Candidate(candidate), History(KEY), policy)
+    assert [each.rule for each in found.notes] == ["ARRAY_OF_DOUBLES_AS_FLOATS"]
     assert len(compared) == 1
 
 
