@@ -24,6 +24,8 @@ def _arrays_of_doubles(schema: Schema) -> list[str]:
     if isinstance(schema, KeyValueSchema):
         parts = zip(Side, (schema.key, schema.value), strict=True)
         return [f"$.{side}{path[1:]}" for side, part in parts for path in _arrays_of_doubles(part)]
-    if isinstance(schema, AvroSchema) and schema.info.type is SchemaType.AVRO:
+    text = schema.info.schema
+    may_have_arrays = b"array" in text or b"\\u" in text  # the search below takes a twentieth of `check --git`
+    if may_have_arrays and isinstance(schema, AvroSchema) and schema.info.type is SchemaType.AVRO:
         return stored_as_floats(schema.root, schema.library)
     return []
