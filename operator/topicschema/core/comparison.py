@@ -108,10 +108,14 @@ class Findings:
 
 
 class Result(NamedTuple):
-    """Findings, and the parse errors of versions by version number."""
+    """Findings, and the parse errors of versions by version number.
+
+    If `is_beyond_limits` is True, CPU time or memory did not suffice, and the findings replace those of the earlier parts.
+    """
 
     findings: Findings
     unreadable: Mapping[int, InvalidSchemaError]
+    is_beyond_limits: bool = False
 
 
 class Read(NamedTuple):
@@ -170,7 +174,7 @@ def compare_all(
     for start in range(0, len(newest_first), _READS_AT_ONCE):
         for each in (yield Read(newest_first[start : start + _READS_AT_ONCE])):
             if is_full(len(part), size):
-                yield from _compare_part(request, part, findings)
+                findings = yield from _compare_part(request, part, findings)
                 if findings.too_complex:
                     return findings
                 request, part, size = replace(request, is_first=False), [], 0
@@ -178,18 +182,20 @@ def compare_all(
             size += len(each.info.schema) if each.info else 0
             if texts is not None:
                 texts.append(each)
-    yield from _compare_part(request, part, findings)
-    return findings
+    return (yield from _compare_part(request, part, findings))
 
 
-def _compare_part(request: Request, part: Sequence[Earlier], findings: Findings) -> Judging[None]:
-    """Add the findings of the part."""
-    result = yield Compare(request, part, MOST_STEPS - findings.steps)
+def _compare_part(request: Request, part: Sequence[Earlier], findings: Findings) -> Judging[Findings]:
+    """Return the findings with those of the part."""
+    result: Result = yield Compare(request, part, MOST_STEPS - findings.steps)
     for each in part:
         if each.entry is not None and each.is_required and each.entry.schema_version in result.unreadable:
             error = result.unreadable[each.entry.schema_version]
             raise broker_versions.unreadable(each.entry, request.pulsar_version, error)
+    if result.is_beyond_limits:
+        return result.findings
     findings += result.findings
+    return findings
 
 
 def is_full(versions: int, size: int) -> bool:

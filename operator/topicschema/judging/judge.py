@@ -188,7 +188,7 @@ class Judge:
                 self._too_costly.put(key, too_costly, _BYTES_PER_FINDING)
             else:
                 return result, seconds - taken
-        return Result(Findings(too_complex=too_costly), {}), seconds
+        return Result(Findings(too_complex=too_costly), {}, is_beyond_limits=True), seconds
 
     async def _compare_part(self, namespace: str, step: Compare, seconds: float) -> tuple[Result, float]:
         """Return the result for one part, within these seconds of CPU time, and its CPU time.

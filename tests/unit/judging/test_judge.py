@@ -27,6 +27,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import comparing
+from topicschema.judging.cpu_time import OutOfTimeError
 from topicschema.judging.judge import Judge
 from topicschema.judging.workers import OutOfMemoryError, Workers
 from topicschema.storage.protocol import Stored
@@ -249,6 +250,25 @@ async def test_the_versions_of_all_parts_share_the_cpu_time(monkeypatch: pytest.
     monkeypatch.setattr(judge, "_compare_part", compare_part)
     await judge.judge(Candidate(schema(ID, doc=DOC)), history, TRANSITIVE)
     assert left == [5.0, 3.0, 1.0]
+
+
+async def test_a_later_part_that_takes_too_much_cpu_time_is_the_only_finding_each_time(
+    monkeypatch: pytest.MonkeyPatch, judge_of: JudgeOf
+) -> None:
+    storage, history = await on_record(*(schema(ID, optional(number), doc=DOC) for number in range(10)))
+    judge, compare_part, parts = judge_of(storage), Judge._compare_part, list[object]()
+
+    async def out_of_time(*arguments: Any) -> tuple[Result, float]:
+        parts.append(arguments)
+        if len(parts) > 1:
+            raise OutOfTimeError(5.0)
+        return await compare_part(judge, *arguments)
+
+    monkeypatch.setattr(judge, "_compare_part", out_of_time)
+    for _ in range(2):
+        found = (await judge.judge(Candidate(schema(ID, NOTE, doc=DOC)), history, TRANSITIVE)).incompatibilities
+        assert [each.rule for each in found] == [TOO_COMPLEX]
+    assert len(parts) == 2
 
 
 async def test_a_schema_that_takes_too_much_cpu_time_is_refused_and_not_tried_again(judge_of: JudgeOf) -> None:
