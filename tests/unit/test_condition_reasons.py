@@ -44,7 +44,8 @@ def test_a_reason_of_another_release_is_unknown() -> None:
 
 
 def test_access_ends_without_a_policy_that_governs_or_with_an_invalid_spec() -> None:
-    invalid = {Reason.INVALID_RESOURCE, Reason.INVALID_SCHEMA, Reason.INVALID_TOPIC, Reason.INVALID_PULSAR_NAMESPACE}
+    invalid = {Reason.INVALID_RESOURCE, Reason.INVALID_SCHEMA, Reason.INVALID_TOPIC}
+    assert {each for each in Reason if each.category is Category.INVALID} == invalid
     assert {each for each in Reason if each.revokes_access} == INACTIVE | invalid | {Reason.BROKER_NOT_ALLOWED}
 
 

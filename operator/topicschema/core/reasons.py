@@ -20,7 +20,7 @@ class Category(Enum):
     """The cause of a reason."""
 
     INVALID = auto()
-    """The resource itself: whatever the topic's history and the broker are."""
+    """The TopicSchema itself, whatever its policy, the topic's history and the broker are."""
     UNGOVERNED = auto()
     """No policy governs the topic."""
     REFUSED = auto()
@@ -60,7 +60,7 @@ class Reason(StrEnum):
     INCOMPATIBLE = "Incompatible", Category.REFUSED, _STALLED, "The schema was stored without the webhook, or the policy became stricter. `status.incompatibilities` has the paths: fix the schema, or return to an earlier version. With the rule `INVALID_HISTORY` the broker cannot read one of its own versions and fails on all later ones. Delete the topic's schemas at the broker, or use [another topic](incompatible-change.md)."
     INVALID_SCHEMA = "InvalidSchema", Category.INVALID, _STALLED, "The spec was stored without CRD validation and webhook. Fix it where the message says."
     INVALID_TOPIC = "InvalidTopic", Category.INVALID, _STALLED
-    INVALID_PULSAR_NAMESPACE = "InvalidPulsarNamespace", Category.INVALID, _STALLED
+    INVALID_PULSAR_NAMESPACE = "InvalidPulsarNamespace", Category.OTHER, _STALLED
     INVALID_RESOURCE = "InvalidResource", Category.INVALID, _STALLED
     SCHEMA_TOO_LARGE = "SchemaTooLarge", Category.OTHER, _STALLED
     PULSAR_VERSION_MISMATCH = "PulsarVersionMismatch", Category.OTHER, _STALLED, "The broker has another Pulsar version than `brokerProfile.pulsarVersion`. Remove the field, or correct it. Meanwhile the broker's version judges."
@@ -157,8 +157,13 @@ class Reason(StrEnum):
     @property
     def leaves_settings(self) -> bool:
         """True if the broker answered, and does not have what a policy sets."""
-        reasons = (Reason.BROKER_INCONSISTENT, Reason.NAMESPACE_NOT_FOUND, Reason.TENANT_NOT_FOUND)
-        return self in reasons or self in (Reason.REFUSED_BY_BROKER, Reason.UNMANAGED_TOPICS)
+        return self in {
+            Reason.BROKER_INCONSISTENT,
+            Reason.NAMESPACE_NOT_FOUND,
+            Reason.REFUSED_BY_BROKER,
+            Reason.TENANT_NOT_FOUND,
+            Reason.UNMANAGED_TOPICS,
+        }
 
 
 def table(*, events: bool) -> Iterator[str]:
