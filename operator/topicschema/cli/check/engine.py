@@ -213,7 +213,7 @@ class _Reading:
         self._question = question
         self._parse = parse
         self._validate_defaults = validate_defaults
-        self._parsed: dict[int, Schema | InvalidSchemaError] = {id(question.candidate): candidate}
+        self._parsed: dict[int, Schema] = {id(question.candidate): candidate}
 
     def __call__(self, schema_version: int) -> Schema:
         pulsar_version = self._question.policy.profile.pulsar_version
@@ -234,16 +234,8 @@ class _Reading:
 
     def _once(self, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
         if id(info) not in self._parsed:
-            try:
-                schema = self._parse(info, pulsar_version, validate_defaults=self._validate_defaults)
-            except InvalidSchemaError as error:
-                self._parsed[id(info)] = error
-            else:
-                self._parsed[id(info)] = schema
-        result = self._parsed[id(info)]
-        if isinstance(result, InvalidSchemaError):
-            raise result
-        return result
+            self._parsed[id(info)] = self._parse(info, pulsar_version, validate_defaults=self._validate_defaults)
+        return self._parsed[id(info)]
 
 
 def _entries(candidate: Schema, history: tuple[SchemaInfo, ...], read: _Reading) -> tuple[VersionEntry, ...]:
