@@ -77,28 +77,32 @@ class Product:
 
     @classmethod
     @contextlib.contextmanager
-    def controlling(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
-        """The product as `install` makes it, its controller at work and nothing reviewed, while the context lasts."""
-        installed = cls.install(instance, cluster, environment)
+    def installed(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
+        """The product as `install` makes it; its processes stop when the context ends."""
+        product = cls.install(instance, cluster, environment)
         try:
-            installed.admit_all()
-            installed.start_controller()
-            yield installed
+            yield product
         finally:
-            installed.stop()
+            product.stop()
+
+    @classmethod
+    @contextlib.contextmanager
+    def controlling(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
+        """The same, its controller at work and nothing reviewed."""
+        with cls.installed(instance, cluster, environment) as product:
+            product.admit_all()
+            product.start_controller()
+            yield product
 
     @classmethod
     @contextlib.contextmanager
     def working(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
-        """The same with its webhook at work, too, which reviews edits."""
-        installed = cls.install(instance, cluster, environment)
-        try:
-            installed.start_controller()
-            installed.start_webhook()
-            installed.admit()
-            yield installed
-        finally:
-            installed.stop()
+        """The same, its controller and its webhook at work, which reviews edits."""
+        with cls.installed(instance, cluster, environment) as product:
+            product.start_controller()
+            product.start_webhook()
+            product.admit()
+            yield product
 
     def start_controller(self) -> None:
         """Start the controller unless it runs; returns when it says it is ready."""
