@@ -94,8 +94,8 @@ class Reader:
             command, _, output = shown.partition("\n")
             expected = r"\s+".join(re.escape(each) for each in output.split()).replace(re.escape("..."), ".*")
             expected = re.sub(r"\b\d+[smh]$", r"\\w+", expected)
-            told = self.run(command, fails="is invalid" in output)
-            assert re.fullmatch(expected, told, re.DOTALL), told
+            printed = self.run(command, fails="is invalid" in output)
+            assert re.fullmatch(expected, printed, re.DOTALL), printed
 
     def write(self, block: str) -> None:
         """Write the file that the block's first line names, or change it."""
@@ -119,9 +119,9 @@ class Reader:
         cluster = self.plane.cluster
         deployment = cluster.get("deployment", "topicschema-controller", "-n", SYSTEM)
         [container] = deployment["spec"]["template"]["spec"]["containers"]
-        told = {each["name"]: each["value"] for each in container["env"] if "value" in each}
-        del told["TOPICSCHEMA_PROBE_PORT"]
-        product = Product.install(self.plane.instance, cluster, told)
+        environment = {each["name"]: each["value"] for each in container["env"] if "value" in each}
+        del environment["TOPICSCHEMA_PROBE_PORT"]
+        product = Product.install(self.plane.instance, cluster, environment)
         product.start_controller()
         product.start_webhook()
         product.admit_all()

@@ -91,8 +91,8 @@ def test_a_class_reads_all_that_fits_and_refuses_what_is_found_in_a_value_of_the
     drawn = sorted({values(seed, number) for seed in seeds.SEEDS.values() for number in range(seeds.PAIRS * 3)})
     contents = [f'{{"{name}":{value}}}'.encode() for name, value in drawn]
     asked = [{"op": "decode", "box": True, "payload": base64.b64encode(each).decode()} for each in contents]
-    told, encoded, *answers = oracle.ask([{"op": op, "box": True} for op in ("schema", "encode")] + asked, ORACLE)
-    of_classes, of_types = fits(told["schema"]), fits(json.dumps(without_classes(json.loads(told["schema"]))))
+    described, encoded, *answers = oracle.ask([{"op": op, "box": True} for op in ("schema", "encode")] + asked, ORACLE)
+    of_classes, of_types = fits(described["schema"]), fits(json.dumps(without_classes(json.loads(described["schema"]))))
     assert all(of_classes(base64.b64decode(each)) for each in encoded["payloads"])
     read = [answer["verdict"] is True for answer in answers]
     wrong_yes = [each for each, is_read in zip(contents, read, strict=True) if of_classes(each) and not is_read]

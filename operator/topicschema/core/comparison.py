@@ -110,7 +110,7 @@ class Findings:
 class Result(NamedTuple):
     """Findings, and the parse errors of versions by version number.
 
-    If `is_beyond_limits` is True, CPU time or memory did not suffice, and the findings replace those of the earlier parts.
+    If `is_beyond_limits` is True, CPU time or memory did not suffice. The findings replace those of the earlier parts.
     """
 
     findings: Findings

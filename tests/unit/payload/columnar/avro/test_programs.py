@@ -54,7 +54,7 @@ def test_doubles_of_an_array_that_are_no_floats_are_a_loss_from_4_1_on(pulsar_ve
         2.0**-126 * (1 + 2.0**-24),
         2.0**128,
     ]
-    kept: list[float] = [
+    floats: list[float] = [
         0.0,
         -0.0,
         1.5,
@@ -66,7 +66,7 @@ def test_doubles_of_an_array_that_are_no_floats_are_a_loss_from_4_1_on(pulsar_ve
         math.nan,
     ]
     has_loss = pulsar_version is not PulsarVersion.V4_0
-    for value, is_lost in (*((each, has_loss) for each in rest), *((each, False) for each in kept)):
+    for value, is_lost in (*((each, has_loss) for each in rest), *((each, False) for each in floats)):
         content = b"\2\4" + struct.pack("<dd", 1.0, value) + b"\0"
         assert losses(judging, content) == ({("ARRAY_OF_DOUBLES_AS_FLOATS", "$.a[]"): 1} if is_lost else {})
         read, found = payload.reader(schema).read(content)
