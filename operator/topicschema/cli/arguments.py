@@ -74,6 +74,10 @@ _EXPORT = """Standard input is the output of kubectl for one SchemaHistory and i
   { kubectl get schemahistory NAME -o json
     kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
+_REPORT: Final = """examples:
+  topicschema report report.json -o report.html
+  kubectl get configmap NAME -o 'jsonpath={.data.report\\.json}' | topicschema report - > report.html"""
+
 
 def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Return the parser of the whole command line. A parsed command has a `module`, imported for its `run(options)`."""
@@ -89,6 +93,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
+    _report(_command(commands, "report", "write a validation's report as an HTML page", _REPORT))
     _completion(_command(commands, "completion", "print the completion script for a shell"))
     for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
@@ -217,6 +222,13 @@ def _validate_messages(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
     arguments.add(command)
+
+
+def _report(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="file for the page (default: standard output)"
+    )
+    command.add_argument("file", metavar="FILE", help="report.json of the run; - is standard input")
 
 
 def _completion(command: argparse.ArgumentParser) -> None:

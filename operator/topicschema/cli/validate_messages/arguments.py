@@ -16,7 +16,7 @@ exit codes:
 
 examples:
   topicschema validate-messages --schema v2.avsc --history v0.avsc --history v1.avsc orders.parquet
-  topicschema validate-messages --schema orders.yaml --history v0.avsc --page report.html s3://archive/orders
+  topicschema validate-messages --schema orders.yaml --history v0.avsc --report report.json s3://archive/orders
   topicschema validate-messages --schema v2.avsc --history v1.avsc --writers --since 168h \\
     --pulsar http://broker:8080 pulsar://broker:6650 persistent://shop/orders/created"""
 
@@ -96,8 +96,11 @@ def _answer(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--include-values", action="store_true", help="include values in the examples")
     command.add_argument("--writers", action="store_true", help="print how many messages each version wrote, and when")
-    command.add_argument("--report", metavar="FILE", help="file for the report as JSON; - is standard output")
-    command.add_argument("--page", metavar="FILE", help="file for the report as an HTML page; - is standard output")
+    command.add_argument(
+        "--report",
+        metavar="FILE",
+        help="file for the report as JSON, of which `topicschema report` makes a page; - is standard output",
+    )
     command.add_argument(
         "--processes",
         type=_positive,
