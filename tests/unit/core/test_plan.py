@@ -11,7 +11,7 @@ from support.schemas.examples import KEY, LATER, ME, OTHER, history, record
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, History, Origin, Owner, TopicSettingsRecord
+from topicschema.core.history import History, NumberedBy, Origin, Owner, TopicSettingsRecord
 from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
@@ -176,7 +176,7 @@ def test_a_full_history_takes_no_version(
 
 
 TWO = SCHEMAS[1]
-COUNTED = replace(history(SCHEMA, claim=ME), counted_by=Counter.BROKER)
+NUMBERED = replace(history(SCHEMA, claim=ME), numbered_by=NumberedBy.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
 WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
@@ -185,7 +185,7 @@ NO = StalledError(Reason.REFUSED_BY_BROKER, "no")
 WITHDRAWN = replace(SET, desired=TopicSettings())
 
 
-def observed_at(verdict: Verdict | None, broker: BrokerState, seen: History = COUNTED, **others: object) -> Observed:
+def observed_at(verdict: Verdict | None, broker: BrokerState, seen: History = NUMBERED, **others: object) -> Observed:
     return Observed(ME, seen, verdict=verdict, broker=broker, **others)  # type: ignore[arg-type]
 
 
@@ -197,22 +197,22 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
     ("seen", "actions"),
     [
         (observed_at(NEXT, at()), (Upload(),)),
-        (observed_at(NEXT, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
-        (observed_at(NEXT, at(), replace(COUNTED, claim=OTHER)), (Claim(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=OTHER)), (Claim(ME),)),
         (observed_at(NEXT, at(may_write=False)), ()),
-        (observed_at(NEXT, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(NEXT, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
         (observed_at(NEXT, at(may_write=False), is_source_on_record=False), ()),
         (observed_at(NEXT, at(refused=NO)), ()),
         (observed_at(EQUAL, at()), ()),
-        (observed_at(EQUAL, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
-        (observed_at(EQUAL, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(EQUAL, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
+        (observed_at(EQUAL, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
         (observed_at(REFUSED, at()), ()),
         (observed_at(None, BrokerState(HistoryLost("is empty"))), ()),
-        (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
-        (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries), refused=NO)), ()),
-        (observed_at(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False)), ()),
+        (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries))), (UploadRecorded(NUMBERED.entries),)),
+        (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries), refused=NO)), ()),
+        (observed_at(EQUAL, BrokerState(HistoryAhead(NUMBERED.entries), may_write=False)), ()),
         (
-            observed_at(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False), validation=NEEDS_JOB),
+            observed_at(EQUAL, BrokerState(HistoryAhead(NUMBERED.entries), may_write=False), validation=NEEDS_JOB),
             (CreateValidationJob(),),
         ),
         (observed_at(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
@@ -230,7 +230,7 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed_at(EQUAL, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed_at(EQUAL, at(WITHDRAWN, may_write=False)), ()),
         (
-            observed_at(None, BrokerState(HistoryAhead(COUNTED.entries), overrides=WITHDRAWN)),
+            observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries), overrides=WITHDRAWN)),
             (WriteSettings(UNSET),),
         ),
         (observed_at(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
@@ -243,15 +243,15 @@ def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]
 
 
 def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
-    missing = COUNTED.entries
+    missing = NUMBERED.entries
     (step,) = plan(observed_at(None, BrokerState(HistoryAhead(missing), overrides=Overrides(WISH, TopicSettings()))))
     assert isinstance(step, RecordSettings)
 
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
-    grown = replace(history(SCHEMA, TWO), counted_by=Counter.BROKER, topic_settings=WRITTEN)
+    grown = replace(history(SCHEMA, TWO), numbered_by=NumberedBy.BROKER, topic_settings=WRITTEN)
     behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), overrides=SET)
-    unclaimed = replace(COUNTED, claim=None)
+    unclaimed = replace(NUMBERED, claim=None)
     (action,) = plan(observed_at(None, behind, unclaimed, fingerprint="sha256:of another"))
     assert action == Import(grown, grown.entries[1:])
     (action,) = plan(observed_at(None, behind, unclaimed, fingerprint=TWO.fingerprint))
@@ -273,4 +273,4 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
     ],
 )
 def test_a_deletion_begins_at_the_broker(broker: BrokerState | None, action: DeletionAction) -> None:
-    assert plan_deletion(COUNTED, broker) == action
+    assert plan_deletion(NUMBERED, broker) == action

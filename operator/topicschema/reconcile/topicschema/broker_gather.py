@@ -119,9 +119,9 @@ def _adopts(query: BrokerQuery, state: BrokerState) -> bool:
 
     Schemas that are equal to the candidate do not count, nor those that the operator uploaded before a crash.
     """
-    if not isinstance(state.alignment, HistoryBehind) or query.history.counted:
+    if not isinstance(state.alignment, HistoryBehind) or query.history.confirmed:
         return False
-    if query.history.entries and not state.alignment.is_recount:
+    if query.history.entries and not state.alignment.is_renumbered:
         return False
     candidate = None if query.schema is None else query.schema.fingerprint
     return any(each.origin is Origin.BROKER and each.fingerprint != candidate for each in state.alignment.new_versions)
@@ -136,7 +136,7 @@ async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) 
     record = query.history.topic_settings
     desired = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
     if desired == TopicSettings() and record is None:
-        return None if query.history.counted else await _set_by_others(broker, query.topic, spec.domain)
+        return None if query.history.confirmed else await _set_by_others(broker, query.topic, spec.domain)
     try:
         return Overrides(desired, await topic_settings(broker, query.topic, spec.domain), record)
     except RefusedByBrokerError as error:

@@ -28,7 +28,7 @@ from topicschema.core import plan
 from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import Counter, History, Origin, TopicSettingsRecord
+from topicschema.core.history import History, NumberedBy, Origin, TopicSettingsRecord
 from topicschema.core.overrides import Overrides, WriteSettings
 from topicschema.core.reasons import Category, Reason
 from topicschema.core.remote import Setting, TopicSettings
@@ -182,7 +182,7 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
     """
     governing = await _policy(ctx, deletion)
     names_broker = governing is not None and governing.resource.spec.pulsar is not None
-    if not names_broker and stored.history.counted_by is Counter.OPERATOR:
+    if not names_broker and stored.history.numbered_by is NumberedBy.OPERATOR:
         return deletion
     if is_skipped:
         return replace(deletion, released=f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set")

@@ -15,7 +15,7 @@ from topicschema.core.alignment import HistoryAhead, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place, StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import Counter, History, Origin
+from topicschema.core.history import History, NumberedBy, Origin
 from topicschema.core.overrides import Overrides
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.reasons import Reason
@@ -35,7 +35,7 @@ from topicschema.reconcile.topicschema.status import (
 ONE, TWO = record("id"), record("id", "note?")
 BACKWARD = EffectiveStrategy(Strategy.BACKWARD, StrategySource.NAMESPACE)
 BOTH = history(ONE, TWO, claim=ME)
-OURS = replace(BOTH, counted_by=Counter.BROKER)
+OURS = replace(BOTH, numbered_by=NumberedBy.BROKER)
 FOREIGN = replace(OURS, entries=(OURS.entries[0], replace(OURS.entries[1], origin=Origin.BROKER)))
 MOMENT = ObservedAt((), 3, NOW)
 FIRST, SECOND = (Verdict(Outcome.EQUAL_VERSION, BACKWARD, number) for number in (0, 1))
@@ -239,7 +239,7 @@ def test_a_tombstone_is_no_version_and_only_one_at_the_broker_is_a_note() -> Non
     first = replace(OURS, entries=(replace(OURS.entries[0], is_tombstone=True), OURS.entries[1]))
     for other in (status_of(verdict, DELETED), AT_BROKER, status_of(SECOND, first, SYNCED)):
         assert "deleted" not in message(other)
-    here = replace(OURS, counted_by=Counter.OPERATOR, claim=OTHER)
+    here = replace(OURS, numbered_by=NumberedBy.OPERATOR, claim=OTHER)
     assert "up to" not in message(status_of(FIRST, here))
 
 
