@@ -21,7 +21,6 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, NumberedBy, Origin
 from topicschema.core.imports import entry_of
-from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
     Claim,
@@ -37,6 +36,7 @@ from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
+from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 
 TOPIC: Final = "created"
@@ -99,7 +99,7 @@ class World:
             own, there = TopicSettings(strategy=self.own), TopicSettings(strategy=self.there)
             remote = BrokerState(
                 sight,
-                overrides=Overrides(own, there, self.history.topic_settings),
+                topic_settings=TopicSettingsState(own, there, self.history.topic_settings),
                 refused=REFUSED if self.refused is self.spec else None,
             )
         is_aligned = remote is None or isinstance(remote.alignment, alignment.InSync)

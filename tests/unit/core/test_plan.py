@@ -12,7 +12,6 @@ from topicschema.core.alignment import HistoryAhead, HistoryBehind, HistoryLost,
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, NumberedBy, Origin, Owner, TopicSettingsRecord
-from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
@@ -36,6 +35,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
+from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 SCHEMA = record("id")
@@ -180,7 +180,7 @@ NUMBERED = replace(history(SCHEMA, claim=ME), numbered_by=NumberedBy.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
 WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
-SET = Overrides(WISH, WISH, WRITTEN)
+SET = TopicSettingsState(WISH, WISH, WRITTEN)
 NO = StalledError(Reason.REFUSED_BY_BROKER, "no")
 WITHDRAWN = replace(SET, desired=TopicSettings())
 
@@ -189,8 +189,8 @@ def observed_at(verdict: Verdict | None, broker: BrokerState, seen: History = NU
     return Observed(ME, seen, verdict=verdict, broker=broker, **others)  # type: ignore[arg-type]
 
 
-def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
-    return BrokerState(InSync(), overrides=overrides, **others)  # type: ignore[arg-type]
+def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerState:
+    return BrokerState(InSync(), topic_settings=settings, **others)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
             observed_at(EQUAL, BrokerState(HistoryAhead(NUMBERED.entries), may_write=False), validation=NEEDS_JOB),
             (CreateValidationJob(),),
         ),
-        (observed_at(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
+        (observed_at(NEXT, at(TopicSettingsState(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
         (observed_at(NEXT, at(SET)), (Upload(),)),
         (observed_at(NEXT, at(SET, refused=NO)), ()),
         (observed_at(NEXT, at(WITHDRAWN, refused=NO)), (WriteSettings(UNSET),)),
@@ -224,16 +224,16 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed_at(REFUSED, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed_at(REFUSED, at(WITHDRAWN, may_write=False)), ()),
         (observed_at(EQUAL, at(SET)), ()),
-        (observed_at(NEXT, at(Overrides(WISH, None))), ()),
-        (observed_at(EQUAL, at(Overrides(WISH, None))), ()),
+        (observed_at(NEXT, at(TopicSettingsState(WISH, None))), ()),
+        (observed_at(EQUAL, at(TopicSettingsState(WISH, None))), ()),
         (observed_at(NEXT, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed_at(EQUAL, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed_at(EQUAL, at(WITHDRAWN, may_write=False)), ()),
         (
-            observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries), overrides=WITHDRAWN)),
+            observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries), topic_settings=WITHDRAWN)),
             (WriteSettings(UNSET),),
         ),
-        (observed_at(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
+        (observed_at(NEXT, at(TopicSettingsState(WISH, None)), History(KEY, ME)), (Upload(),)),
         (observed_at(NEXT, at(), deletes_record=True), (AddFinalizer(),)),
         (observed_at(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
     ],
@@ -244,13 +244,14 @@ def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]
 
 def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
     missing = NUMBERED.entries
-    (step,) = plan(observed_at(None, BrokerState(HistoryAhead(missing), overrides=Overrides(WISH, TopicSettings()))))
+    settings = TopicSettingsState(WISH, TopicSettings())
+    (step,) = plan(observed_at(None, BrokerState(HistoryAhead(missing), topic_settings=settings)))
     assert isinstance(step, RecordSettings)
 
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
     grown = replace(history(SCHEMA, TWO), numbered_by=NumberedBy.BROKER, topic_settings=WRITTEN)
-    behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), overrides=SET)
+    behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), topic_settings=SET)
     unclaimed = replace(NUMBERED, claim=None)
     (action,) = plan(observed_at(None, behind, unclaimed, fingerprint="sha256:of another"))
     assert action == Import(grown, grown.entries[1:])

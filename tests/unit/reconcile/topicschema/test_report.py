@@ -16,12 +16,12 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, NumberedBy, Origin
-from topicschema.core.overrides import Overrides
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
+from topicschema.core.topic_settings import TopicSettingsState
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import ObservedAt, describe_error
 from topicschema.reconcile.topicschema.status import (
@@ -174,7 +174,7 @@ def test_the_status_has_the_generation_the_fingerprint_and_the_order_of_upgrades
     assert (REGISTERED.upgrade_first, REGISTERED.fingerprint) == (UpgradeFirst.CONSUMERS, TWO.fingerprint)
 
 
-OWN = Overrides(TopicSettings(), TopicSettings(Strategy.BACKWARD))
+OWN = TopicSettingsState(TopicSettings(), TopicSettings(Strategy.BACKWARD))
 GONE = replace(OURS.entries[0], schema_version=2, is_tombstone=True)
 DELETED = replace(OURS, entries=(*OURS.entries, GONE, replace(OURS.entries[1], schema_version=3)))
 NOTE = (Incompatibility("STORED_SCHEMA_UNCHANGED", "$", "the stored text stays"),)
@@ -199,7 +199,7 @@ NOTE = (Incompatibility("STORED_SCHEMA_UNCHANGED", "$", "the stored text stays")
             "the versions from 1 on",
         ),
         (
-            status_of(FIRST, OURS, replace(SYNCED, overrides=OWN)),
+            status_of(FIRST, OURS, replace(SYNCED, topic_settings=OWN)),
             "Ready",
             "has its own strategy at the broker, BACKWARD",
         ),
