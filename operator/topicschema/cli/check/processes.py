@@ -62,7 +62,7 @@ def _start(function: Callable[[T], R], items: Sequence[T]) -> tuple[int, IO[byte
         os.close(writer)
         return process, os.fdopen(reader, "rb")
     try:
-        os.close(reader)  # so that the process ends if nobody reads the results
+        os.close(reader)  # else the process waits for ever for a parent process that was killed
         with os.fdopen(writer, "wb") as stream:
             pickle.dump(_results(function, items), stream)
     except Exception:  # noqa: BLE001  # a bug: the parent process fails without the results
