@@ -9,7 +9,7 @@ from topicschema.cli.inputs.files import UsageError, read, shown, write
 from topicschema.validation.report.html_report import page
 
 _NO_REPORT: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What JSON of another form raises: a pod may write anything."""
+"""Errors that JSON of another form causes: a pod may write anything."""
 
 
 def run(options: Namespace) -> int:
