@@ -1,8 +1,7 @@
-"""Sizes, chance and skipped tiers of all tests, and the fixtures that need a Kubernetes cluster.
+"""Sizes, seeds and skipped tiers of all tests, and the fixtures that need a Kubernetes cluster.
 
-One API server serves a whole test run; it starts when the first test asks for it. A test that asks for `cluster` or
-`namespace` is marked `cluster` by that. Where no cluster can be had, the tier is skipped; under CI=true that is a
-failure.
+One API server serves a whole test run. It starts with the first test that needs it. A test with the fixture `cluster`
+or `namespace` gets the mark `cluster`. If there is no cluster, the tier is skipped; with CI=true that is a failure.
 """
 
 import secrets
@@ -59,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def instance() -> Iterator[Instance]:
-    """The testbed instance of the test run; everything in it dies with the run, also after kill -9."""
+    """Return the testbed instance of the test run. Its programs die with the run, also after kill -9."""
     owned = Instance.owned()
     try:
         yield owned
@@ -69,15 +68,15 @@ def instance() -> Iterator[Instance]:
 
 @pytest.fixture(scope="session")
 def cluster(instance: Instance) -> Cluster:
-    """The test run's Kubernetes cluster, with an admin's kubeconfig."""
+    """Return the test run's Kubernetes cluster, with an admin's kubeconfig."""
     return clusters.start(instance, Progress())
 
 
 @pytest.fixture(scope="module")
 def product(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The product at work on the test run's cluster: controller and webhook running, edits reviewed.
+    """Run controller and webhook on the test run's cluster.
 
-    It ends with the module. Who stops a part of it starts it again.
+    They end with the module. A test that stops one of them starts it again.
     """
     with Product.working(instance, cluster, PATIENT_LEASE) as installed:
         yield installed
@@ -85,7 +84,7 @@ def product(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
-    """A fresh Kubernetes namespace; its deletion goes on after the test."""
+    """Create a Kubernetes namespace. Its deletion continues after the test."""
     name = f"t-{secrets.token_hex(4)}"
     cluster.kubectl("create", "namespace", name)
     yield name

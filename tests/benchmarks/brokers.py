@@ -69,7 +69,7 @@ def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
     names = create(on, "adopt", topics, _SIZE)
     text = schema(_SIZE)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: RestTopic(pulsar, "shop/orders", name).uploaded(text), names))
+        list(pool.map(lambda name: RestTopic(pulsar, "shop/orders", name).upload_version(text), names))
     log = on.plane.cluster.audit_log
     if log is None:
         raise RuntimeError("the stage's API server keeps no audit log")
@@ -89,7 +89,7 @@ def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
 def _rest(proxy: FaultProxy, topics: int, period: float) -> Iterator[Row]:
     """What is asked when nothing happens, once looks have spread."""
     time.sleep(1.25 * period)
-    proxy.forget()
+    proxy.clear()
     window = max(30.0, period / 2)
     time.sleep(window)
     calls = list(proxy.calls)
@@ -159,8 +159,8 @@ async def _edits(on: Stage, proxy: FaultProxy) -> list[Row]:
         editor = _Editor(client)
         for revision in range(_EDITS + 2):
             text = schema(_SIZE, revision)
-            bare.append(await _timed(partial(anchor.uploaded, text)))
-            proxy.forget()
+            bare.append(await _timed(partial(anchor.upload_version, text)))
+            proxy.clear()
             ours.append(await editor.edit("edited", text))
             asked.append(sum("/edited/" in call.path for call in proxy.calls))
             await asyncio.sleep(0.3)  # less than the pace
@@ -201,10 +201,10 @@ async def _beside_silence(on: Stage, proxy: FaultProxy, other: FaultProxy) -> li
                     times.append(await editor.edit(f"calm-{revision % 2}", schema(_SIZE, revision)))
                     await asyncio.sleep(0.3)
                 if is_silent:
-                    other.fault = broker_faults.untouched
+                    other.fault = broker_faults.forward
                     other.cut()
                     await asyncio.gather(*(ill.edit(name, schema(_SIZE, revision)) for name in names))
-    proxy.forget()
+    proxy.clear()
     median = statistics.median
     anchor = ("while it answers", median(calm))
     return [beside("apply to Ready while another broker is silent", median(beside_ill), "ms", anchor, _BESIDE_SILENCE)]
@@ -229,9 +229,9 @@ async def _beside_bulk(on: Stage, proxy: FaultProxy) -> list[Row]:
 
 
 def _make_namespaces(pulsar: Pulsar, *names: str) -> None:
-    pulsar.tell("PUT", "/tenants/shop", {"allowedClusters": pulsar.tell("GET", "/clusters")})
+    pulsar.call("PUT", "/tenants/shop", {"allowedClusters": pulsar.call("GET", "/clusters")})
     for name in names:
-        pulsar.tell("PUT", f"/namespaces/shop/{name}")
+        pulsar.call("PUT", f"/namespaces/shop/{name}")
 
 
 def _govern(on: Stage, namespace: str, pulsar_namespace: str, proxy: FaultProxy) -> None:

@@ -47,17 +47,17 @@ def measure() -> Iterator[Row]:
     brokers.prepare(Progress())
     instance = Instance.owned()
     try:
-        yield from _measured(brokers.given() or pulsar.start(instance, "retained", Setup(_CACHES)))
+        yield from _measured(brokers.from_environment() or pulsar.start(instance, "retained", Setup(_CACHES)))
     finally:
         instance.end()
 
 
 def _measured(broker: Pulsar) -> Iterator[Row]:
-    topic = RetainedTopic.made(broker, partitions=_READERS)
+    topic = RetainedTopic.create(broker, partitions=_READERS)
     asked, messages = _made(topic)
     for number in range(_READERS):
         fill(broker.service_url, f"{topic.full_name}-partition-{number}", messages, _MESSAGES // _READERS)
-    source = PulsarMessages(topic.asked, topic.full_name, split_messages=2 * _MESSAGES)
+    source = PulsarMessages(topic.pulsar_source, topic.full_name, split_messages=2 * _MESSAGES)
     splits = source.plan().splits
     task = Task("benchmark", asked.pack().content, source, Sampling(0))
     with ProcessPoolExecutor(_READERS, get_context("spawn")) as pool:

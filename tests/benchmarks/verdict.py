@@ -20,7 +20,7 @@ from support.validation.topic_orders import WIDER, WRITTEN, whole
 from testbed import brokers, helm, images, nodes
 from testbed.instances import Instance
 from testbed.kind import Node
-from testbed.nodes import GivenNode
+from testbed.nodes import ExistingNode
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 
@@ -44,13 +44,13 @@ def measure() -> Iterator[Row]:
         node = nodes.start(instance, progress)
         for image in built:
             node.load(image.archive)
-        operator_pods.installed(node.cluster)
+        operator_pods.install(node.cluster)
         yield from _measured(node)
     finally:
         instance.end()
 
 
-def _measured(node: Node | GivenNode) -> Iterator[Row]:
+def _measured(node: Node | ExistingNode) -> Iterator[Row]:
     broker = nodes.start_broker(node)
     rounds = [_round(node, broker) for _ in range(_ROUNDS + 1)][1:]
     verdict, loaded, bare = (statistics.median(each) for each in zip(*rounds, strict=True))
@@ -59,12 +59,12 @@ def _measured(node: Node | GivenNode) -> Iterator[Row]:
     yield row("a pod of the validation image that ends at once, from apply to end", bare, "s")
 
 
-def _round(node: Node | GivenNode, broker: Pulsar) -> tuple[float, float, float]:
+def _round(node: Node | ExistingNode, broker: Pulsar) -> tuple[float, float, float]:
     """Seconds to the verdict, of the pod's start-up, and of a pod that does nothing."""
     pods = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
-    shop = RetainedShop(pods, broker, RetainedTopic.made(broker, "created"))
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop = RetainedShop(pods, broker, RetainedTopic.create(broker, "created"))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(_MESSAGES))
     shop.govern("Gate")
     shop.propose(WRITTEN)
@@ -73,7 +73,7 @@ def _round(node: Node | GivenNode, broker: Pulsar) -> tuple[float, float, float]
     shop.propose(WIDER)
     job = shop.ready("Registered")["validation"]["job"]
     verdict = time.monotonic() - started
-    (pod,) = pods.of_job(job)
+    (pod,) = pods.pods_of_job(job)
     seconds = verdict, _started(pods, "loaded", pod["spec"], _LOADS), _started(pods, "bare", pod["spec"], "")
     node.cluster.kubectl("delete", "namespace", pods.namespace, seconds=120)
     return seconds

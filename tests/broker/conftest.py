@@ -12,7 +12,7 @@ import pytest
 
 from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
-from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
+from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, broker_shop
 from support.pulsar.rest_topic import RestTopic
 from testbed import brokers, helm, maven, packages
 from testbed.cluster import Cluster
@@ -91,7 +91,7 @@ def start_broker(instance: Instance) -> StartBroker:
     """Starts brokers of another set-up; skips the test where a broker is given, which cannot be set up."""
 
     def started(name: str, setup: Setup) -> Pulsar:
-        if brokers.given() is not None:
+        if brokers.from_environment() is not None:
             pytest.skip("the broker that PULSAR_ADMIN_URL names cannot be set up as this test needs it")
         return start_pulsar(instance, name, setup)
 
@@ -142,16 +142,16 @@ def retaining_pulsar(start_broker: StartBroker) -> Pulsar:
 @pytest.fixture
 def pulsar_namespace(pulsar: Pulsar) -> Iterator[str]:
     """A fresh tenant/namespace of `pulsar`; one that is empty afterwards is removed."""
-    name = pulsar.fresh_namespace()
+    name = pulsar.create_namespace()
     yield name
-    pulsar.ask("DELETE", f"/namespaces/{name}")
-    pulsar.ask("DELETE", f"/tenants/{name.partition('/')[0]}")
+    pulsar.request("DELETE", f"/namespaces/{name}")
+    pulsar.request("DELETE", f"/tenants/{name.partition('/')[0]}")
 
 
 @pytest.fixture
 def secured_namespace(secured_pulsar: Pulsar) -> str:
     """A fresh tenant/namespace of `secured_pulsar`."""
-    return secured_pulsar.fresh_namespace()
+    return secured_pulsar.create_namespace()
 
 
 @pytest.fixture
@@ -183,6 +183,6 @@ def controller(shared_controller: Product) -> Product:
 async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredShop]:
     """A namespace that the controller watches, with its Pulsar namespace; it has no policy yet."""
     with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
             yield shop

@@ -15,10 +15,10 @@ def main(admin_url: str, folder: str, *command: str) -> None:
     broker = Pulsar(admin_url, "", Credentials.at(Path(folder), Access.TOKEN))
     match command:
         case "tenants", "update", tenant, "--admin-roles", roles:
-            before = broker.tell("GET", f"/tenants/{tenant}")
-            broker.tell("POST", f"/tenants/{tenant}", {**before, "adminRoles": roles.split(",")})
+            before = broker.call("GET", f"/tenants/{tenant}")
+            broker.call("POST", f"/tenants/{tenant}", {**before, "adminRoles": roles.split(",")})
         case "namespaces", "grant-permission", namespace, "--role", role, "--actions", actions:
-            broker.tell("POST", f"/namespaces/{namespace}/permissions/{role}", actions.split(","))
+            broker.call("POST", f"/namespaces/{namespace}/permissions/{role}", actions.split(","))
         case _:
             raise NotImplementedError(command)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from support.pulsar.fake_broker import TurnedClock
+from support.pulsar.fake_broker import ManualClock
 from testbed.pulsar import HAS_JSON_SCHEMAS, PULSAR_VERSION, Pulsar
 from topicschema.broker import wire
 from topicschema.broker.broker import Broker
@@ -77,7 +77,7 @@ EVERY = [
 @pytest.fixture
 async def broker(pulsar: Pulsar) -> AsyncIterator[Broker]:
     access = ClientConfig(pulsar.admin_url, AllowedHosts.parse("127.0.0.1"))
-    broker = Broker(access, TurnedClock().as_clock())  # where much is missing, it is asked more slowly: not here
+    broker = Broker(access, ManualClock().as_clock())  # where much is missing, it is asked more slowly: not here
     yield broker
     await broker.close()
 
@@ -189,7 +189,7 @@ async def test_what_is_set_on_a_namespace_is_read_back_and_the_rest_stays(
     locked = replace(transitive, allows_auto_update=False, enforces_validation=True)
     assert await broker.namespace_settings(key) == locked
     await broker.set_namespace(key, NamespaceSettings(strategy=Strategy.UNDEFINED))
-    pulsar.tell("PUT", f"/namespaces/{key.pulsar_namespace}/schemaAutoUpdateCompatibilityStrategy", "Full")
+    pulsar.call("PUT", f"/namespaces/{key.pulsar_namespace}/schemaAutoUpdateCompatibilityStrategy", "Full")
     assert await broker.namespace_settings(key) == replace(locked, strategy=None, auto_update_strategy="Full")
 
 
@@ -207,7 +207,7 @@ async def test_what_is_set_on_a_topic_is_read_back(
 ) -> None:
     topic = Topic(key.tenant, key.namespace, "e+f%g")
     path = f"/persistent/{key.pulsar_namespace}/e%2Bf%25g"
-    pulsar.tell("PUT", f"{path}/partitions" if is_partitioned else path, 2 if is_partitioned else None)
+    pulsar.call("PUT", f"{path}/partitions" if is_partitioned else path, 2 if is_partitioned else None)
     assert await broker.exists(topic, "persistent")
     assert await broker.topic_settings(topic, "persistent") == TopicSettings(None, enforces_validation=False)
     await broker.set_topic(topic, "persistent", TopicSettings(Strategy.FULL, enforces_validation=True))
@@ -254,9 +254,9 @@ async def test_topics_of_both_domains_are_listed_once_by_their_own_names(
     broker: Broker, pulsar: Pulsar, key: PulsarNamespaceKey
 ) -> None:
     for name in ("plain", "a%2Bb%25", "%C3%A9"):
-        pulsar.tell("PUT", f"/persistent/{key.pulsar_namespace}/{name}")
-    pulsar.tell("PUT", f"/persistent/{key.pulsar_namespace}/parted/partitions", 3)
-    pulsar.tell("PUT", f"/non-persistent/{key.pulsar_namespace}/fleeting/partitions", 2)
+        pulsar.call("PUT", f"/persistent/{key.pulsar_namespace}/{name}")
+    pulsar.call("PUT", f"/persistent/{key.pulsar_namespace}/parted/partitions", 3)
+    pulsar.call("PUT", f"/non-persistent/{key.pulsar_namespace}/fleeting/partitions", 2)
     topic = Topic(key.tenant, key.namespace, "plain")
     await broker.set_topic(topic, "persistent", TopicSettings(Strategy.FULL))  # makes __change_events
     assert await broker.topics(key) == ("a+b%", "fleeting", "parted", "plain", "é")

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from support.pulsar.fake_broker import TurnedClock
+from support.pulsar.fake_broker import ManualClock
 from testbed.pulsar import PULSAR_VERSION, Pulsar
 from testbed.tokens import ORDINARY
 from topicschema.broker.broker import Broker
@@ -33,7 +33,7 @@ STRING = SchemaInfo(SchemaType.STRING)
 async def reaching(pulsar: Pulsar, credential: Credential) -> AsyncIterator[Broker]:
     assert pulsar.credentials is not None
     access = ClientConfig(pulsar.admin_url, ALLOWED, credential, pulsar.credentials.ca.read_bytes())
-    broker = Broker(access, TurnedClock().as_clock())  # who is refused is asked more slowly, and need not be here
+    broker = Broker(access, ManualClock().as_clock())  # who is refused is asked more slowly, and need not be here
     yield broker
     await broker.close()
 
@@ -97,7 +97,7 @@ async def test_who_is_known_and_not_allowed_is_forbidden_though_the_broker_says_
 async def test_a_role_that_may_produce_uploads_and_reads_and_does_no_more(
     secured_pulsar: Pulsar, key: PulsarNamespaceKey, topic: Topic
 ) -> None:
-    secured_pulsar.tell("POST", f"/namespaces/{key.pulsar_namespace}/permissions/{ORDINARY}", ["produce", "consume"])
+    secured_pulsar.call("POST", f"/namespaces/{key.pulsar_namespace}/permissions/{ORDINARY}", ["produce", "consume"])
     async with reaching(secured_pulsar, tokens(secured_pulsar)[1]) as broker:
         assert await broker.upload(topic, STRING) == 0
         assert await broker.latest(topic) is not None
@@ -128,7 +128,7 @@ async def test_a_broker_whose_ca_is_not_known_is_not_trusted(secured_pulsar: Pul
 async def test_a_client_certificate_is_who_we_are(certificate_pulsar: Pulsar) -> None:
     credentials = certificate_pulsar.credentials
     assert credentials is not None
-    key = PulsarNamespaceKey.parse("main", certificate_pulsar.fresh_namespace())
+    key = PulsarNamespaceKey.parse("main", certificate_pulsar.create_namespace())
     topic = Topic(key.tenant, key.namespace, "x")
     admin, app = (
         ClientCertificate(each.certificate.read_bytes(), each.key.read_bytes())

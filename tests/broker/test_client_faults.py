@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from support.pulsar.fake_broker import TurnedClock
+from support.pulsar.fake_broker import ManualClock
 from testbed import broker_faults
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
@@ -29,12 +29,12 @@ def proxy(pulsar: Pulsar) -> Iterator[FaultProxy]:
 
 
 @pytest.fixture
-def turned() -> TurnedClock:
-    return TurnedClock()
+def turned() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def broker(proxy: FaultProxy, turned: TurnedClock) -> AsyncIterator[Broker]:
+async def broker(proxy: FaultProxy, turned: ManualClock) -> AsyncIterator[Broker]:
     broker = Broker(ClientConfig(proxy.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
     yield broker
     await broker.close()
@@ -64,5 +64,5 @@ async def test_a_deletion_whose_answer_is_lost_is_one_tombstone(
     proxy.fault = broker_faults.reset_after_forwarding
     with pytest.raises(BrokerUnavailableError):
         await broker.soft_delete(topic)
-    proxy.fault = broker_faults.untouched
+    proxy.fault = broker_faults.forward
     assert await broker.index(topic) == (0, 1)

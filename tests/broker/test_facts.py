@@ -21,43 +21,43 @@ def _strategy(topic: RestTopic) -> str:
 
 @pytest.mark.parametrize("value", [b'"NOPE"', b'"backward"', b'""', b"null", b"", b"99"])
 def test_an_unknown_strategy_is_answered_204_and_resets_the_policy(topic: RestTopic, value: bytes) -> None:
-    topic.pulsar.tell("PUT", _strategy(topic), "BACKWARD")
-    assert topic.pulsar.tell("GET", _strategy(topic)) == "BACKWARD"
+    topic.pulsar.call("PUT", _strategy(topic), "BACKWARD")
+    assert topic.pulsar.call("GET", _strategy(topic)) == "BACKWARD"
 
-    assert topic.pulsar.ask("PUT", _strategy(topic), value).status == 204
+    assert topic.pulsar.request("PUT", _strategy(topic), value).status == 204
 
-    assert topic.pulsar.tell("GET", _strategy(topic)) == "UNDEFINED"
+    assert topic.pulsar.call("GET", _strategy(topic)) == "UNDEFINED"
 
 
 def test_a_small_number_is_taken_for_a_strategys_position(topic: RestTopic) -> None:
-    topic.pulsar.tell("PUT", _strategy(topic), 5)
+    topic.pulsar.call("PUT", _strategy(topic), 5)
 
-    assert topic.pulsar.tell("GET", _strategy(topic)) == "FULL"
+    assert topic.pulsar.call("GET", _strategy(topic)) == "FULL"
 
 
 @pytest.mark.parametrize("value", [{}, [], True, b"FULL"])
 def test_a_strategy_that_is_no_text_and_no_number_is_400_and_changes_nothing(topic: RestTopic, value: object) -> None:
-    topic.pulsar.tell("PUT", _strategy(topic), "BACKWARD")
+    topic.pulsar.call("PUT", _strategy(topic), "BACKWARD")
 
-    assert topic.pulsar.ask("PUT", _strategy(topic), value).status == 400
+    assert topic.pulsar.request("PUT", _strategy(topic), value).status == 400
 
-    assert topic.pulsar.tell("GET", _strategy(topic)) == "BACKWARD"
+    assert topic.pulsar.call("GET", _strategy(topic)) == "BACKWARD"
 
 
 def test_a_namespace_that_says_nothing_is_judged_by_the_brokers_strategy(topic: RestTopic) -> None:
-    assert topic.pulsar.tell("GET", _strategy(topic)) == "UNDEFINED"
+    assert topic.pulsar.call("GET", _strategy(topic)) == "UNDEFINED"
 
     assert topic.compatibility(_FIRST).json == {"schemaCompatibilityStrategy": "FULL", "compatibility": True}
 
 
 def test_null_is_stored_as_false_for_auto_update_and_an_empty_body_is_refused(topic: RestTopic) -> None:
     path = f"/namespaces/{topic.namespace}/isAllowAutoUpdateSchema"
-    assert topic.pulsar.tell("GET", path) is True
+    assert topic.pulsar.call("GET", path) is True
 
-    assert topic.pulsar.ask("POST", path, b"").status == 400
-    topic.pulsar.tell("POST", path, b"null")
+    assert topic.pulsar.request("POST", path, b"").status == 400
+    topic.pulsar.call("POST", path, b"null")
 
-    assert topic.pulsar.tell("GET", path) is False
+    assert topic.pulsar.call("GET", path) is False
 
 
 def test_the_brokers_own_settings_can_be_read_by_a_superuser_only(topic: RestTopic, secured_pulsar: Pulsar) -> None:
@@ -66,47 +66,47 @@ def test_the_brokers_own_settings_can_be_read_by_a_superuser_only(topic: RestTop
     credentials = secured_pulsar.credentials
     assert credentials is not None
 
-    told = topic.pulsar.tell("GET", path)
+    told = topic.pulsar.call("GET", path)
 
     assert [told[name] for name in names] == ["true", "false", "FULL"]
     ordinary = {"Authorization": f"Bearer {credentials.tokens.ordinary}"}
-    assert secured_pulsar.ask("GET", path, headers=ordinary).status == 401
+    assert secured_pulsar.request("GET", path, headers=ordinary).status == 401
 
 
 def test_uploads_do_not_ask_whether_auto_update_is_allowed(topic: RestTopic) -> None:
-    topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/isAllowAutoUpdateSchema", body=False)
-    topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/schemaValidationEnforced", body=True)
+    topic.pulsar.call("POST", f"/namespaces/{topic.namespace}/isAllowAutoUpdateSchema", body=False)
+    topic.pulsar.call("POST", f"/namespaces/{topic.namespace}/schemaValidationEnforced", body=True)
 
-    assert topic.uploaded(_FIRST) == 0
+    assert topic.upload_version(_FIRST) == 0
 
 
 def test_a_topics_own_strategy_needs_the_topic_and_an_upload_does_not_make_it(topic: RestTopic) -> None:
     path = f"{topic.itself}/schemaCompatibilityStrategy"
-    topic.uploaded(_FIRST)
-    missing = topic.pulsar.ask("PUT", path, "BACKWARD")
+    topic.upload_version(_FIRST)
+    missing = topic.pulsar.request("PUT", path, "BACKWARD")
     assert (missing.status, missing.json["reason"].endswith("not found")) == (404, True)
 
-    topic.pulsar.tell("PUT", topic.itself)
-    assert topic.pulsar.tell("GET", path) is None
-    topic.pulsar.tell("PUT", path, "BACKWARD")
+    topic.pulsar.call("PUT", topic.itself)
+    assert topic.pulsar.call("GET", path) is None
+    topic.pulsar.call("PUT", path, "BACKWARD")
 
-    assert topic.pulsar.tell("GET", path) == "BACKWARD"
-    assert topic.pulsar.tell("GET", f"{path}?applied=true") == "BACKWARD"
+    assert topic.pulsar.call("GET", path) == "BACKWARD"
+    assert topic.pulsar.call("GET", f"{path}?applied=true") == "BACKWARD"
     assert topic.compatibility(_FIRST).json["schemaCompatibilityStrategy"] == "BACKWARD"
 
 
 def test_an_unknown_strategy_unsets_the_topics_own(topic: RestTopic) -> None:
     path = f"{topic.itself}/schemaCompatibilityStrategy"
-    topic.pulsar.tell("PUT", topic.itself)
-    topic.pulsar.tell("PUT", path, "BACKWARD")
+    topic.pulsar.call("PUT", topic.itself)
+    topic.pulsar.call("PUT", path, "BACKWARD")
 
-    assert topic.pulsar.ask("PUT", path, "NOPE").status == 204
+    assert topic.pulsar.request("PUT", path, "NOPE").status == 204
 
-    assert topic.pulsar.tell("GET", path) is None
+    assert topic.pulsar.call("GET", path) is None
 
 
 def test_an_incompatible_schema_is_409_on_upload_without_a_reason(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
 
     answer = topic.upload(_REFUSED_LATER)
 
@@ -117,7 +117,7 @@ def test_an_incompatible_schema_is_409_on_upload_without_a_reason(topic: RestTop
 
 
 def test_an_incompatible_schema_is_500_on_compatibility(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
 
     answer = topic.compatibility(_REFUSED_LATER)
 
@@ -136,28 +136,28 @@ def test_a_schema_that_does_not_parse_is_422_on_upload_and_500_on_compatibility(
 
 
 def test_compatibility_does_not_dedupe(topic: RestTopic) -> None:
-    topic.pulsar.tell("PUT", _strategy(topic), "ALWAYS_COMPATIBLE")
-    topic.uploaded(_FIRST)
-    topic.uploaded(_REFUSED_LATER)
-    topic.pulsar.tell("PUT", _strategy(topic), "FULL")
+    topic.pulsar.call("PUT", _strategy(topic), "ALWAYS_COMPATIBLE")
+    topic.upload_version(_FIRST)
+    topic.upload_version(_REFUSED_LATER)
+    topic.pulsar.call("PUT", _strategy(topic), "FULL")
 
     assert topic.compatibility(_FIRST).status == 500
-    assert topic.uploaded(_FIRST) == 0
+    assert topic.upload_version(_FIRST) == 0
 
 
 def test_compatibility_of_the_very_text_is_given_even_under_always_incompatible(topic: RestTopic) -> None:
-    topic.pulsar.tell("PUT", _strategy(topic), "ALWAYS_INCOMPATIBLE")
-    topic.uploaded(_FIRST)
+    topic.pulsar.call("PUT", _strategy(topic), "ALWAYS_INCOMPATIBLE")
+    topic.upload_version(_FIRST)
 
     assert topic.compatibility(_FIRST).json["compatibility"] is True
     assert topic.compatibility(f"{_FIRST} ").status == 500
-    assert topic.uploaded(f"{_FIRST} ") == 0
+    assert topic.upload_version(f"{_FIRST} ") == 0
 
 
 def test_numbers_and_booleans_of_properties_become_texts(topic: RestTopic) -> None:
     body = {"type": "AVRO", "schema": _FIRST, "properties": {"number": 1, "boolean": True, "half": 0.5}}
 
-    topic.pulsar.tell("POST", f"{topic.schemas}/schema", body)
+    topic.pulsar.call("POST", f"{topic.schemas}/schema", body)
 
     assert topic.read().json["properties"] == {"number": "1", "boolean": "true", "half": "0.5"}
 
@@ -184,14 +184,14 @@ def test_numbers_and_booleans_of_properties_become_texts(topic: RestTopic) -> No
     ],
 )
 def test_requests_that_are_wrong_in_form(topic: RestTopic, body: dict[str, object] | bytes, status: int) -> None:
-    assert topic.pulsar.ask("POST", f"{topic.schemas}/schema", body).status == status
+    assert topic.pulsar.request("POST", f"{topic.schemas}/schema", body).status == status
 
 
 def test_errors_come_as_a_page_unless_json_is_asked_for(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
     body = {"type": "AVRO", "schema": _REFUSED_LATER}
 
-    answer = topic.pulsar.ask("POST", f"{topic.schemas}/schema", body, {"Accept": "*/*"})
+    answer = topic.pulsar.request("POST", f"{topic.schemas}/schema", body, {"Accept": "*/*"})
 
     assert (answer.status, answer.text.lstrip()[:1]) == (409, "<")
 
@@ -211,16 +211,16 @@ def test_the_topic_in_a_path_is_decoded_twice(topic: RestTopic) -> None:
     blank, plus = RestTopic(topic.pulsar, topic.namespace, "a b"), RestTopic(topic.pulsar, topic.namespace, "a+b")
     once = topic.schemas.removesuffix("x") + "a%2Bb/schema"
 
-    topic.pulsar.tell("POST", once, {"type": "STRING", "schema": ""})
+    topic.pulsar.call("POST", once, {"type": "STRING", "schema": ""})
 
     assert blank.versions() == [0]
     assert plus.versions() == []
-    assert plus.uploaded(_FIRST) == 0
-    assert topic.pulsar.ask("GET", topic.schemas.removesuffix("x") + "%25/schema").status == 500
+    assert plus.upload_version(_FIRST) == 0
+    assert topic.pulsar.request("GET", topic.schemas.removesuffix("x") + "%25/schema").status == 500
 
 
 def test_partitions_and_the_other_domain_share_one_history(topic: RestTopic) -> None:
-    assert RestTopic(topic.pulsar, topic.namespace, "x-partition-7").uploaded("", "STRING") == 0
+    assert RestTopic(topic.pulsar, topic.namespace, "x-partition-7").upload_version("", "STRING") == 0
     client = Client(topic.pulsar.service_url)
     try:
         client.create_producer(f"non-persistent://{topic.namespace}/x", schema=StringSchema())
@@ -232,9 +232,11 @@ def test_partitions_and_the_other_domain_share_one_history(topic: RestTopic) -> 
 
 
 def test_a_version_that_is_no_number_is_500(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
 
-    answers = [topic.pulsar.ask("GET", f"{topic.schemas}/schema/{version}").status for version in ("00", "-1", "abc")]
+    answers = [
+        topic.pulsar.request("GET", f"{topic.schemas}/schema/{version}").status for version in ("00", "-1", "abc")
+    ]
 
     assert answers == [200, 404, 500]
 
@@ -243,20 +245,20 @@ def test_forms_of_content_that_the_broker_does_not_speak(topic: RestTopic) -> No
     body = {"type": "AVRO", "schema": _FIRST}
     path = f"{topic.schemas}/schema"
 
-    assert topic.pulsar.ask("POST", path, body, {"Accept": "text/plain"}).status == 406
-    assert topic.pulsar.ask("POST", path, body, {"Content-Type": "text/plain"}).status == 415
+    assert topic.pulsar.request("POST", path, body, {"Accept": "text/plain"}).status == 406
+    assert topic.pulsar.request("POST", path, body, {"Content-Type": "text/plain"}).status == 415
     assert topic.versions() == []
 
 
 def test_a_404_of_a_path_that_does_not_exist_has_no_reason(topic: RestTopic) -> None:
-    answer = topic.pulsar.ask("GET", f"{topic.schemas}/nothing")
+    answer = topic.pulsar.request("GET", f"{topic.schemas}/nothing")
 
     assert answer.status == 404
     assert "reason" not in answer.json
 
 
 def test_a_tenants_name_that_cannot_be_is_412(topic: RestTopic) -> None:
-    answer = topic.pulsar.ask("GET", "/schemas/no%20tenant/n/x/schema")
+    answer = topic.pulsar.request("GET", "/schemas/no%20tenant/n/x/schema")
 
     assert (answer.status, answer.json) == (412, {"reason": "Topic name is not valid"})
 
@@ -265,7 +267,7 @@ def test_a_slash_in_a_topics_name_reaches_into_another_namespace(topic: RestTopi
     """It is read as a name of the old form, tenant/cluster/namespace/topic, and the cluster is not kept; until 4.1."""
     tenant = topic.namespace.partition("/")[0]
     elsewhere = RestTopic(topic.pulsar, f"{tenant}/other")
-    topic.pulsar.tell("PUT", f"/namespaces/{elsewhere.namespace}")
+    topic.pulsar.call("PUT", f"/namespaces/{elsewhere.namespace}")
 
     answer = RestTopic(topic.pulsar, topic.namespace, "other/x").upload(_FIRST)
 

@@ -15,7 +15,7 @@ _OTHER = record('{"name": "z", "type": "string"}')
 
 
 def test_a_soft_delete_leaves_a_tombstone_and_hides_what_is_older(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
 
     assert topic.delete() == 1
 
@@ -26,10 +26,10 @@ def test_a_soft_delete_leaves_a_tombstone_and_hides_what_is_older(topic: RestTop
 
 
 def test_numbers_go_on_after_a_tombstone_and_nothing_before_it_is_judged(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
     topic.delete()
 
-    assert topic.uploaded(_OTHER) == 2  # incompatible with what was before
+    assert topic.upload_version(_OTHER) == 2  # incompatible with what was before
 
     assert topic.versions() == [2]
     assert topic.read(0).status == 404
@@ -40,17 +40,17 @@ def test_deleting_again_and_deleting_nothing_write_tombstones_too(topic: RestTop
     assert topic.delete() == 0
     assert topic.delete() == 1
 
-    assert topic.uploaded(_FIRST) == 2
+    assert topic.upload_version(_FIRST) == 2
 
 
 def test_a_forced_delete_starts_again_from_zero(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
-    topic.uploaded(_SECOND)
+    topic.upload_version(_FIRST)
+    topic.upload_version(_SECOND)
 
     assert topic.delete(force=True) == -1
 
     assert topic.index() is None
-    assert topic.uploaded(_OTHER) == 0
+    assert topic.upload_version(_OTHER) == 0
 
 
 @pytest.mark.parametrize(("force", "next_version"), [(False, 2), (True, 0)])
@@ -64,7 +64,7 @@ def test_a_producer_that_connects_again_after_a_deletion_registers_its_schema_ag
         topic.delete(force=force)
         assert topic.versions() == []
 
-        topic.pulsar.tell("PUT", f"{topic.itself}/unload")  # its connection to the topic ends, and it makes another
+        topic.pulsar.call("PUT", f"{topic.itself}/unload")  # its connection to the topic ends, and it makes another
         producer.send("a message")
 
         assert topic.versions() == [next_version]
@@ -73,32 +73,32 @@ def test_a_producer_that_connects_again_after_a_deletion_registers_its_schema_ag
 
 
 def test_deleting_the_topic_removes_its_versions(topic: RestTopic) -> None:
-    topic.pulsar.tell("PUT", topic.itself)
-    topic.uploaded(_FIRST)
+    topic.pulsar.call("PUT", topic.itself)
+    topic.upload_version(_FIRST)
 
-    topic.pulsar.tell("DELETE", f"{topic.itself}?deleteSchema=false")
+    topic.pulsar.call("DELETE", f"{topic.itself}?deleteSchema=false")
 
     assert topic.index() is None
 
 
 def test_deleting_a_topic_that_is_not_there_is_404_and_removes_its_versions(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
 
-    assert topic.pulsar.ask("DELETE", topic.itself).status == 404
+    assert topic.pulsar.request("DELETE", topic.itself).status == 404
 
     assert topic.index() is None
 
 
 def test_schemas_outlive_their_namespace_and_come_back_with_it(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
-    topic.pulsar.tell("DELETE", f"/namespaces/{topic.namespace}")
+    topic.upload_version(_FIRST)
+    topic.pulsar.call("DELETE", f"/namespaces/{topic.namespace}")
 
     assert topic.read().json["data"] == _FIRST
     assert topic.upload(_SECOND).json == {"reason": "Namespace does not exist"}
 
-    topic.pulsar.tell("PUT", f"/namespaces/{topic.namespace}")
+    topic.pulsar.call("PUT", f"/namespaces/{topic.namespace}")
     assert topic.upload(_OTHER).status == 409
-    assert topic.uploaded(_SECOND) == 1
+    assert topic.upload_version(_SECOND) == 1
 
 
 def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> None:
@@ -106,17 +106,17 @@ def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> N
     never = RestTopic(topic.pulsar, topic.namespace, "never")
     subscribed = RestTopic(topic.pulsar, topic.namespace, "subscribed")
     for each in (topic, subscribed):
-        topic.pulsar.tell("PUT", each.itself)
-    topic.pulsar.tell("PUT", f"{subscribed.itself}/subscription/s", {})
+        topic.pulsar.call("PUT", each.itself)
+    topic.pulsar.call("PUT", f"{subscribed.itself}/subscription/s", {})
     for each in (topic, never, subscribed):
-        each.uploaded(_FIRST)
-        each.uploaded(_SECOND)
+        each.upload_version(_FIRST)
+        each.upload_version(_SECOND)
     idle = {
         "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
         "maxInactiveDurationSeconds": 1,
         "deleteWhileInactive": True,
     }
-    topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/inactiveTopicPolicies", idle)
+    topic.pulsar.call("POST", f"/namespaces/{topic.namespace}/inactiveTopicPolicies", idle)
 
     deadline = time.monotonic() + 180  # a broker that is not ours looks once a minute
     while topic.index() is not None and time.monotonic() < deadline:
@@ -124,7 +124,7 @@ def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> N
 
     assert (topic.index(), topic.versions(), topic.read().status) == (None, [], 404)
     assert (never.versions(), subscribed.versions()) == ([0, 1], [0, 1])
-    assert topic.uploaded(_SECOND) == 0
+    assert topic.upload_version(_SECOND) == 0
 
 
 def test_deleting_needs_the_tenant_only(topic: RestTopic) -> None:
@@ -133,15 +133,15 @@ def test_deleting_needs_the_tenant_only(topic: RestTopic) -> None:
 
     assert missing.delete() == 0
     assert missing.index() == [0]  # a tombstone where there is no namespace
-    answer = topic.pulsar.ask("DELETE", f"{nobody.schemas}/schema")
+    answer = topic.pulsar.request("DELETE", f"{nobody.schemas}/schema")
     assert (answer.status, answer.json) == (404, {"reason": "Tenant does not exist"})
 
 
 def test_deleting_a_partitioned_topic_removes_its_versions(topic: RestTopic) -> None:
-    topic.pulsar.tell("PUT", f"{topic.itself}/partitions", 2)
-    topic.uploaded(_FIRST)
+    topic.pulsar.call("PUT", f"{topic.itself}/partitions", 2)
+    topic.upload_version(_FIRST)
 
-    topic.pulsar.tell("DELETE", f"{topic.itself}/partitions")
+    topic.pulsar.call("DELETE", f"{topic.itself}/partitions")
 
     assert topic.index() is None
 
@@ -149,18 +149,18 @@ def test_deleting_a_partitioned_topic_removes_its_versions(topic: RestTopic) -> 
 def test_a_scalable_topic_has_one_history_which_goes_with_any_of_its_segments(topic: RestTopic) -> None:
     """So `spec.topic` takes no topic:// name. The broker itself removes a split segment once its messages expired."""
     path = f"/scalable/{topic.namespace}/{topic.name}"
-    created = topic.pulsar.ask("PUT", f"{path}?numInitialSegments=2")
+    created = topic.pulsar.request("PUT", f"{path}?numInitialSegments=2")
     if PULSAR_VERSION != "5.0":
         assert created.status == 404
         return
     assert created.status == 204
-    assert [topic.uploaded(_FIRST), topic.uploaded(_SECOND)] == [0, 1]
-    topic.pulsar.tell("POST", f"{path}/split/0")
+    assert [topic.upload_version(_FIRST), topic.upload_version(_SECOND)] == [0, 1]
+    topic.pulsar.call("POST", f"{path}/split/0")
     assert topic.index() == [0, 1]
-    settings = topic.pulsar.ask("GET", f"{topic.itself}/schemaCompatibilityStrategy")
+    settings = topic.pulsar.request("GET", f"{topic.itself}/schemaCompatibilityStrategy")
     assert (settings.status, "not found" in settings.text) == (404, True)
 
-    topic.pulsar.tell("DELETE", f"/segments/{topic.namespace}/{topic.name}/0000-7fff-0")
+    topic.pulsar.call("DELETE", f"/segments/{topic.namespace}/{topic.name}/0000-7fff-0")
 
     assert topic.index() is None
-    assert topic.uploaded(_SECOND) == 0
+    assert topic.upload_version(_SECOND) == 0

@@ -16,7 +16,7 @@ _FIRST = record(optional("a"))
 @pytest.fixture
 def strict_topic(strict_pulsar: Pulsar) -> RestTopic:
     """A topic of a broker whose own settings are the other way round from Pulsar's defaults."""
-    return RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
+    return RestTopic(strict_pulsar, strict_pulsar.create_namespace())
 
 
 @contextmanager
@@ -32,8 +32,8 @@ def test_a_namespace_shows_the_brokers_auto_update_where_nothing_was_set(strict_
     """What was set and what was not cannot be told apart, not even in all of its policies."""
     namespace = f"/namespaces/{strict_topic.namespace}"
 
-    assert strict_topic.pulsar.tell("GET", f"{namespace}/isAllowAutoUpdateSchema") is False
-    assert strict_topic.pulsar.tell("GET", namespace)["is_allow_auto_update_schema"] is False
+    assert strict_topic.pulsar.call("GET", f"{namespace}/isAllowAutoUpdateSchema") is False
+    assert strict_topic.pulsar.call("GET", namespace)["is_allow_auto_update_schema"] is False
 
 
 def test_a_namespace_shows_no_enforcement_that_is_the_brokers_unless_asked_what_is_applied(
@@ -41,18 +41,18 @@ def test_a_namespace_shows_no_enforcement_that_is_the_brokers_unless_asked_what_
 ) -> None:
     path = f"/namespaces/{strict_topic.namespace}/schemaValidationEnforced"
 
-    assert strict_topic.pulsar.tell("GET", path) is False
-    assert strict_topic.pulsar.tell("GET", f"{path}?applied=true") is True
+    assert strict_topic.pulsar.call("GET", path) is False
+    assert strict_topic.pulsar.call("GET", f"{path}?applied=true") is True
 
 
 def test_enforcement_by_the_broker_holds_though_a_topic_says_that_none_is_applied(strict_topic: RestTopic) -> None:
-    strict_topic.pulsar.tell("PUT", strict_topic.itself)
-    strict_topic.uploaded("", "STRING")
+    strict_topic.pulsar.call("PUT", strict_topic.itself)
+    strict_topic.upload_version("", "STRING")
     path = f"{strict_topic.itself}/schemaValidationEnforced"
-    assert strict_topic.pulsar.tell("GET", f"{path}?applied=true") is True
-    strict_topic.pulsar.tell("POST", path, body=False)
+    assert strict_topic.pulsar.call("GET", f"{path}?applied=true") is True
+    strict_topic.pulsar.call("POST", path, body=False)
 
-    assert strict_topic.pulsar.tell("GET", f"{path}?applied=true") is False
+    assert strict_topic.pulsar.call("GET", f"{path}?applied=true") is False
 
     with _client(strict_topic) as client, pytest.raises(IncompatibleSchema):
         client.create_producer(f"persistent://{strict_topic.namespace}/x")
@@ -61,52 +61,52 @@ def test_enforcement_by_the_broker_holds_though_a_topic_says_that_none_is_applie
 def test_where_auto_update_is_not_allowed_a_producer_needs_its_very_schema(strict_topic: RestTopic) -> None:
     """Python's STRING is the text `null`; Java's is empty, and another version."""
     name = f"persistent://{strict_topic.namespace}/x"
-    strict_topic.uploaded("", "STRING")
+    strict_topic.upload_version("", "STRING")
 
     with _client(strict_topic) as client:
         with pytest.raises(IncompatibleSchema):
             client.create_producer(name, schema=StringSchema())
-        assert strict_topic.uploaded("null", "STRING") == 1
+        assert strict_topic.upload_version("null", "STRING") == 1
         client.create_producer(name, schema=StringSchema()).send("a message")
 
 
 def test_a_strategy_that_is_set_nowhere_is_the_brokers(strict_topic: RestTopic) -> None:
     assert strict_topic.compatibility(_FIRST).json["schemaCompatibilityStrategy"] == "BACKWARD"
-    strict_topic.pulsar.tell("PUT", strict_topic.itself)
+    strict_topic.pulsar.call("PUT", strict_topic.itself)
 
     path = f"{strict_topic.itself}/schemaCompatibilityStrategy"
 
-    assert strict_topic.pulsar.tell("GET", path) is None
-    assert strict_topic.pulsar.tell("GET", f"{path}?applied=true") == "BACKWARD"
+    assert strict_topic.pulsar.call("GET", path) is None
+    assert strict_topic.pulsar.call("GET", f"{path}?applied=true") == "BACKWARD"
 
 
 def test_the_deprecated_strategy_stands_between_the_namespaces_and_the_brokers(strict_topic: RestTopic) -> None:
     path = f"/namespaces/{strict_topic.namespace}/schemaAutoUpdateCompatibilityStrategy"
-    assert strict_topic.pulsar.ask("GET", path).status == 204
+    assert strict_topic.pulsar.request("GET", path).status == 204
 
-    strict_topic.pulsar.tell("PUT", path, "Forward")
+    strict_topic.pulsar.call("PUT", path, "Forward")
     assert strict_topic.compatibility(_FIRST).json["schemaCompatibilityStrategy"] == "FORWARD"
 
-    assert strict_topic.pulsar.ask("PUT", path, "FORWARD").status == 204  # unknown by that name: unset
+    assert strict_topic.pulsar.request("PUT", path, "FORWARD").status == 204  # unknown by that name: unset
     assert strict_topic.compatibility(_FIRST).json["schemaCompatibilityStrategy"] == "BACKWARD"
 
 
 def test_a_setting_of_a_namespace_cannot_be_deleted(topic: RestTopic) -> None:
     for setting in ("schemaCompatibilityStrategy", "isAllowAutoUpdateSchema", "schemaValidationEnforced"):
-        answer = topic.pulsar.ask("DELETE", f"/namespaces/{topic.namespace}/{setting}")
+        answer = topic.pulsar.request("DELETE", f"/namespaces/{topic.namespace}/{setting}")
 
         assert (answer.status, answer.json) == (412, {"reason": f"Invalid bundle range: {setting}"})
 
 
 def test_a_topics_own_strategy_can_be_deleted_and_its_enforcement_cannot(topic: RestTopic) -> None:
-    topic.pulsar.tell("PUT", topic.itself)
-    topic.pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", "BACKWARD")
+    topic.pulsar.call("PUT", topic.itself)
+    topic.pulsar.call("PUT", f"{topic.itself}/schemaCompatibilityStrategy", "BACKWARD")
 
-    topic.pulsar.tell("DELETE", f"{topic.itself}/schemaCompatibilityStrategy")
+    topic.pulsar.call("DELETE", f"{topic.itself}/schemaCompatibilityStrategy")
 
-    assert topic.pulsar.tell("GET", f"{topic.itself}/schemaCompatibilityStrategy") is None
-    assert topic.pulsar.ask("DELETE", f"{topic.itself}/schemaValidationEnforced").status == 405
-    assert topic.pulsar.ask("GET", f"{topic.itself}/isAllowAutoUpdateSchema").status == 404
+    assert topic.pulsar.call("GET", f"{topic.itself}/schemaCompatibilityStrategy") is None
+    assert topic.pulsar.request("DELETE", f"{topic.itself}/schemaValidationEnforced").status == 405
+    assert topic.pulsar.request("GET", f"{topic.itself}/isAllowAutoUpdateSchema").status == 404
 
 
 def test_a_namespace_may_be_made_with_its_settings(pulsar: Pulsar, pulsar_namespace: str) -> None:
@@ -116,13 +116,13 @@ def test_a_namespace_may_be_made_with_its_settings(pulsar: Pulsar, pulsar_namesp
         "schema_validation_enforced": True,
     }
 
-    pulsar.tell("PUT", f"/namespaces/{pulsar_namespace}-2", settings)
+    pulsar.call("PUT", f"/namespaces/{pulsar_namespace}-2", settings)
 
-    told = pulsar.tell("GET", f"/namespaces/{pulsar_namespace}-2")
+    told = pulsar.call("GET", f"/namespaces/{pulsar_namespace}-2")
     assert {name: told[name] for name in settings} == settings
-    again = pulsar.ask("PUT", f"/namespaces/{pulsar_namespace}-2", settings)
+    again = pulsar.request("PUT", f"/namespaces/{pulsar_namespace}-2", settings)
     assert (again.status, again.json) == (409, {"reason": "Namespace already exists"})
-    pulsar.tell("DELETE", f"/namespaces/{pulsar_namespace}-2")
+    pulsar.call("DELETE", f"/namespaces/{pulsar_namespace}-2")
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,6 @@ def test_a_namespace_may_be_made_with_its_settings(pulsar: Pulsar, pulsar_namesp
 def test_a_namespace_that_is_missing_is_404_with_its_reason(
     topic: RestTopic, method: str, setting: str, value: object
 ) -> None:
-    answer = topic.pulsar.ask(method, f"/namespaces/{topic.namespace}-missing/{setting}", value)
+    answer = topic.pulsar.request(method, f"/namespaces/{topic.namespace}-missing/{setting}", value)
 
     assert (answer.status, answer.json) == (404, {"reason": "Namespace does not exist"})

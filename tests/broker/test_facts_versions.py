@@ -30,7 +30,7 @@ def _envelope() -> dict[str, str]:
 
 
 def test_an_invalid_default_is_taken_first_and_then_blocks_the_topic(topic: RestTopic) -> None:
-    assert topic.uploaded(_INVALID_DEFAULT) == 0
+    assert topic.upload_version(_INVALID_DEFAULT) == 0
 
     for text in (_INVALID_DEFAULT, _FIRST):
         answer = topic.upload(text)
@@ -42,11 +42,11 @@ def test_an_invalid_default_is_taken_first_and_then_blocks_the_topic(topic: Rest
 
 
 def test_an_invalid_default_that_comes_second_is_refused_and_does_no_harm(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
 
     assert topic.upload(_INVALID_DEFAULT).status == 500
 
-    assert topic.uploaded(_SECOND) == 1
+    assert topic.upload_version(_SECOND) == 1
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON"])
@@ -54,16 +54,16 @@ def test_an_invalid_default_that_comes_second_is_refused_and_does_no_harm(topic:
 def test_dedupe_keeps_the_old_text_and_properties(topic: RestTopic, kind: str, change: str) -> None:
     text = record(optional("a"), doc="second") if change == "doc" else _FIRST
     text = json.dumps(json.loads(text), indent=2) if change == "layout" else text
-    topic.uploaded(_FIRST, kind, {"owner": "first"})
+    topic.upload_version(_FIRST, kind, {"owner": "first"})
 
-    assert topic.uploaded(text, kind, {"owner": "second"} if change == "properties" else {}) == 0
+    assert topic.upload_version(text, kind, {"owner": "second"} if change == "properties" else {}) == 0
 
     stored = topic.read().json
     assert (stored["version"], stored["data"], stored["properties"]) == (0, _FIRST, {"owner": "first"})
 
 
 def test_the_version_of_a_text_is_asked_byte_for_byte(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
 
     assert topic.version_of(_FIRST) == 0
     assert topic.version_of(f"{_FIRST} ") == -1
@@ -72,36 +72,36 @@ def test_the_version_of_a_text_is_asked_byte_for_byte(topic: RestTopic) -> None:
 def test_a_key_value_schema_is_known_byte_for_byte_but_for_the_space_between(topic: RestTopic) -> None:
     parts = {"key": json.loads(_FIRST), "value": ""}
     again = {"key": json.loads(record(optional("a"), doc="second")), "value": ""}
-    assert topic.uploaded(json.dumps(parts), "KEY_VALUE", _KEY_VALUE) == 0
+    assert topic.upload_version(json.dumps(parts), "KEY_VALUE", _KEY_VALUE) == 0
 
-    assert topic.uploaded(json.dumps(parts, indent=3), "KEY_VALUE", _KEY_VALUE) == 0
-    assert topic.uploaded(json.dumps(again), "KEY_VALUE", _KEY_VALUE) == 1
+    assert topic.upload_version(json.dumps(parts, indent=3), "KEY_VALUE", _KEY_VALUE) == 0
+    assert topic.upload_version(json.dumps(again), "KEY_VALUE", _KEY_VALUE) == 1
 
 
 def test_types_and_encoding_of_a_key_value_schema_are_not_part_of_its_identity(topic: RestTopic) -> None:
     text = json.dumps({"key": "", "value": ""})
     first = {"key.schema.type": "INT64", "value.schema.type": "BOOLEAN", "kv.encoding.type": "INLINE"}
     second = {"key.schema.type": "STRING", "value.schema.type": "INT32", "kv.encoding.type": "SEPARATED"}
-    topic.uploaded(text, "KEY_VALUE", first)
+    topic.upload_version(text, "KEY_VALUE", first)
 
-    assert topic.uploaded(text, "KEY_VALUE", second) == 0
+    assert topic.upload_version(text, "KEY_VALUE", second) == 0
 
     assert topic.read().json["properties"] == first
 
 
 def test_a_protobuf_native_schema_is_known_byte_for_byte_and_given_back_as_sent(topic: RestTopic) -> None:
     text = json.dumps(_envelope())
-    assert topic.uploaded(text, "PROTOBUF_NATIVE") == 0
-    assert topic.uploaded(text, "PROTOBUF_NATIVE") == 0
+    assert topic.upload_version(text, "PROTOBUF_NATIVE") == 0
+    assert topic.upload_version(text, "PROTOBUF_NATIVE") == 0
 
-    assert topic.uploaded(f"{text} ", "PROTOBUF_NATIVE") == 1
+    assert topic.upload_version(f"{text} ", "PROTOBUF_NATIVE") == 1
 
     assert topic.read(0).json["data"] == text
     assert topic.read(1).json["data"] == f"{text} "
 
 
 def test_a_protobuf_native_schema_is_judged_by_the_name_of_its_message_only(topic: RestTopic) -> None:
-    topic.uploaded(json.dumps(_envelope()), "PROTOBUF_NATIVE")
+    topic.upload_version(json.dumps(_envelope()), "PROTOBUF_NATIVE")
     other = FileDescriptorProto(name="m.proto", package="p", syntax="proto3")
     other.message_type.add(name="N")
 
@@ -114,7 +114,7 @@ def test_a_protobuf_native_schema_is_judged_by_the_name_of_its_message_only(topi
 
 
 def test_bytes_is_stored_as_none_and_blocks_the_topic(topic: RestTopic) -> None:
-    assert topic.uploaded("", "BYTES") == 0
+    assert topic.upload_version("", "BYTES") == 0
     assert topic.read().json["type"] == "NONE"
 
     assert topic.upload("", "BYTES").status == 409
@@ -122,14 +122,14 @@ def test_bytes_is_stored_as_none_and_blocks_the_topic(topic: RestTopic) -> None:
 
 
 def test_an_empty_string_schema_and_the_python_clients_are_two_versions(topic: RestTopic) -> None:
-    assert topic.uploaded("null", "STRING") == 0
-    assert topic.uploaded("", "STRING") == 1
+    assert topic.upload_version("null", "STRING") == 0
+    assert topic.upload_version("", "STRING") == 1
     assert topic.upload("text", "STRING").status == 422
 
 
 def test_a_union_at_the_top_is_refused_as_avro_and_taken_as_json(topic: RestTopic) -> None:
     assert topic.upload('["null", "string"]').status == 422
-    assert topic.uploaded('["null", "string"]', "JSON") == 0
+    assert topic.upload_version('["null", "string"]', "JSON") == 0
 
 
 @pytest.mark.parametrize(
@@ -167,32 +167,32 @@ def test_null_is_taken_as_json_and_then_blocks_the_topic(topic: RestTopic) -> No
     if not HAS_JSON_SCHEMAS:
         assert topic.upload("null", "JSON").status == 422
         return
-    assert topic.uploaded("null", "JSON") == 0
+    assert topic.upload_version("null", "JSON") == 0
     for text in ("null", _FIRST):
         assert topic.upload(text, "JSON").status == 500
 
 
 def test_an_older_schema_is_answered_with_its_version_and_the_latest_stays(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
-    topic.uploaded(_SECOND)
+    topic.upload_version(_FIRST)
+    topic.upload_version(_SECOND)
 
-    assert topic.uploaded(_FIRST) == 0
+    assert topic.upload_version(_FIRST) == 0
 
     assert topic.read().json["version"] == 1
 
 
 def test_another_type_is_taken_under_always_compatible_only(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
+    topic.upload_version(_FIRST)
     assert topic.upload("", "STRING").status == 409
 
-    topic.pulsar.tell("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", "ALWAYS_COMPATIBLE")
+    topic.pulsar.call("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", "ALWAYS_COMPATIBLE")
 
-    assert topic.uploaded("", "STRING") == 1
+    assert topic.upload_version("", "STRING") == 1
 
 
 def test_every_version_can_be_read_and_an_unknown_one_is_404(topic: RestTopic) -> None:
-    topic.uploaded(_FIRST)
-    topic.uploaded(_SECOND)
+    topic.upload_version(_FIRST)
+    topic.upload_version(_SECOND)
 
     assert [topic.read(version).json["data"] for version in (0, 1)] == [_FIRST, _SECOND]
     assert (topic.read(2).status, topic.read(2).json) == (404, {"reason": "Schema not found"})
@@ -200,22 +200,22 @@ def test_every_version_can_be_read_and_an_unknown_one_is_404(topic: RestTopic) -
 
 
 def test_metadata_tells_the_numbers_and_nothing_of_a_topic_without_schemas(topic: RestTopic) -> None:
-    answer = topic.pulsar.ask("GET", f"{topic.schemas}/metadata")
+    answer = topic.pulsar.request("GET", f"{topic.schemas}/metadata")
     assert (answer.status, answer.text) == (200, "")
 
-    topic.uploaded(_FIRST)
-    topic.uploaded(_SECOND)
+    topic.upload_version(_FIRST)
+    topic.upload_version(_SECOND)
 
     assert topic.index() == [0, 1]
-    assert topic.pulsar.tell("GET", f"{topic.schemas}/metadata")["info"]["version"] == 1
+    assert topic.pulsar.call("GET", f"{topic.schemas}/metadata")["info"]["version"] == 1
 
 
 def test_uploads_at_a_time_of_one_schema_are_one_version_and_of_many_take_consecutive_ones(topic: RestTopic) -> None:
     many = [record(*(optional(f"f{index}") for index in range(count))) for count in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        assert set(threads.map(topic.uploaded, [many[0]] * 8)) == {0}
+        assert set(threads.map(topic.upload_version, [many[0]] * 8)) == {0}
 
-        assert sorted(threads.map(topic.uploaded, many[1:])) == list(range(1, 8))
+        assert sorted(threads.map(topic.upload_version, many[1:])) == list(range(1, 8))
 
 
 def test_of_uploads_at_a_time_that_do_not_read_each_other_one_is_taken(topic: RestTopic) -> None:
@@ -245,17 +245,17 @@ def _cost(topic: RestTopic, ask: Callable[[], object]) -> int:
 def test_an_upload_reads_all_versions_even_of_a_known_schema_and_a_look_at_the_latest_does_not(
     strict_pulsar: Pulsar,
 ) -> None:
-    topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())  # nobody else asks that broker
+    topic = RestTopic(strict_pulsar, strict_pulsar.create_namespace())  # nobody else asks that broker
     for count in range(1, 41):
-        topic.uploaded(record(*(optional(f"f{each}") for each in range(count))))
+        topic.upload_version(record(*(optional(f"f{each}") for each in range(count))))
 
-    assert _cost(topic, lambda: topic.uploaded(record(optional("f0")))) >= 40
+    assert _cost(topic, lambda: topic.upload_version(record(optional("f0")))) >= 40
     assert _cost(topic, topic.read) < 20  # one, or two in 4.2
     assert _cost(topic, topic.index) < 20  # none
 
 
 def test_a_key_value_schema_without_its_types_is_taken_and_shown_without_its_parts(topic: RestTopic) -> None:
-    assert topic.uploaded(json.dumps({"key": json.loads(_FIRST), "value": ""}), "KEY_VALUE") == 0
+    assert topic.upload_version(json.dumps({"key": json.loads(_FIRST), "value": ""}), "KEY_VALUE") == 0
 
     assert json.loads(topic.read().json["data"]) == {"key": "", "value": ""}
 
@@ -265,7 +265,7 @@ def test_a_key_value_schema_may_have_an_encoding_that_is_none_but_no_part_of_an_
     unknown = {**_KEY_VALUE, "kv.encoding.type": "NEITHER"}
 
     assert topic.upload(text, "KEY_VALUE", {**_KEY_VALUE, "value.schema.type": "NOPE"}).status == 500
-    assert topic.uploaded(text, "KEY_VALUE", unknown) == 0
+    assert topic.upload_version(text, "KEY_VALUE", unknown) == 0
 
     assert topic.read().json["properties"] == unknown
 
@@ -275,7 +275,7 @@ def test_the_largest_text_is_a_little_smaller_than_a_message_may_be(
     strict_pulsar: Pulsar, size: int, status: int
 ) -> None:
     """Asked of a broker that no other test asks meanwhile: who asks as this refuses a text may be refused as well."""
-    topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
+    topic = RestTopic(strict_pulsar, strict_pulsar.create_namespace())
     text = record(doc="x" * (size - len(record(doc=""))))
 
     assert topic.upload(text).status == status

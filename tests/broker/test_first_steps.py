@@ -85,7 +85,7 @@ class Reader:
             self.start_operator()
         if "topicschema manifest" in script:
             assert done.stderr == f"persistent://{NAMESPACE}/raw has no schema\n"
-            self.broker.tell("DELETE", f"/persistent/{NAMESPACE}/raw")
+            self.broker.call("DELETE", f"/persistent/{NAMESPACE}/raw")
         return (done.stderr if fails else done.stdout).strip()
 
     def compare(self, block: str) -> None:
@@ -182,16 +182,16 @@ def install_pulsar(cluster: Cluster, broker: Pulsar) -> None:
 
 def fill(broker: Pulsar) -> None:
     """Let the Pulsar namespace have a topic with a schema, a partitioned one, and one without a schema."""
-    broker.ask("PUT", "/tenants/shop", {"allowedClusters": broker.tell("GET", "/clusters")})
-    broker.tell("PUT", f"/namespaces/{NAMESPACE}")
-    broker.tell("PUT", f"/persistent/{NAMESPACE}/shipped/partitions", 2)
+    broker.request("PUT", "/tenants/shop", {"allowedClusters": broker.call("GET", "/clusters")})
+    broker.call("PUT", f"/namespaces/{NAMESPACE}")
+    broker.call("PUT", f"/persistent/{NAMESPACE}/shipped/partitions", 2)
     for topic in ("created", "raw"):
-        broker.tell("PUT", f"/persistent/{NAMESPACE}/{topic}")
+        broker.call("PUT", f"/persistent/{NAMESPACE}/{topic}")
     schema = json.dumps({"type": "record", "name": "Order", "fields": FIELDS})
     for topic, owner in (("created", "a team"), ("shipped", "")):
         properties = {"owner": owner} if owner else {}
         body = {"type": "AVRO", "schema": schema, "properties": properties}
-        broker.tell("POST", f"/schemas/{NAMESPACE}/{topic}/schema", body)
+        broker.call("POST", f"/schemas/{NAMESPACE}/{topic}/schema", body)
 
 
 def install_programs(folder: Path, broker: Pulsar) -> None:
@@ -210,11 +210,11 @@ def install_programs(folder: Path, broker: Pulsar) -> None:
 def test_every_command_of_the_page_does_what_it_says(reader: Reader) -> None:
     with_broker, _, without = PAGE.partition("## Without Pulsar")
     reader.read(with_broker)
-    there = reader.broker.tell("GET", f"/namespaces/{NAMESPACE}")
+    there = reader.broker.call("GET", f"/namespaces/{NAMESPACE}")
     assert there["schema_compatibility_strategy"] == "BACKWARD_TRANSITIVE"
     assert there["is_allow_auto_update_schema"] is False
     assert there["auth_policies"]["namespace_auth"] == {"schema-reader": ["consume"]}
-    versions = reader.broker.tell("GET", f"/schemas/{NAMESPACE}/created/schemas")["getSchemaResponses"]
+    versions = reader.broker.call("GET", f"/schemas/{NAMESPACE}/created/schemas")["getSchemaResponses"]
     assert [len(json.loads(each["data"])["fields"]) for each in versions] == [2, 3]
     assert not list(reader.edits)
     reader.substitutes = {"shop": "stock", **reader.substitutes}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from support.kubernetes.memory_storage import MemoryStorage
-from support.pulsar.fake_broker import TurnedClock
+from support.pulsar.fake_broker import ManualClock
 from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import HAS_JSON_SCHEMAS, PULSAR_VERSION, Pulsar
 from topicschema.api.brokers import PulsarSpec
@@ -41,7 +41,7 @@ _JACKSON = json.dumps({"type": "object" if PULSAR_VERSION == "4.0" else "array",
 
 @pytest.fixture
 async def strict_broker(strict_pulsar: Pulsar) -> AsyncIterator[Broker]:
-    broker = Broker(ClientConfig(strict_pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
+    broker = Broker(ClientConfig(strict_pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), ManualClock().as_clock())
     yield broker
     await broker.close()
 
@@ -53,15 +53,15 @@ async def strict_broker(strict_pulsar: Pulsar) -> AsyncIterator[Broker]:
 async def test_the_strategy_in_force_is_the_one_that_the_broker_judges_by(
     strict_pulsar: Pulsar, strict_broker: Broker, strategy: str | None, older: str | None, own: str | None
 ) -> None:
-    topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
+    topic = RestTopic(strict_pulsar, strict_pulsar.create_namespace())
     namespace, key = f"/namespaces/{topic.namespace}", PulsarNamespaceKey.parse("main", topic.namespace)
-    strict_pulsar.tell("PUT", topic.itself)
+    strict_pulsar.call("PUT", topic.itself)
     if strategy is not None:
-        strict_pulsar.tell("PUT", f"{namespace}/schemaCompatibilityStrategy", body=strategy)
+        strict_pulsar.call("PUT", f"{namespace}/schemaCompatibilityStrategy", body=strategy)
     if older is not None:
-        strict_pulsar.tell("PUT", f"{namespace}/schemaAutoUpdateCompatibilityStrategy", body=older)
+        strict_pulsar.call("PUT", f"{namespace}/schemaAutoUpdateCompatibilityStrategy", body=older)
     if own is not None:
-        strict_pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", body=own)
+        strict_pulsar.call("PUT", f"{topic.itself}/schemaCompatibilityStrategy", body=own)
     seen = observed(await strict_broker.namespace_settings(key), await strict_broker.broker_settings())
     spec = NamespaceSchemaPolicySpec(
         pulsar_cluster="main", pulsar_namespace=topic.namespace, pulsar=PulsarSpec(admin_url=strict_pulsar.admin_url)
@@ -94,10 +94,10 @@ if HAS_JSON_SCHEMAS:  # later brokers refuse what they cannot read
 async def test_what_a_broker_cannot_read_is_a_no_where_it_is_an_error_there(
     topic: RestTopic, flawed: str, kind: str, strategy: str
 ) -> None:
-    topic.pulsar.tell("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", body=strategy)
+    topic.pulsar.call("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", body=strategy)
     for number, (text, type_) in enumerate(CANDIDATES):
         one = replace(topic, name=f"topic-{number}")
-        one.uploaded(flawed, kind)
+        one.upload_version(flawed, kind)
         verdict = await _judged(one, Strategy(strategy), SchemaInfo(SchemaType(type_), text.encode()))
         answer = one.upload(text, type_)
         rules = [each.rule for each in verdict.incompatibilities]
@@ -107,7 +107,7 @@ async def test_what_a_broker_cannot_read_is_a_no_where_it_is_an_error_there(
 
 async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -> Verdict:
     """Our verdict after what the broker has."""
-    broker = Broker(ClientConfig(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
+    broker = Broker(ClientConfig(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), ManualClock().as_clock())
     tenant, namespace = topic.namespace.split("/")
     key = TopicKey("main", Topic(tenant, namespace, topic.name))
     versions = [each async for each in broker.versions(key.topic)]

@@ -6,8 +6,8 @@ Tests of a broker that was away take ten seconds: the operator probes it in paus
 import pytest
 from aiohttp import web
 
-from support.kubernetes.watched_namespace import conditions, says, text, until
-from support.pulsar.brokered_namespace import BrokeredShop, brokered
+from support.kubernetes.watched_namespace import conditions, statuses, text, wait_for
+from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
 from testbed import broker_faults
 from testbed.calls import Exchange
 from testbed.cluster import Cluster
@@ -32,26 +32,26 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 async def test_a_setting_is_set_alone_and_what_was_there_is_on_record(
     shop: BrokeredShop, field: str, value: object, found: NamespaceSettings
 ) -> None:
-    before = shop.there()
+    before = shop.broker_settings()
     shop.govern(**{field: value})
     status = await shop.policy_ready("Active")
-    assert says(status) == {"Ready": "True", "InSync": "True"}
-    assert shop.there() == {**before, field: value}
+    assert statuses(status) == {"Ready": "True", "InSync": "True"}
+    assert shop.broker_settings() == {**before, field: value}
     assert status["observed"][field] == value
     assert status["observed"]["broker"]["schemaCompatibilityStrategy"] == "FULL"
     claim = await shop.claim()
     assert (claim.original, claim.managed) == (found, (Setting(field),))
-    assert len(shop.written) == 1
-    assert await shop.looked_again() == []
+    assert len(shop.broker_writes) == 1
+    assert await shop.writes_of_a_reconcile() == []
 
 
 async def test_the_api_server_is_no_broker_though_its_host_is_in_the_list(shop: BrokeredShop) -> None:
     server = shop.watched.shop.cluster.server()
     shop.govern({"adminURL": server})
     status = await shop.policy_ready("BrokerNotAllowed")
-    assert says(status)["Stalled"] == "True"
+    assert statuses(status)["Stalled"] == "True"
     assert "is no address that a broker may have" in conditions(status)["Ready"]["message"]
-    assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    assert await shop.watched.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
 
 
 async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_and_that_is_told_once(shop: BrokeredShop) -> None:
@@ -63,8 +63,8 @@ async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_and_that_is_to
     told = conditions(status)["InSync"]["message"]
     kept = "it is FULL in the Pulsar namespace; before the operator wrote it, it was FORWARD"
     assert f"schemaCompatibilityStrategy is not managed any more: {kept}" in told
-    assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
-    assert await shop.looked_again() == []
+    assert shop.broker_settings()["schemaCompatibilityStrategy"] == "FULL"
+    assert await shop.writes_of_a_reconcile() == []
     (event,) = await shop.events("SettingRetained")
     assert (event["type"], event.get("series")) == ("Normal", None)
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")  # by hand, from the claim
@@ -74,30 +74,30 @@ async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_and_that_is_to
 
 
 async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_on(shop: BrokeredShop) -> None:
-    shop.make_topics("created", "created-billing-DLQ")
-    shop.pulsar.tell("PUT", f"/persistent/{shop.pulsar_namespace}/billed/partitions", 2)
+    shop.create_topics("created", "created-billing-DLQ")
+    shop.pulsar.call("PUT", f"/persistent/{shop.pulsar_namespace}/billed/partitions", 2)
     shop.watched.put(text("id"))
     shop.govern(isAllowAutoUpdateSchema=False, schemaCompatibilityStrategy="BACKWARD")
-    await shop.undeclared(2)
+    await shop.wait_for_undeclared_count(2)
     status = await shop.policy_ready("UnmanagedTopics")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
+    assert statuses(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (2, ["billed", "created-billing-DLQ"])
-    assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
-    assert shop.there()["isAllowAutoUpdateSchema"] is True
-    await shop.counted(1)
-    assert len(await until(lambda: shop.events("UnmanagedTopics"), bool)) == 1
-    shop.proxy.forget()
-    assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    assert shop.broker_settings()["schemaCompatibilityStrategy"] == "BACKWARD"
+    assert shop.broker_settings()["isAllowAutoUpdateSchema"] is True
+    await shop.wait_for_ready_count(1)
+    assert len(await wait_for(lambda: shop.events("UnmanagedTopics"), bool)) == 1
+    shop.proxy.clear()
+    assert await shop.watched.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
     assert shop.proxy.calls
-    assert shop.written == []
+    assert shop.broker_writes == []
     for name in ("billed", "created-billing-DLQ"):
         shop.watched.put(text("id"), name.lower(), topic=f"persistent://{shop.pulsar_namespace}/{name}")
     status = await shop.policy_ready("Active")
-    assert shop.there()["isAllowAutoUpdateSchema"] is False
+    assert shop.broker_settings()["isAllowAutoUpdateSchema"] is False
     assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (0, [])
-    await shop.counted(3)
-    shop.make_topics("late")  # a lock that is in place waits for nobody
-    assert await shop.looked_again() == []
+    await shop.wait_for_ready_count(3)
+    shop.create_topics("late")  # a lock that is in place waits for nobody
+    assert await shop.writes_of_a_reconcile() == []
 
 
 async def test_a_broker_that_goes_away_leaves_what_was_applied_ready(shop: BrokeredShop) -> None:
@@ -105,13 +105,13 @@ async def test_a_broker_that_goes_away_leaves_what_was_applied_ready(shop: Broke
     await shop.policy_ready("Active")
     shop.proxy.refuse()
     status = await shop.in_sync("BrokerUnavailable")
-    assert says(status) == {"Ready": "True", "InSync": "Unknown"}
+    assert statuses(status) == {"Ready": "True", "InSync": "Unknown"}
     shop.apply(schemaCompatibilityStrategy="BACKWARD")
     status = await shop.policy_ready("BrokerUnavailable")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
+    assert statuses(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
     shop.proxy.accept()
     await shop.policy_ready("Active")
-    assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
+    assert shop.broker_settings()["schemaCompatibilityStrategy"] == "BACKWARD"
 
 
 async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: BrokeredShop) -> None:
@@ -124,17 +124,17 @@ async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: B
     shop.proxy.fault = fails
     shop.govern(schemaCompatibilityStrategy="FULL")
     status = await shop.policy_ready("BrokerUnavailable")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
+    assert statuses(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     assert (
         "schemaCompatibilityStrategy is FORWARD in the Pulsar namespace and FULL in the policy"
         in conditions(status)["InSync"]["message"]
     )
-    assert shop.there()["schemaCompatibilityStrategy"] == "FORWARD"
+    assert shop.broker_settings()["schemaCompatibilityStrategy"] == "FORWARD"
     recorded = await shop.claim()
     assert (recorded.original, recorded.managed) == (NamespaceSettings(Strategy.FORWARD), (Setting.STRATEGY,))
-    shop.proxy.forget()
+    shop.proxy.clear()
     await shop.policy_ready("Active")
-    assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
+    assert shop.broker_settings()["schemaCompatibilityStrategy"] == "FULL"
     assert (await shop.claim()).original == recorded.original
 
 
@@ -142,9 +142,9 @@ async def test_a_strategy_that_others_set_at_the_broker_reaches_the_topics(shop:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     shop.watched.put(text("id"))
     shop.govern()
-    await shop.strategy("FORWARD", "Namespace")
+    await shop.wait_for_strategy("FORWARD", "Namespace")
     shop.set("PUT", "schemaCompatibilityStrategy", "UNDEFINED")
-    await shop.strategy("FULL", "Broker")
+    await shop.wait_for_strategy("FULL", "Broker")
     assert shop.proxy.errors == []
 
 
@@ -152,9 +152,9 @@ async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_
     controller: Product, strict_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> None:
     with FaultProxy.before(strict_pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            shop.make_topics("undeclared")
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
+            shop.create_topics("undeclared")
             shop.watched.put(text("id"))
             shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks nobody out
             status = await shop.policy_ready("Active")
@@ -164,5 +164,5 @@ async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_
                 "schemaValidationEnforced": True,
             }
             assert "which no Pulsar namespace can switch off" in conditions(status)["InSync"]["message"]
-            await shop.strategy("BACKWARD", "Broker")
-            assert not any("/namespaces/" in call.path for call in shop.written)
+            await shop.wait_for_strategy("BACKWARD", "Broker")
+            assert not any("/namespaces/" in call.path for call in shop.broker_writes)

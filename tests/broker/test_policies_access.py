@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions, says, until
-from support.pulsar.brokered_namespace import BrokeredShop, brokered
+from support.kubernetes.watched_namespace import conditions, statuses, wait_for
+from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
 from support.pulsar.brokered_topic import ONE, BrokeredTopic
 from testbed.calls import credential_of
 from testbed.cluster import Cluster
@@ -27,8 +27,8 @@ async def secured(
 ) -> AsyncIterator[BrokeredShop]:
     """A namespace whose broker asks for a token; the policy is to name the broker itself, over TLS."""
     with FaultProxy.before(secured_pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
             yield shop
 
 
@@ -46,10 +46,10 @@ async def test_over_tls_with_a_token_once_a_good_one_is_there(secured: BrokeredS
     ca = credentials.ca.read_text()
     secured.govern(by_token(secured), schemaCompatibilityStrategy="FULL")
     assert "admin" in conditions(await secured.policy_ready("SecretNotFound"))["Ready"]["message"]
-    secured.keep("admin", token="", ca_crt=ca)
+    secured.apply_secret("admin", token="", ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
     await secured.policy_ready("SecretInvalid")
-    secured.keep("admin", token=credentials.tokens.expired, ca_crt=ca)
+    secured.apply_secret("admin", token=credentials.tokens.expired, ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
     await secured.policy_ready("BrokerUnauthorized")
     await is_looked_at_again(secured)
@@ -59,7 +59,7 @@ async def is_looked_at_again(secured: BrokeredShop) -> None:
     """A good token is taken up though nobody touches the policy."""
     credentials = secured.pulsar.credentials
     assert credentials is not None
-    secured.keep("admin", token=credentials.tokens.superuser, ca_crt=credentials.ca.read_text())
+    secured.apply_secret("admin", token=credentials.tokens.superuser, ca_crt=credentials.ca.read_text())
     topic = BrokeredTopic(secured)
     topic.put(ONE)  # the first who reads the Secret anew has all looked at who wait for it
     await topic.ready()
@@ -70,16 +70,16 @@ async def test_a_token_that_is_replaced_before_it_runs_out_is_used_from_the_next
     credentials = secured.pulsar.credentials
     assert credentials is not None
     authentication = by_token(secured)["authentication"]
-    secured.keep("admin", token=credentials.tokens.superuser)
+    secured.apply_secret("admin", token=credentials.tokens.superuser)
     secured.govern({"authentication": authentication}, schemaCompatibilityStrategy="FULL")
     await secured.policy_ready("Active")
     token = sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 3600)
-    secured.keep("admin", token=token)
+    secured.apply_secret("admin", token=token)
 
     async def shown() -> set[str]:
         return {call.credential for call in secured.proxy.calls}
 
-    await until(shown, lambda found: credential_of(f"Bearer {token}") in found)
+    await wait_for(shown, lambda found: credential_of(f"Bearer {token}") in found)
     assert all(call.status != 401 for call in secured.proxy.calls)
 
 
@@ -87,9 +87,9 @@ async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(se
     """The role that first-steps.md recommends is no superuser. The policy names no Pulsar version."""
     credentials, pulsar = secured.pulsar.credentials, secured.pulsar
     assert credentials is not None
-    admins = {"adminRoles": [ORDINARY], "allowedClusters": pulsar.tell("GET", "/clusters")}
-    pulsar.tell("POST", "/tenants/shop", admins)
-    secured.keep("admin", token=credentials.tokens.ordinary, ca_crt=credentials.ca.read_text())
+    admins = {"adminRoles": [ORDINARY], "allowedClusters": pulsar.call("GET", "/clusters")}
+    pulsar.call("POST", "/tenants/shop", admins)
+    secured.apply_secret("admin", token=credentials.tokens.ordinary, ca_crt=credentials.ca.read_text())
     secured.govern(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
     status = await secured.policy_ready("Active")
     assert status["brokerRelease"]["release"].startswith(f"{PULSAR_VERSION}.")
@@ -97,7 +97,7 @@ async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(se
     topic.put(DIGIT)
     if PULSAR_VERSION == "4.0":
         assert (await topic.ready())["schemaVersion"] == 0
-        assert await topic.agree() == [0]
+        assert await topic.assert_recorded() == [0]
     else:
         status = await topic.ready("InvalidSchema")
         assert "INVALID_NAME" in conditions(status)["Ready"]["message"]
@@ -108,7 +108,7 @@ async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(se
 async def test_a_broker_whose_certificate_nobody_vouches_for_is_not_trusted(secured: BrokeredShop) -> None:
     secured.govern({"adminURL": secured.pulsar.admin_url})
     status = await secured.policy_ready("BrokerTLSVerificationFailed")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
+    assert statuses(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
 
 
 async def test_by_a_client_certificate(
@@ -117,11 +117,13 @@ async def test_by_a_client_certificate(
     credentials = certificate_pulsar.credentials
     assert credentials is not None
     with FaultProxy.before(certificate_pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
             superuser = credentials.superuser
-            shop.keep("operator", tls_crt=superuser.certificate.read_bytes(), tls_key=superuser.key.read_bytes())
-            shop.keep("ca", ca_crt=credentials.ca.read_bytes())
+            shop.apply_secret(
+                "operator", tls_crt=superuser.certificate.read_bytes(), tls_key=superuser.key.read_bytes()
+            )
+            shop.apply_secret("ca", ca_crt=credentials.ca.read_bytes())
             shop.govern(
                 {
                     "adminURL": certificate_pulsar.admin_url,
@@ -131,4 +133,4 @@ async def test_by_a_client_certificate(
                 schemaCompatibilityStrategy="FULL",
             )
             await shop.policy_ready("Active")
-            assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
+            assert shop.broker_settings()["schemaCompatibilityStrategy"] == "FULL"

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.pulsar.brokered_namespace import BrokeredShop, brokered
-from support.pulsar.topic_passes import Of, Place, Process, killed, process
+from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
+from support.pulsar.reconciler_process import CallKind, KillPoint, Process, process, run_until_killed
 from support.sizes import IS_FULL
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
@@ -43,8 +43,8 @@ async def shop(cluster: Cluster, instance: Instance, pulsar: Pulsar, namespace: 
     """A policy that nobody looks after but the test."""
     Product.install(instance, cluster).admit_all()
     with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
             shop.govern(lockUndeclared=True, **_WANTED)
             yield shop
 
@@ -66,7 +66,7 @@ async def govern(running: Process) -> None:
 
 async def prove(shop: BrokeredShop) -> None:
     """What was written is on record; a new process settles the rest, and then nothing is left to do."""
-    claim, there = await shop.claim(), shop.there()
+    claim, there = await shop.claim(), shop.broker_settings()
     found = claim.original or NamespaceSettings()
     for setting, was in ((Setting.STRATEGY, found.strategy), (Setting.AUTO_UPDATE, found.allows_auto_update)):
         if there[setting] != _FOUND[setting]:
@@ -76,35 +76,39 @@ async def prove(shop: BrokeredShop) -> None:
         await running.govern()
         assert running.errors == []
     claim = await shop.claim()
-    assert shop.there() == _WANTED
+    assert shop.broker_settings() == _WANTED
     assert claim.original == NamespaceSettings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     assert claim.managed == tuple(Setting)
-    shop.proxy.forget()
+    shop.proxy.clear()
     async with process(shop.watched) as running:
         await running.govern()
-        assert (running.writes, shop.written) == (0, [])
+        assert (running.writes, shop.broker_writes) == (0, [])
 
 
-async def is_killed(shop: BrokeredShop, place: Place) -> bool:
+async def is_killed(shop: BrokeredShop, place: KillPoint) -> bool:
     """Whether the pass comes to that place; killed there or not, it comes to its end."""
     await begin_anew(shop)
-    was_killed = await killed(shop, govern, place)
+    was_killed = await run_until_killed(shop, govern, place)
     await prove(shop)
     return was_killed
 
 
 async def test_a_pass_over_a_policy_that_is_killed_anywhere_comes_to_the_same_end(shop: BrokeredShop) -> None:
     if not IS_FULL:
-        for place in (Place(Of.UPLOADS, 1), Place(Of.UPLOADS, len(_WANTED), is_before=False), Place(Of.RECORD, 2)):
+        for place in (
+            KillPoint(CallKind.UPLOADS, 1),
+            KillPoint(CallKind.UPLOADS, len(_WANTED), is_before=False),
+            KillPoint(CallKind.RECORD, 2),
+        ):
             assert await is_killed(shop, place), f"the pass has nothing to be killed {place}"
         return
-    counts = dict.fromkeys(Of, 0)
-    for of in (Of.CALLS, Of.RECORD):
+    counts = dict.fromkeys(CallKind, 0)
+    for of in (CallKind.CALLS, CallKind.RECORD):
         for number in range(1, _MOST_CALLS):
-            if not await is_killed(shop, Place(of, number)):
+            if not await is_killed(shop, KillPoint(of, number)):
                 break
             counts[of] += 1
-            if of is Of.CALLS:
-                assert await is_killed(shop, Place(of, number, is_before=False))
-    assert counts[Of.CALLS] >= 2 * len(_WANTED), "each setting is read and written"
-    assert counts[Of.RECORD] >= 2
+            if of is CallKind.CALLS:
+                assert await is_killed(shop, KillPoint(of, number, is_before=False))
+    assert counts[CallKind.CALLS] >= 2 * len(_WANTED), "each setting is read and written"
+    assert counts[CallKind.RECORD] >= 2

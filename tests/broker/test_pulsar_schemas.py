@@ -57,7 +57,7 @@ def played(topic: RestTopic, memory: PulsarSchemas, dice: random.Random) -> tupl
 def test_the_broker_in_memory_answers_as_the_real_one(
     pulsar: Pulsar, pulsar_namespace: str, strategy: Strategy
 ) -> None:
-    pulsar.tell("PUT", f"/namespaces/{pulsar_namespace}/schemaCompatibilityStrategy", strategy.value)
+    pulsar.call("PUT", f"/namespaces/{pulsar_namespace}/schemaCompatibilityStrategy", strategy.value)
     ticks = itertools.count()
     memory = PulsarSchemas(lambda: str(next(ticks)), strategy)
     for seed in range(_HISTORIES):

@@ -5,7 +5,7 @@ Tests of a broker that was away take ten seconds: the operator probes it in paus
 
 import pytest
 
-from support.kubernetes.watched_namespace import says
+from support.kubernetes.watched_namespace import statuses
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 async def topic(shop: BrokeredShop) -> BrokeredTopic:
     """A topic with two versions of ours, whose schemas go with the resource."""
     topic = BrokeredTopic(shop)
-    await topic.governed(schemaCompatibilityStrategy="FULL")
+    await topic.govern(schemaCompatibilityStrategy="FULL")
     for schema in (ONE, TWO):
         topic.put(schema, deletionPolicy="Delete")
         await topic.ready()
-    shop.proxy.forget()
+    shop.proxy.clear()
     return topic
 
 
@@ -40,10 +40,10 @@ async def test_schemas_that_go_with_their_resource_get_one_tombstone(topic: Brok
     await topic.shop.watched.gone(topic.name)
     assert (topic.rest.versions(), topic.rest.index()) == ([], [0, 1, 2])
     assert not (await topic.history()).entries
-    topic.shop.proxy.forget()
+    topic.shop.proxy.clear()
     topic.put(ONE, deletionPolicy="Delete")
     status = await topic.ready()
-    assert (status["schemaVersion"], await topic.agree()) == (3, [3])
+    assert (status["schemaVersion"], await topic.assert_recorded()) == (3, [3])
     assert topic.rest.delete() == 4  # by hand: nothing is served, so nothing is left to delete
     delete(topic)
     await topic.shop.watched.gone(topic.name)
@@ -57,7 +57,7 @@ async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic
     topic.shop.proxy.refuse()
     delete(topic)
     status = await topic.ready("BrokerUnavailable")
-    assert says(status)["Ready"] == "False"
+    assert statuses(status)["Ready"] == "False"
     gives_up(topic)
     await topic.shop.watched.gone(topic.name)
     assert topic.rest.versions() == [0, 1]

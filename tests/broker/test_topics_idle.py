@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions, says, until
+from support.kubernetes.watched_namespace import conditions, statuses, wait_for
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, THREE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
@@ -29,13 +29,13 @@ _IDLE = {
 async def collected(topic: BrokeredTopic) -> None:
     """Return once the broker has collected the topic, which nobody has used for a second."""
     path = f"/namespaces/{topic.shop.pulsar_namespace}/inactiveTopicPolicies"
-    topic.shop.pulsar.tell("POST", path, _IDLE)
+    topic.shop.pulsar.call("POST", path, _IDLE)
 
     async def index() -> list[int] | None:
         return topic.rest.index()
 
-    await until(index, lambda found: found is None)
-    topic.shop.pulsar.tell("DELETE", path)
+    await wait_for(index, lambda found: found is None)
+    topic.shop.pulsar.call("DELETE", path)
 
 
 def on_record(topic: BrokeredTopic, history: str) -> list[dict[str, Any]]:
@@ -53,34 +53,34 @@ async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew
     """Beside it are a topic with a subscription, and one that never existed as a topic: theirs stay."""
     topic, subscribed, never = (BrokeredTopic(shop, name) for name in ("created", "subscribed", "never"))
     for each in (topic, subscribed):
-        each.make()
-    shop.pulsar.tell("PUT", f"{subscribed.rest.itself}/subscription/s", {})
-    await topic.governed(schemaCompatibilityStrategy="FULL")
+        each.create()
+    shop.pulsar.call("PUT", f"{subscribed.rest.itself}/subscription/s", {})
+    await topic.govern(schemaCompatibilityStrategy="FULL")
     for each in (topic, subscribed, never):
         for schema in (ONE, TWO):
             each.put(schema)
             await each.ready()
-    shop.proxy.forget()
+    shop.proxy.clear()
     await collected(topic)
     status = await topic.ready("HistoryLost")
-    assert (says(status)["Stalled"], says(status)["InSync"]) == ("True", "False")
+    assert (statuses(status)["Stalled"], statuses(status)["InSync"]) == ("True", "False")
     assert conditions(status)["Ready"]["message"] != ""
     topic.put(THREE)
     await topic.ready("HistoryLost")
     controller.controller.kill()  # who remembers nothing takes it for an empty topic no more than who saw it go
     controller.start_controller()
-    assert await topic.looked_again() == []
+    assert await topic.writes_of_a_reconcile() == []
     topic.put(ONE)
     await topic.ready("HistoryLost")
-    assert (topic.written, topic.rest.index()) == ([], None)
+    assert (topic.broker_writes, topic.rest.index()) == ([], None)
     assert [entry.schema_version for entry in (await topic.history()).entries] == [0, 1]
     for each in (subscribed, never):
-        assert (says(await each.ready())["InSync"], await each.agree()) == ("True", [0, 1])
+        assert (statuses(await each.ready())["InSync"], await each.assert_recorded()) == ("True", [0, 1])
     for body in on_record(topic, (await topic.history()).key.history_name):
-        topic.shop.pulsar.tell("POST", f"{topic.rest.schemas}/schema", body)
+        topic.shop.pulsar.call("POST", f"{topic.rest.schemas}/schema", body)
     await topic.ready("RolledBack")
-    assert await topic.agree() == [0, 1]
+    assert await topic.assert_recorded() == [0, 1]
     topic.put(THREE)
     await topic.ready()
-    assert (await topic.agree(), topic.rest.index()) == ([0, 1, 2], [0, 1, 2])
-    assert await topic.looked_again() == []
+    assert (await topic.assert_recorded(), topic.rest.index()) == ([0, 1, 2], [0, 1, 2])
+    assert await topic.writes_of_a_reconcile() == []

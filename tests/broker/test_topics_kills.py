@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from support.pulsar.brokered_namespace import BrokeredShop, brokered
+from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
-from support.pulsar.topic_passes import Of, Place, Process, killed, process
+from support.pulsar.reconciler_process import CallKind, KillPoint, Process, process, run_until_killed
 from support.sizes import IS_FULL
 from testbed import broker_faults
 from testbed.cluster import Cluster
@@ -45,11 +45,15 @@ class Flow:
     records: int
     strategy: str = ""
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[KillPoint]:
         """Three that are sure to come: the first call, a write there, and the last write on record."""
-        yield Place(Of.CALLS, 1) if self.name != RELEASE else Place(Of.RECORD, 1)
-        yield Place(Of.UPLOADS, 1, is_before=False) if self.uploads else Place(Of.RECORD, max(self.records - 1, 1))
-        yield Place(Of.RECORD, self.records)
+        yield KillPoint(CallKind.CALLS, 1) if self.name != RELEASE else KillPoint(CallKind.RECORD, 1)
+        yield (
+            KillPoint(CallKind.UPLOADS, 1, is_before=False)
+            if self.uploads
+            else KillPoint(CallKind.RECORD, max(self.records - 1, 1))
+        )
+        yield KillPoint(CallKind.RECORD, self.records)
 
 
 async def nothing(topic: BrokeredTopic) -> None:
@@ -70,12 +74,12 @@ async def two(topic: BrokeredTopic) -> None:
 
 async def of_others(topic: BrokeredTopic) -> None:
     for schema in (ONE, TWO):
-        topic.rest.uploaded(schema)
+        topic.rest.upload_version(schema)
 
 
 async def existing(topic: BrokeredTopic) -> None:
     """A topic that exists, with a version."""
-    topic.make()
+    topic.create()
     await one(topic)
 
 
@@ -97,7 +101,7 @@ async def local(topic: BrokeredTopic) -> None:
 async def displaced(topic: BrokeredTopic) -> None:
     """The same, at a broker that was given another first version."""
     await local(topic)
-    topic.rest.uploaded(OTHER)
+    topic.rest.upload_version(OTHER)
 
 
 async def hidden(topic: BrokeredTopic) -> None:
@@ -125,7 +129,7 @@ async def come_to_nothing(topic: BrokeredTopic, method: str) -> None:
     topic.shop.proxy.fault = broker_faults.when(lambda call: call.method == method, broker_faults.status(503))
     async with process(topic.shop.watched) as running:
         assert await running.settle(topic.name) is None
-    topic.shop.proxy.fault = broker_faults.untouched
+    topic.shop.proxy.fault = broker_faults.forward
 
 
 async def stuck(topic: BrokeredTopic) -> None:
@@ -182,8 +186,8 @@ def product(cluster: Cluster, instance: Instance) -> Product:
 async def first(product: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
     """A namespace with its policy in force, and the first of its topics."""
     with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
             shop.govern(schemaCompatibilityStrategy="FULL")
             async with process(shop.watched) as running:
                 await running.govern()
@@ -200,20 +204,20 @@ async def settled(topic: BrokeredTopic) -> None:
 async def prove(topic: BrokeredTopic, flow: Flow) -> None:
     """A new process settles what a killed one left; then nothing is left to do."""
     await settled(topic)
-    topic.shop.proxy.forget()
+    topic.shop.proxy.clear()
     async with process(topic.shop.watched) as running:
         await running.settle(topic.name)
         assert running.errors == []
-        assert (running.writes, topic.written) == (0, [])
-    assert await topic.agree() == flow.versions
+        assert (running.writes, topic.broker_writes) == (0, [])
+    assert await topic.assert_recorded() == flow.versions
     if flow.strategy:
-        own = topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/schemaCompatibilityStrategy")
+        own = topic.shop.pulsar.call("GET", f"{topic.rest.itself}/schemaCompatibilityStrategy")
         assert (own or "UNDEFINED") == flow.strategy
     index = topic.rest.index()
     assert index == list(range(flow.versions[-1] + 1 if flow.versions else 3))  # two versions and one tombstone
 
 
-async def is_killed(shop: BrokeredShop, flow: Flow, place: Place) -> bool:
+async def is_killed(shop: BrokeredShop, flow: Flow, place: KillPoint) -> bool:
     """Whether the flow comes to that place; killed there or not, it comes to its end."""
     topic = BrokeredTopic(shop, str(place).replace(" ", "-").lower())
     await flow.before(topic)
@@ -223,7 +227,7 @@ async def is_killed(shop: BrokeredShop, flow: Flow, place: Place) -> bool:
         await running.settle(topic.name)
         assert running.errors == []
 
-    was_killed = await killed(shop, work, place)
+    was_killed = await run_until_killed(shop, work, place)
     await prove(topic, flow)
     return was_killed
 
@@ -234,13 +238,13 @@ async def test_a_flow_that_is_killed_anywhere_comes_to_the_same_end(first: Broke
         for place in flow.places():
             assert await is_killed(first.shop, flow, place), f"the flow has nothing to be killed {place}"
         return
-    counts = dict.fromkeys(Of, 0)
-    for of in (Of.CALLS, Of.RECORD):
+    counts = dict.fromkeys(CallKind, 0)
+    for of in (CallKind.CALLS, CallKind.RECORD):
         for number in range(1, _MOST_CALLS):
-            if not await is_killed(first.shop, flow, Place(of, number)):
+            if not await is_killed(first.shop, flow, KillPoint(of, number)):
                 break
             counts[of] += 1
-            if of is Of.CALLS:
-                assert await is_killed(first.shop, flow, Place(of, number, is_before=False))
-    assert counts[Of.RECORD] >= flow.records
-    assert counts[Of.CALLS] >= flow.uploads
+            if of is CallKind.CALLS:
+                assert await is_killed(first.shop, flow, KillPoint(of, number, is_before=False))
+    assert counts[CallKind.RECORD] >= flow.records
+    assert counts[CallKind.CALLS] >= flow.uploads

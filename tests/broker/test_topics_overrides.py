@@ -5,7 +5,7 @@ Tests that wait for a topic take ten seconds: the operator looks again in pauses
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions, says
+from support.kubernetes.watched_namespace import conditions, statuses
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
 from topicschema.core.remote import TopicSettings
@@ -18,24 +18,24 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 def topic(shop: BrokeredShop) -> BrokeredTopic:
     """A topic that exists, without a schema."""
     topic = BrokeredTopic(shop)
-    topic.make()
+    topic.create()
     return topic
 
 
 def own(topic: BrokeredTopic, setting: str = "schemaCompatibilityStrategy") -> object:
     """The topic's own setting, None where it has none."""
-    return topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/{setting}")
+    return topic.shop.pulsar.call("GET", f"{topic.rest.itself}/{setting}")
 
 
 async def test_an_override_stands_at_the_broker_before_the_schema_that_needs_it(topic: BrokeredTopic) -> None:
-    topic.rest.uploaded(ONE)
-    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.rest.upload_version(ONE)
+    await topic.govern(schemaCompatibilityStrategy="FULL")
     topic.put(CLASHING, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE", schemaValidationEnforced=True)
     status = await topic.ready()
     assert status["effectiveStrategy"] == {"value": "ALWAYS_COMPATIBLE", "source": "Topic"}
     assert (own(topic), own(topic, "schemaValidationEnforced")) == ("ALWAYS_COMPATIBLE", True)
-    assert (topic.shop.there()["schemaCompatibilityStrategy"], topic.namespace_written) == ("FULL", [])
-    assert [call.rpartition("/")[2] for call in topic.written] == [
+    assert (topic.shop.broker_settings()["schemaCompatibilityStrategy"], topic.namespace_writes) == ("FULL", [])
+    assert [call.rpartition("/")[2] for call in topic.broker_writes] == [
         "schemaCompatibilityStrategy",
         "schema",
         "schemaValidationEnforced",
@@ -44,11 +44,11 @@ async def test_an_override_stands_at_the_broker_before_the_schema_that_needs_it(
     assert recorded is not None
     assert recorded.original.strategy is None
     assert recorded.written == TopicSettings(Strategy.ALWAYS_COMPATIBLE, enforces_validation=True)
-    assert await topic.looked_again() == []
+    assert await topic.writes_of_a_reconcile() == []
 
 
 async def test_a_field_that_is_removed_restores_what_the_topic_had(topic: BrokeredTopic) -> None:
-    await topic.governed(schemaCompatibilityStrategy="FULL")
+    await topic.govern(schemaCompatibilityStrategy="FULL")
     topic.put(ONE, schemaCompatibilityStrategy="BACKWARD", schemaValidationEnforced=True)
     await topic.ready()
     assert (own(topic), own(topic, "schemaValidationEnforced")) == ("BACKWARD", True)
@@ -57,15 +57,15 @@ async def test_a_field_that_is_removed_restores_what_the_topic_had(topic: Broker
     assert status["effectiveStrategy"] == {"value": "FULL", "source": "Namespace"}
     assert "strategy of its own" not in conditions(status)["Ready"]["message"]
     assert (own(topic), own(topic, "schemaValidationEnforced")) == (None, False)
-    assert await topic.looked_again() == []
+    assert await topic.writes_of_a_reconcile() == []
 
 
 async def test_settings_wait_for_their_topic_which_nobody_here_makes(shop: BrokeredShop) -> None:
     topic = BrokeredTopic(shop)
-    await topic.governed(schemaCompatibilityStrategy="FULL")
+    await topic.govern(schemaCompatibilityStrategy="FULL")
     topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
     status = await topic.ready("TopicNotFound")
-    assert says(status) == {
+    assert statuses(status) == {
         "Ready": "False",
         "Reconciling": "True",
         "Compatible": "True",
@@ -76,8 +76,8 @@ async def test_settings_wait_for_their_topic_which_nobody_here_makes(shop: Broke
     topic.put(TWO, schemaCompatibilityStrategy="BACKWARD")
     await topic.ready("TopicNotFound")
     assert topic.rest.versions() == [0]
-    assert shop.pulsar.tell("GET", f"/persistent/{shop.pulsar_namespace}") == []
-    topic.make()
+    assert shop.pulsar.call("GET", f"/persistent/{shop.pulsar_namespace}") == []
+    topic.create()
     await topic.ready()
-    assert (own(topic), await topic.agree()) == ("BACKWARD", [0, 1])
-    assert await topic.looked_again() == []
+    assert (own(topic), await topic.assert_recorded()) == ("BACKWARD", [0, 1])
+    assert await topic.writes_of_a_reconcile() == []

@@ -40,7 +40,7 @@ async def governed(shop: BrokeredShop) -> BrokeredShop:
     """A namespace whose policy is in force at the broker."""
     shop.govern(schemaCompatibilityStrategy="FULL")
     await shop.policy_ready("Active")
-    shop.proxy.forget()
+    shop.proxy.clear()
     return shop
 
 
@@ -72,7 +72,7 @@ async def test_a_pair_whose_key_has_the_text_null_or_none_is_registered_as_it_is
     status = await topic.ready()
     assert (status["schemaVersion"], topic.rest.versions()) == (0, [0])
     assert topic.rest.version_of(text_of(sent), "KEY_VALUE", KINDS) == 0
-    assert await topic.looked_again() == []
+    assert await topic.writes_of_a_reconcile() == []
 
 
 @pytest.mark.parametrize(("key", "theirs", "ours"), [("", "null", '""'), ("null", '""', "null")])
@@ -80,11 +80,11 @@ async def test_a_pair_that_the_broker_shows_alike_becomes_the_version_that_it_is
     governed: BrokeredShop, key: str, theirs: str, ours: str
 ) -> None:
     topic = BrokeredTopic(governed)
-    assert topic.rest.uploaded(text_of(theirs), "KEY_VALUE", KINDS) == 0
+    assert topic.rest.upload_version(text_of(theirs), "KEY_VALUE", KINDS) == 0
     topic.put("", **with_key(key))
     assert (await topic.ready())["schemaVersion"] == 1
     assert [topic.rest.version_of(text_of(each), "KEY_VALUE", KINDS) for each in (theirs, ours)] == [0, 1]
-    assert await topic.looked_again() == []
+    assert await topic.writes_of_a_reconcile() == []
 
 
 async def test_sources_are_registered_as_their_envelope_and_are_not_compiled_again(governed: BrokeredShop) -> None:
@@ -92,12 +92,12 @@ async def test_sources_are_registered_as_their_envelope_and_are_not_compiled_aga
     topic.put("", **sources(ORDER))
     await topic.ready()
     assert json.loads(topic.rest.read(0).json["data"])["rootMessageTypeName"] == "shop.Order"
-    assert await topic.looked_again() == []
+    assert await topic.writes_of_a_reconcile() == []
     (entry,) = (await topic.history()).entries
     assert entry.source_mark
     topic.put("", **sources(ORDER + "// as ordered\n"))
     assert (await topic.ready())["schemaVersion"] == 0
-    assert await topic.looked_again() == []
+    assert await topic.writes_of_a_reconcile() == []
     topic.put("", **sources(ORDER.replace("}", "int32 count = 2; }")))
     assert (await topic.ready())["schemaVersion"] == 1
     envelope = topic.rest.read(1).json["data"]
@@ -105,7 +105,7 @@ async def test_sources_are_registered_as_their_envelope_and_are_not_compiled_aga
     other.put(envelope, type="PROTOBUF_NATIVE")
     await other.ready()
     assert other.rest.read(0).json["data"] == envelope
-    assert await other.looked_again() == []
+    assert await other.writes_of_a_reconcile() == []
 
 
 UNREADABLE = [(ONE.replace('"type": "string"}', '"type": "string", "default": null}'), "AVRO", Flaw.INVALID_DEFAULT)]
@@ -119,34 +119,34 @@ async def test_what_a_broker_itself_cannot_read_is_recorded_and_nothing_is_sent_
     governed: BrokeredShop, left: str, kind: str, flaw: Flaw
 ) -> None:
     topic = BrokeredTopic(governed)
-    topic.rest.uploaded(left, kind)
+    topic.rest.upload_version(left, kind)
     topic.put(TWO, type=kind)
     status = await topic.ready("Incompatible")
     assert [found["rule"] for found in status["incompatibilities"]] == ["INVALID_HISTORY"]
     assert [entry.flaw for entry in (await topic.history()).entries] == [flaw]
     assert topic.rest.upload(TWO, kind).status == 500
-    assert topic.written == []
-    assert await topic.looked_again() == []
+    assert topic.broker_writes == []
+    assert await topic.writes_of_a_reconcile() == []
     topic.rest.delete()
     assert (await topic.ready())["schemaVersion"] == 2
-    assert await topic.agree() == [2]
+    assert await topic.assert_recorded() == [2]
 
 
 async def test_plain_bytes_that_block_a_topic_are_recorded_as_they_are(governed: BrokeredShop) -> None:
     topic = BrokeredTopic(governed)
-    topic.rest.uploaded("", "BYTES")
+    topic.rest.upload_version("", "BYTES")
     topic.put(ONE)
     status = await topic.ready("Incompatible")
     assert [(v["type"], v["origin"]) for v in status["versions"]] == [("NONE", "Broker")]
-    assert topic.written == []
-    assert await topic.looked_again() == []
+    assert topic.broker_writes == []
+    assert await topic.writes_of_a_reconcile() == []
 
 
 async def test_the_broker_s_version_judges_whatever_the_policy_names(governed: BrokeredShop) -> None:
     topic, (another, left) = BrokeredTopic(governed), ONLY_HERE[PULSAR_VERSION]
     governed.apply(schemaCompatibilityStrategy="FULL", brokerProfile={"pulsarVersion": another})
     await governed.policy_ready("PulsarVersionMismatch")
-    topic.rest.uploaded(left, "AVRO")
+    topic.rest.upload_version(left, "AVRO")
     topic.put(left)
     assert (await topic.ready())["schemaVersion"] == 0
     governed.apply(schemaCompatibilityStrategy="FULL")
@@ -154,5 +154,5 @@ async def test_the_broker_s_version_judges_whatever_the_policy_names(governed: B
     topic.put(left.replace("]", f", {NOTE}]"))
     assert (await topic.ready())["schemaVersion"] == 1
     assert [entry.flaw for entry in (await topic.history()).entries] == [Flaw.NONE, Flaw.NONE]
-    assert await topic.agree() == [0, 1]
-    assert await topic.looked_again() == []
+    assert await topic.assert_recorded() == [0, 1]
+    assert await topic.writes_of_a_reconcile() == []

@@ -16,7 +16,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
 
 from support.schemas.protobuf_schemas import envelope
-from support.validation.topic_messages import RetainedTopic, Sent, client_of, rows
+from support.validation.topic_messages import RetainedTopic, Sent, open_client, rows
 from testbed.pulsar import Pulsar
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -97,9 +97,9 @@ CASES = {
 
 def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
     """A topic with the case's messages: some alone, some in batches."""
-    topic = RetainedTopic.made(pulsar)
+    topic = RetainedTopic.create(pulsar)
     schema = {} if case.written.properties else {"schema": Sent(case.written)}
-    with client_of(pulsar) as client:
+    with open_client(pulsar) as client:
         turns = ((GOOD // 2, case.good, False), (BAD, case.bad, True), (GOOD - GOOD // 2, case.good, True))
         for count, (payload, key), batched in turns:
             topic.send(client, [payload] * count, key=key, batching_enabled=batched, **schema)
@@ -107,7 +107,7 @@ def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
 
 
 def ran(topic: RetainedTopic, case: Case, **more: Any) -> Report:
-    asked = ValidationRequest(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.asked, **more)
+    asked = ValidationRequest(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.pulsar_source, **more)
     return runner.run(asked, source_of(asked, int(time.time() * 1000)), processes=1)
 
 
@@ -129,8 +129,8 @@ def test_each_type_s_messages_are_judged_to_exact_figures(pulsar: Pulsar, case: 
 
 def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> None:
     case = CASES["AVRO"]
-    topic = RetainedTopic.made(pulsar)
-    with client_of(pulsar) as client:
+    topic = RetainedTopic.create(pulsar)
+    with open_client(pulsar) as client:
         for turn in range(3):
             time.sleep(2.5 if turn else 0)  # a run knows the time to two seconds
             topic.send(client, [b"\x02"] * 5, schema=Sent(case.written), batching_enabled=True)
@@ -146,8 +146,8 @@ def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> 
 
 def test_of_batches_so_many_messages_are_judged_as_were_asked_for_not_so_many_entries(pulsar: Pulsar) -> None:
     case = CASES["AVRO"]
-    topic = RetainedTopic.made(pulsar)
-    with client_of(pulsar) as client:
+    topic = RetainedTopic.create(pulsar)
+    with open_client(pulsar) as client:
         batches = {"batching_enabled": True, "batching_max_messages": 100}
         topic.send(client, [b"\x02"] * 6_000, schema=Sent(case.written), **batches)
     entries = {(row["ledger"], row["entry"]) for row in rows(topic.source())}
@@ -177,7 +177,7 @@ def test_the_command_says_the_same_of_a_topic_and_that_a_run_failed_where_nobody
 ) -> None:
     case = CASES["AVRO"]
     topic = filled(pulsar, case)
-    urls = ("--pulsar", topic.asked.admin_url, topic.asked.service_url)
+    urls = ("--pulsar", topic.pulsar_source.admin_url, topic.pulsar_source.service_url)
     done = command(tmp_path, case, "--since", "1h", "--writers", *urls, topic.full_name)
     assert done.returncode == 1, done.stderr
     assert "TRUNCATED" in done.stdout

@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from support.validation.topic_messages import RetainedTopic, Sent, client_of, contents, places, rows
+from support.validation.topic_messages import RetainedTopic, Sent, contents, open_client, places, rows
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -36,8 +36,8 @@ def broker(retaining_pulsar: Pulsar) -> Pulsar:
 @pytest.fixture(scope="module")
 def full(broker: Pulsar) -> RetainedTopic:
     """A topic with all that Python's client can send, chunks of several producers between other messages."""
-    topic = RetainedTopic.made(broker)
-    with client_of(broker) as client:
+    topic = RetainedTopic.create(broker)
+    with open_client(broker) as client:
         _send_everything(topic, client)
         _send_interleaved(topic, client)
         _send_everything(topic, client)
@@ -106,8 +106,8 @@ def test_wherever_the_reading_is_cut_the_messages_are_the_same(full: RetainedTop
 
 
 def test_two_processes_read_a_partitioned_topic_to_the_same_messages(broker: Pulsar) -> None:
-    topic = RetainedTopic.made(broker, partitions=3)
-    with client_of(broker) as client:
+    topic = RetainedTopic.create(broker, partitions=3)
+    with open_client(broker) as client:
         for batched in (False, True):
             topic.send(client, [b"%d" % each for each in range(300)], batching_enabled=batched)
             topic.send(client, [b"k%d" % each for each in range(100)], key="one", batching_enabled=batched)
@@ -124,13 +124,13 @@ def test_two_processes_read_a_partitioned_topic_to_the_same_messages(broker: Pul
 def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
     broker: Pulsar, *, is_one_missing: bool
 ) -> None:
-    topic = RetainedTopic.made(broker, partitions=20)
-    with client_of(broker) as client:
+    topic = RetainedTopic.create(broker, partitions=20)
+    with open_client(broker) as client:
         topic.send(client, [b"%d" % each for each in range(200)])
     if is_one_missing:
-        broker.tell("DELETE", f"{topic.path}-partition-7?force=true")
+        broker.call("DELETE", f"{topic.path}-partition-7?force=true")
     with FaultProxy.before(broker) as proxy:
-        asked = replace(topic.asked, admin_url=proxy.url)
+        asked = replace(topic.pulsar_source, admin_url=proxy.url)
         plan = PulsarMessages(asked, topic.full_name).plan()
         counted = len(proxy.calls)
     assert counted == (22 if is_one_missing else 3)
@@ -140,8 +140,8 @@ def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
 
 @pytest.mark.parametrize("partitions", [0, 3])
 def test_what_is_sent_after_the_plan_was_made_belongs_to_no_split(broker: Pulsar, partitions: int) -> None:
-    topic = RetainedTopic.made(broker, partitions=partitions)
-    with client_of(broker) as client:
+    topic = RetainedTopic.create(broker, partitions=partitions)
+    with open_client(broker) as client:
         for batched in (False, True):
             topic.send(client, [b"before %d" % each for each in range(40)], key="one", batching_enabled=batched)
         source = topic.source(has_keys=True, split_messages=15)
@@ -158,9 +158,9 @@ def _read(source: PulsarMessages, split: Split) -> list[dict[str, Any]]:
 
 
 def test_each_message_has_its_own_writer_version(broker: Pulsar) -> None:
-    topic = RetainedTopic.made(broker)
+    topic = RetainedTopic.create(broker)
     texts = [NUMBER % "", NUMBER % ', {"name": "m", "type": "int", "default": 1}']
-    with client_of(broker) as client:
+    with open_client(broker) as client:
         for batched in (False, True):
             for number, text in enumerate(texts):
                 topic.send(
@@ -175,8 +175,8 @@ def test_each_message_has_its_own_writer_version(broker: Pulsar) -> None:
 
 
 def test_from_a_time_on_every_message_is_read(broker: Pulsar) -> None:
-    topic = RetainedTopic.made(broker)
-    with client_of(broker) as client:
+    topic = RetainedTopic.create(broker)
+    with open_client(broker) as client:
         for number in range(4):  # several ledgers
             topic.send(client, [b"%d" % number] * 30, batching_enabled=False)
             topic.send(client, [b"%d" % number] * 30, batching_enabled=True)
@@ -190,9 +190,9 @@ def test_from_a_time_on_every_message_is_read(broker: Pulsar) -> None:
 
 
 def test_what_nobody_can_decrypt_is_counted_and_says_so(broker: Pulsar, encryption: python.CryptoKeyReader) -> None:
-    topic = RetainedTopic.made(broker)
+    topic = RetainedTopic.create(broker)
     secret = {"encryption_key": "k", "crypto_key_reader": encryption}
-    with client_of(broker) as client:
+    with open_client(broker) as client:
         topic.send(client, [b"open"])
         topic.send(client, [b"closed"] * 3, **secret)
         topic.send(client, [b"closed"] * 4, batching_enabled=True, **secret)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
+from support.validation.topic_messages import RetainedTopic, contents, open_client, rows
 from testbed.pulsar import Pulsar
 from topicschema.validation.run.batches import DAMAGED
 from topicschema.validation.sources.pulsar.source import PulsarMessages
@@ -72,22 +72,22 @@ def _relayed(pulsar: Pulsar, times: int) -> Iterator[_Relay]:
 
 @pytest.fixture(scope="module")
 def topic(pulsar: Pulsar) -> RetainedTopic:
-    topic = RetainedTopic.made(pulsar)
-    with client_of(pulsar) as client:
+    topic = RetainedTopic.create(pulsar)
+    with open_client(pulsar) as client:
         topic.send(client, _TEXTS)
     return topic
 
 
 def test_what_is_damaged_on_the_way_is_read_once_more_and_no_finding(topic: RetainedTopic) -> None:
     with _relayed(topic.pulsar, times=1) as relay:
-        found = rows(PulsarMessages(replace(topic.asked, service_url=relay.address), topic.full_name))
+        found = rows(PulsarMessages(replace(topic.pulsar_source, service_url=relay.address), topic.full_name))
     assert relay.bent == 1
     assert contents(found) == topic.sent
 
 
 def test_what_stays_damaged_is_a_finding_at_its_place_and_all_else_is_read(topic: RetainedTopic) -> None:
     with _relayed(topic.pulsar, times=1_000) as relay:
-        found = rows(PulsarMessages(replace(topic.asked, service_url=relay.address), topic.full_name))
+        found = rows(PulsarMessages(replace(topic.pulsar_source, service_url=relay.address), topic.full_name))
     assert relay.bent == 2
     assert [row["payload"] for row in found if row["writer"] != DAMAGED] == [each for each in _TEXTS if each != _HIT]
     (damaged,) = [row for row in found if row["writer"] == DAMAGED]

@@ -8,7 +8,7 @@ from itertools import chain
 
 import pytest
 
-from support.validation.topic_messages import RetainedTopic, client_of, contents, places
+from support.validation.topic_messages import RetainedTopic, contents, open_client, places
 from testbed.pulsar import Pulsar
 from topicschema.validation.sources import Expired
 
@@ -26,8 +26,8 @@ def _payloads(name: bytes, count: int) -> list[bytes]:
 def test_what_is_skipped_for_all_subscriptions_while_it_is_read_costs_no_message_and_repeats_none(
     pulsar: Pulsar,
 ) -> None:
-    topic = RetainedTopic.made(pulsar)
-    with client_of(pulsar) as client:
+    topic = RetainedTopic.create(pulsar)
+    with open_client(pulsar) as client:
         topic.send(client, _payloads(b"old", 1_500))
         time.sleep(OLDER_THAN + 1)
         topic.send(client, _payloads(b"young", 300))
@@ -35,7 +35,7 @@ def test_what_is_skipped_for_all_subscriptions_while_it_is_read_costs_no_message
     first, *others = source.plan().splits
     reading = source.read(first)
     found = next(reading).to_pylist()
-    pulsar.tell("POST", f"{topic.path}/all_subscription/expireMessages/{OLDER_THAN}")
+    pulsar.call("POST", f"{topic.path}/all_subscription/expireMessages/{OLDER_THAN}")
     for batch in chain(reading, *map(source.read, others)):
         assert not isinstance(batch, Expired)
         found.extend(batch.to_pylist())

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl
 import pulsar as python
 import pytest
 
-from support.pulsar.fake_broker import playing
-from support.validation.topic_messages import RetainedTopic, client_of, contents, places, rows
+from support.pulsar.fake_broker import run_fake_broker
+from support.validation.topic_messages import RetainedTopic, contents, open_client, places, rows
 from testbed import ports
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Access
@@ -60,10 +60,10 @@ def test_the_right_to_consume_is_enough_and_needed(
     source = PulsarMessages(_token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.ordinary), topic)
     with pytest.raises(SourceRefusedError, match="permission to consume"):
         source.plan()
-    secured_pulsar.tell("POST", f"{topic.replace('persistent://', '/persistent/')}/permissions/app", ["consume"])
+    secured_pulsar.call("POST", f"{topic.replace('persistent://', '/persistent/')}/permissions/app", ["consume"])
     plan = source.plan()
     assert [row["payload"] for row in rows(source, plan)] == [b"1", b"2", b"3"]
-    secured_pulsar.tell("DELETE", f"{topic.replace('persistent://', '/persistent/')}/permissions/app")
+    secured_pulsar.call("DELETE", f"{topic.replace('persistent://', '/persistent/')}/permissions/app")
     with pytest.raises(SourceRefusedError, match="permission to consume") as refused:
         rows(source, plan)
     assert secured_pulsar.credentials.tokens.ordinary not in str(refused.value)
@@ -105,7 +105,7 @@ def test_a_client_certificate_opens_both_doors(certificate_pulsar: Pulsar) -> No
     who, ca = certificate_pulsar.credentials.superuser, str(certificate_pulsar.credentials.ca)
     files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca_file": ca}
     asked = PulsarSource(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
-    topic = _filled(certificate_pulsar, certificate_pulsar.fresh_namespace())
+    topic = _filled(certificate_pulsar, certificate_pulsar.create_namespace())
     assert [row["payload"] for row in rows(PulsarMessages(asked, topic))] == [b"1", b"2", b"3"]
 
 
@@ -117,8 +117,10 @@ async def test_tokens_of_an_issuer_open_both_doors(
     topic = _filled(secured_pulsar, secured_namespace)
     key = tmp_path / "key.json"
     key.write_text(json.dumps({"type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}))
-    async with playing() as issuer:
-        issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.superuser, "expires_in": 60})
+    async with run_fake_broker() as issuer:
+        issuer.respond_with(
+            200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.superuser, "expires_in": 60}
+        )
         asked = OAuth2Flow(issuer.url, "urn:pulsar", str(key))
         reached = PulsarSource(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=asked, ca_file=ca)
         found = await asyncio.to_thread(rows, PulsarMessages(reached, topic))
@@ -127,8 +129,8 @@ async def test_tokens_of_an_issuer_open_both_doors(
         assert {(form["client_id"], form["client_secret"], form["audience"]) for form in forms} == {
             ("app", "s3cret", "urn:pulsar")
         }
-        issuer.forgets()
-        issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.expired})
+        issuer.clear()
+        issuer.respond_with(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.expired})
         with pytest.raises(SourceRefusedError) as refused:
             await asyncio.to_thread(rows, PulsarMessages(reached, topic))
         assert not any(secret in str(refused.value) for secret in (tokens.expired, "s3cret"))
@@ -138,8 +140,8 @@ def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
     nowhere = ports.free()
     with pytest.raises(SourceError, match=str(nowhere)):
         PulsarMessages(PulsarSource(f"http://127.0.0.1:{nowhere}", pulsar.service_url), "persistent://t/n/x").plan()
-    topic = RetainedTopic.made(pulsar)
-    with client_of(pulsar) as client:
+    topic = RetainedTopic.create(pulsar)
+    with open_client(pulsar) as client:
         topic.send(client, [b"1"])
     plan = topic.source().plan()
     astray = PulsarSource(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
@@ -150,9 +152,9 @@ def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
 def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(retaining_pulsar: Pulsar) -> None:
     """It waits for a JVM to start."""
     broker = retaining_pulsar
-    topic = RetainedTopic.made(broker)
+    topic = RetainedTopic.create(broker)
     payloads = [b"%d " % each + b"x" * 20_000 for each in range(1_500)]
-    with client_of(broker) as client:
+    with open_client(broker) as client:
         topic.send(client, payloads, batching_enabled=True)
     source = topic.source(split_messages=10_000)
     (split,) = source.plan().splits
@@ -170,15 +172,15 @@ def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(ret
 
 def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(retaining_pulsar: Pulsar) -> None:
     broker = retaining_pulsar
-    topic = RetainedTopic.made(broker)
-    with client_of(broker) as client:
+    topic = RetainedTopic.create(broker)
+    with open_client(broker) as client:
         topic.send(client, [b"%d" % each for each in range(120)])
     plan = topic.source(split_messages=1_000).plan()
     nothing = {"retentionTimeInMinutes": 0, "retentionSizeInMB": 0}
-    broker.tell("POST", f"/namespaces/{topic.namespace}/retention", nothing)
-    with client_of(broker) as client:
+    broker.call("POST", f"/namespaces/{topic.namespace}/retention", nothing)
+    with open_client(broker) as client:
         topic.send(client, [b"later"])
-    broker.tell("DELETE", f"{topic.path}/truncate")
+    broker.call("DELETE", f"{topic.path}/truncate")
     found = [each for split in plan.splits for each in topic.source().read(split)]
     kept = sum(len(each) for each in found if not isinstance(each, Expired))
     assert sum(each.messages for each in found if isinstance(each, Expired)) + kept == plan.messages == 120

@@ -10,7 +10,7 @@ import pytest
 
 from support.pulsar.rest_topic import RestTopic, optional, record
 from support.sizes import sized
-from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
+from support.validation.topic_messages import RetainedTopic, contents, open_client, rows
 from testbed.pulsar import Pulsar
 from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError
@@ -25,16 +25,16 @@ ONE = record(optional("a"))
 
 def _collects_idle_topics(pulsar: Pulsar, namespace: str) -> None:
     idle = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 2}
-    pulsar.tell("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", {**idle, "deleteWhileInactive": True})
+    pulsar.call("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", {**idle, "deleteWhileInactive": True})
 
 
 def _wait_for_the_collector(pulsar: Pulsar) -> None:
     """Return once the broker has collected a topic that is idle from now on, and so has passed over all the others."""
-    namespace = pulsar.fresh_namespace()
+    namespace = pulsar.create_namespace()
     _collects_idle_topics(pulsar, namespace)
-    pulsar.tell("PUT", f"/persistent/{namespace}/idle")
+    pulsar.call("PUT", f"/persistent/{namespace}/idle")
     deadline = time.monotonic() + 180  # a broker that is not ours looks once a minute
-    while pulsar.tell("GET", f"/persistent/{namespace}"):
+    while pulsar.call("GET", f"/persistent/{namespace}"):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     time.sleep(LATER)
@@ -43,7 +43,7 @@ def _wait_for_the_collector(pulsar: Pulsar) -> None:
 def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic: RestTopic) -> None:
     pulsar = topic.pulsar
     _collects_idle_topics(pulsar, topic.namespace)
-    topic.uploaded(ONE)
+    topic.upload_version(ONE)
     asked = PulsarSource(pulsar.admin_url, pulsar.service_url)
     plan = PulsarMessages(asked, f"persistent://{topic.namespace}/{topic.name}").plan()
     assert (plan.splits, len(plan.notes)) == ((), 1)
@@ -51,24 +51,24 @@ def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic:
     assert (plan.splits, plan.is_missing) == ((), True)
     _wait_for_the_collector(pulsar)
     assert (topic.index(), topic.versions()) == ([0], [0])
-    assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == []
+    assert pulsar.call("GET", f"/persistent/{topic.namespace}") == []
 
 
 @pytest.mark.parametrize(("partitions", "is_unloaded"), [(0, False), (2, True)])
 def test_a_topic_that_was_read_is_as_it_was(pulsar: Pulsar, partitions: int, *, is_unloaded: bool) -> None:
-    topic = RetainedTopic.made(pulsar, partitions=partitions)
+    topic = RetainedTopic.create(pulsar, partitions=partitions)
     _collects_idle_topics(pulsar, topic.namespace)
-    RestTopic(pulsar, topic.namespace, topic.name).uploaded(ONE)
-    with client_of(pulsar) as client:
+    RestTopic(pulsar, topic.namespace, topic.name).upload_version(ONE)
+    with open_client(pulsar) as client:
         topic.send(client, [b"%d" % each for each in range(50)])
         # At its beginning: when 5.0 loads a topic, it moves a subscription at a ledger's end to the next ledger.
         client.subscribe(topic.full_name, "theirs", initial_position=python.InitialPosition.Earliest).close()
-    before = topic.around()
+    before = topic.broker_state()
     if is_unloaded:
-        pulsar.tell("PUT", f"{topic.path}/unload")
+        pulsar.call("PUT", f"{topic.path}/unload")
     assert contents(rows(topic.source())) == topic.sent
     _wait_for_the_collector(pulsar)
-    after = topic.around()
+    after = topic.broker_state()
     for part in ("topics", "partitioned", "schemas", "subscriptions"):
         assert after[part] == before[part], part
     assert all(list(each) == ["theirs"] for each in after["cursors"].values())
@@ -81,40 +81,40 @@ def _marked(around: dict[str, Any]) -> list[str]:
 
 
 def test_a_topic_without_any_subscription_is_kept_by_its_retention(pulsar: Pulsar) -> None:
-    topic = RetainedTopic.made(pulsar)
+    topic = RetainedTopic.create(pulsar)
     _collects_idle_topics(pulsar, topic.namespace)
-    RestTopic(pulsar, topic.namespace, topic.name).uploaded(ONE)
-    with client_of(pulsar) as client:
+    RestTopic(pulsar, topic.namespace, topic.name).upload_version(ONE)
+    with open_client(pulsar) as client:
         topic.send(client, [b"1", b"2"])
-    before = topic.around()
+    before = topic.broker_state()
     assert contents(rows(topic.source())) == topic.sent
     _wait_for_the_collector(pulsar)
-    assert topic.around() == before
+    assert topic.broker_state() == before
 
 
 def test_a_partition_that_was_never_used_has_no_messages(pulsar: Pulsar) -> None:
-    topic = RetainedTopic.made(pulsar, partitions=2)
-    pulsar.tell("DELETE", f"{topic.path}-partition-1?force=true")
+    topic = RetainedTopic.create(pulsar, partitions=2)
+    pulsar.call("DELETE", f"{topic.path}-partition-1?force=true")
     plan = topic.source().plan()
     assert (plan.splits, len(plan.names)) == ((), 2)
-    assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == [f"{topic.full_name}-partition-0"]
+    assert pulsar.call("GET", f"/persistent/{topic.namespace}") == [f"{topic.full_name}-partition-0"]
 
 
 @pytest.mark.parametrize("is_begun", [False, True])
 def test_a_topic_that_is_deleted_meanwhile_is_not_made_anew(pulsar: Pulsar, *, is_begun: bool) -> None:
-    topic = RetainedTopic.made(pulsar)
-    with client_of(pulsar) as client:
+    topic = RetainedTopic.create(pulsar)
+    with open_client(pulsar) as client:
         topic.send(client, [b"x" * 50_000] * 1_000)
     source = topic.source(split_messages=10_000)
     split = source.plan().splits[0]
     reading = source.read(split)
     if is_begun:
         next(reading)
-    pulsar.tell("DELETE", f"{topic.path}?force=true")
+    pulsar.call("DELETE", f"{topic.path}?force=true")
     with pytest.raises(SourceDeletedError, match="deleted"):
         _drain(lambda: next(reading))
     time.sleep(2)
-    assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == []
+    assert pulsar.call("GET", f"/persistent/{topic.namespace}") == []
 
 
 def _drain(step: Callable[[], object]) -> None:

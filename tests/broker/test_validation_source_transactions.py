@@ -16,9 +16,9 @@ import pulsar as python
 import pytest
 from pyarrow import RecordBatch
 
-from support.pulsar.wire import written
+from support.pulsar.wire import encode_members
 from support.sizes import IS_FULL
-from support.validation.topic_messages import RetainedTopic, client_of, rows
+from support.validation.topic_messages import RetainedTopic, open_client, rows
 from testbed.pulsar import Pulsar
 from topicschema.validation.sources import NotDelivered
 from topicschema.validation.sources.pulsar import protocol
@@ -73,7 +73,7 @@ class Transactions:
         inner = dict(zip((22, 23), ids.values(), strict=False))
         for payload in payloads:
             self.sent += 1
-            told = written({1: b"t", 2: self.sent, 3: time.time_ns() // 1_000_000, **inner})
+            told = encode_members({1: b"t", 2: self.sent, 3: time.time_ns() // 1_000_000, **inner})
             rest = struct.pack(">I", len(told)) + told + payload
             send = api.CommandSend(producer_id=1, sequence_id=self.sent, num_messages=1, **ids)
             self._ask(BaseCommand(type=BaseCommand.SEND, send=send), rest)
@@ -121,13 +121,13 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 @pytest.fixture(scope="module")
 def topic(retaining_pulsar: Pulsar) -> RetainedTopic:
-    return RetainedTopic.made(retaining_pulsar)
+    return RetainedTopic.create(retaining_pulsar)
 
 
 def _consumed(topic: RetainedTopic) -> list[bytes]:
     """What Pulsar's own client reads, as far as there is more."""
     found: list[bytes] = []
-    with client_of(topic.pulsar) as client:
+    with open_client(topic.pulsar) as client:
         reader = client.create_reader(topic.full_name, python.MessageId.earliest)
         while reader.has_message_available():
             found.append(reader.read_next(5_000).data())
@@ -165,7 +165,7 @@ def test_a_topic_that_ends_in_what_no_reader_gets_is_read_to_its_end_and_has_no_
 
     Each run waits some seconds for what is behind the last message; a full run cuts the reading in another way, too.
     """
-    ended = RetainedTopic.made(topic.pulsar)
+    ended = RetainedTopic.create(topic.pulsar)
     with Transactions.on(ended.pulsar.service_url, ended.full_name) as client:
         client.send([b"kept"])
         aborted = client.begin()
@@ -179,7 +179,7 @@ def test_a_topic_that_ends_in_what_no_reader_gets_is_read_to_its_end_and_has_no_
         assert [row["payload"] for batch in batches for row in batch.to_pylist()] == [b"kept"]
         assert sum(each.entries for each in withheld) == 4
         assert len(found) == len(withheld) + len(batches)
-    with client_of(ended.pulsar) as idle:
+    with open_client(ended.pulsar) as idle:
         reader = idle.create_reader(ended.full_name, python.MessageId.earliest)
         assert reader.read_next(5_000).data() == b"kept"
         assert _waits_at_the_end(ended)["pendingReadOps"] == 0
@@ -189,7 +189,7 @@ def _waits_at_the_end(topic: RetainedTopic) -> dict[str, Any]:
     """The topic's one cursor, once it has come behind the last entry and waits there."""
     deadline = time.monotonic() + 60
     while True:
-        told = topic.pulsar.tell("GET", f"{topic.path}/internalStats")
+        told = topic.pulsar.call("GET", f"{topic.path}/internalStats")
         ledger, entry = map(int, told["lastConfirmedEntry"].split(":"))
         cursor: dict[str, Any]
         (cursor,) = told["cursors"].values()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from support.kubernetes.plain_api import Api
-from support.kubernetes.watched_namespace import WatchedShop, watched
+from support.kubernetes.watched_namespace import WatchedShop, watch_shop
 from testbed import helm
 from testbed.cluster import Cluster
 from testbed.controlplane import ControlPlane, owned
@@ -62,12 +62,12 @@ def namespace(cluster: Cluster) -> Iterator[str]:
 async def neighbour(controller: Product, cluster: Cluster) -> AsyncIterator[WatchedShop]:
     """A second such namespace."""
     with fresh_namespace(cluster) as name:
-        async with watched(cluster, name) as shop:
+        async with watch_shop(cluster, name) as shop:
             yield shop
 
 
 @pytest.fixture
 async def shop(controller: Product, cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
     """A namespace that the controller watches; it has neither policy nor leave to claim anything."""
-    async with watched(cluster, namespace) as shop:
+    async with watch_shop(cluster, namespace) as shop:
         yield shop

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.kubernetes.admission import V0
-from support.kubernetes.reviewed_namespace import Shop, opened
+from support.kubernetes.reviewed_namespace import Shop, open_shop
 from testbed.cluster import Cluster
 from testbed.product import Product
 
@@ -48,7 +48,7 @@ TEXTS = {
 @pytest.fixture
 async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
     """A governed namespace, all of the product at work."""
-    async with opened(cluster, namespace) as shop:
+    async with open_shop(cluster, namespace) as shop:
         shop.allow_claims()
         assert shop.apply(shop.policy(schemaCompatibilityStrategy="BACKWARD")).returncode == 0
         wait_for(shop, "nsp/orders", "condition=Ready")

@@ -17,7 +17,7 @@ import pytest
 from support import command_line
 from support.kubernetes.plain_api import RefusedError
 from support.kubernetes.reviewed_namespace import Shop
-from support.kubernetes.watched_namespace import WatchedShop, conditions, until, watched
+from support.kubernetes.watched_namespace import WatchedShop, conditions, wait_for, watch_shop
 from support.manifest_repository import Repository, fields
 from testbed.cluster import Cluster
 from testbed.product import Product
@@ -44,7 +44,7 @@ OWN = ["FULL", "ALWAYS_COMPATIBLE", "UNDEFINED", "FORWARD_TRANSITIVE"]
 
 @pytest.fixture
 async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
-    async with watched(cluster, namespace) as shop:
+    async with watch_shop(cluster, namespace) as shop:
         shop.shop.allow_claims()
         yield shop
 
@@ -134,7 +134,7 @@ async def _apply(shop: WatchedShop, world: World, before: set[str]) -> dict[str,
             shop.delete(f"tsc/{name}")
     for resource in shop.shop.api.list("topicschemas", shop.namespace):
         name = resource["metadata"]["name"]
-        await until(partial(shop.get, name), _is_settled)
+        await wait_for(partial(shop.get, name), _is_settled)
     return accepted
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.kubernetes.watched_namespace import WatchedShop, conditions, has_record, says, text, until
+from support.kubernetes.watched_namespace import WatchedShop, conditions, has_record, statuses, text, wait_for
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -36,9 +36,9 @@ async def test_a_changed_strategy_reaches_the_topics_and_names_versions_that_wou
         value: str = (await shop.get())["status"]["effectiveStrategy"]["value"]
         return value
 
-    await until(strategy, lambda value: value == "FULL_TRANSITIVE")
-    assert says(await shop.ready("Registered"))["Ready"] == "True"
-    assert await shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    await wait_for(strategy, lambda value: value == "FULL_TRANSITIVE")
+    assert statuses(await shop.ready("Registered"))["Ready"] == "True"
+    assert await shop.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD"))
     assert (await shop.policy_ready("Active"))["historyConflicts"] == []
 
@@ -77,10 +77,10 @@ async def test_a_namespace_that_loses_its_leave_loses_its_claim(shop: WatchedSho
     shop.govern()
     shop.put(ONE)
     await shop.ready("Registered")
-    status = await neighbour.waits_for_claim_of(shop)
-    assert says(status) == {"Ready": "False", "Stalled": "True"}
+    status = await neighbour.apply_losing_policy(shop)
+    assert statuses(status) == {"Ready": "False", "Stalled": "True"}
     assert shop.namespace not in conditions(status)["Ready"]["message"].replace(shop.shop.pulsar_namespace, "")
-    assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    assert await neighbour.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
     await neighbour.policy_ready("Active")
     await shop.policy_ready("ClaimNotAllowed")
@@ -111,7 +111,7 @@ async def test_who_changes_back_to_retain_keeps_the_record(shop: WatchedShop) ->
         found: list[str] = (await shop.get())["metadata"].get("finalizers", [])
         return found
 
-    await until(finalizers, lambda found: not found)
+    await wait_for(finalizers, lambda found: not found)
     await shop.ready("Registered")
     shop.delete("tsc/created")
     await shop.gone()
@@ -130,7 +130,7 @@ async def test_nobody_deletes_a_record_that_another_resource_holds(shop: Watched
     shop.delete("tsc/loser", "--wait=false")
     await shop.gone("loser")
     assert await has_record(shop)
-    assert says(await shop.ready("Registered", "holder"))["Ready"] == "True"
+    assert statuses(await shop.ready("Registered", "holder"))["Ready"] == "True"
 
 
 async def test_a_restarted_controller_writes_nothing_about_what_is_settled(
@@ -147,12 +147,12 @@ async def test_a_restarted_controller_writes_nothing_about_what_is_settled(
         found: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["ready"]
         return found
 
-    await until(total, lambda found: found == 1)
+    await wait_for(total, lambda found: found == 1)
     since = shop.mark()
     controller.controller.terminate()
     controller.start_controller()
-    assert await shop.looked_again() == []
-    assert await shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    assert await shop.writes_of_a_reconcile() == []
+    assert await shop.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
     assert [shop.writes(since, kind) for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY)] == [[], []]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.kubernetes.watched_namespace import has_record, text, until, watched
+from support.kubernetes.watched_namespace import has_record, text, wait_for, watch_shop
 from testbed.controlplane import ControlPlane
 from testbed.install import install_crds
 from testbed.product import PATIENT_LEASE, Product, wait_until_ready
@@ -41,8 +41,8 @@ async def waits_and_says_so(product: Product, since: int) -> None:
     async def log() -> str:
         return product.controller.log.read_text()[since:]
 
-    await until(log, lambda told: "is the CRD installed?" in told)
-    await until(is_ready, lambda ready: not ready)
+    await wait_for(log, lambda told: "is the CRD installed?" in told)
+    await wait_for(is_ready, lambda ready: not ready)
     assert product.controller.exit_status is None
 
 
@@ -52,7 +52,7 @@ async def registers(product: Product, name: str) -> None:
     wait_until_ready(product.controller, product.controller_probe)
     product.admit_all()
     product.cluster.kubectl("create", "namespace", name)
-    async with watched(product.cluster, name) as shop:
+    async with watch_shop(product.cluster, name) as shop:
         shop.govern()
         shop.put(text("id"))
         await shop.ready("Registered")
@@ -79,7 +79,7 @@ async def test_a_crd_that_is_deleted_leaves_the_record_of_topics_with_deletion_p
     product.start_controller()
     cluster, name = product.cluster, "crd-deleted"
     cluster.kubectl("create", "namespace", name)
-    async with watched(cluster, name) as shop:
+    async with watch_shop(cluster, name) as shop:
         shop.govern()
         shop.put(text("id"), deletionPolicy="Delete")
         await shop.ready("Registered")

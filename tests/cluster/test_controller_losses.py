@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from support.kubernetes.watched_namespace import WatchedShop, conditions, has_record, record_key, says, text, until
+from support.kubernetes.watched_namespace import (
+    WatchedShop,
+    conditions,
+    has_record,
+    record_key,
+    statuses,
+    text,
+    wait_for,
+)
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
@@ -32,9 +40,9 @@ async def test_a_lost_history_is_told_and_nothing_is_registered_in_its_place(sho
         before = await shop.ready("Registered")
     take_history(shop)
     status = await shop.ready("HistoryLost")
-    assert says(status) == LOST
+    assert statuses(status) == LOST
     assert (status["versions"], status["versionCount"]) == (before["versions"], 2)
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
     shop.put(CLASHING)
     await shop.ready("HistoryLost")
     assert not await has_record(shop)
@@ -62,7 +70,7 @@ async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_p
         counted: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["total"]
         return counted
 
-    await until(total, lambda count: count == 1)
+    await wait_for(total, lambda count: count == 1)
     shop.shop.run("patch", "tsc/created", "--type=merge", '-p={"metadata":{"finalizers":null}}')
     await shop.gone()
 
@@ -100,11 +108,11 @@ async def test_a_policy_that_takes_long_to_go_leaves_its_claim_to_who_waits_for_
     held["metadata"]["finalizers"] = ["example.com/slow"]
     shop.apply(held)
     await shop.policy_ready("Active")
-    await neighbour.waits_for_claim_of(shop)
+    await neighbour.apply_losing_policy(shop)
     controller.controller.terminate()
     shop.delete("nsp/orders", "--wait=false")
     controller.start_controller()
     await neighbour.policy_ready("Active")
-    assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    assert await neighbour.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.run("patch", "nsp/orders", "--type=merge", '-p={"metadata":{"finalizers":null}}')
     await neighbour.policy_ready("Active")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.watched_namespace import WatchedShop, conditions, text, until, watched
+from support.kubernetes.watched_namespace import WatchedShop, conditions, text, wait_for, watch_shop
 from testbed.controlplane import ControlPlane
 from testbed.install import install_crds
 from testbed.product import PATIENT_LEASE, Product
@@ -54,7 +54,7 @@ def lawless(spare: ControlPlane) -> Iterator[Product]:
 async def stray_shop(lawless: Product) -> AsyncIterator[WatchedShop]:
     if not lawless.cluster.try_kubectl("get", "namespace", "strays").stdout:
         lawless.cluster.kubectl("create", "namespace", "strays")
-    async with watched(lawless.cluster, "strays") as shop:
+    async with watch_shop(lawless.cluster, "strays") as shop:
         yield shop
 
 
@@ -72,7 +72,7 @@ async def test_a_resource_that_cannot_be_read_is_stalled_and_told_with_its_place
     status = await stray_shop.ready(reason, name)
     assert message in conditions(status)["Ready"]["message"]
     assert conditions(status)["Stalled"]["status"] == "True"
-    assert await stray_shop.looked_again(name) == []
+    assert await stray_shop.writes_of_a_reconcile(name) == []
 
 
 async def test_a_resource_that_cannot_be_read_is_let_go(stray_shop: WatchedShop) -> None:
@@ -95,7 +95,7 @@ async def test_a_status_that_nobody_can_read_is_written_anew(stray_shop: Watched
         "patch", "tsc/odd", "--subresource=status", "--type=merge", '-p={"status":{"conditions":"none","versions":7}}'
     )
     assert told.returncode == 0, told.stderr
-    await until(lambda: stray_shop.get("odd"), lambda wire: isinstance(wire["status"]["conditions"], list))
+    await wait_for(lambda: stray_shop.get("odd"), lambda wire: isinstance(wire["status"]["conditions"], list))
     after = await stray_shop.ready("PolicyNotFound", "odd")
     assert [c["reason"] for c in after["conditions"]] == [c["reason"] for c in before["conditions"]]
     assert after["versions"] == []

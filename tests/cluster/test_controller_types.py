@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.watched_namespace import WatchedShop, conditions, record_key, says, until
+from support.kubernetes.watched_namespace import WatchedShop, conditions, record_key, statuses, wait_for
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import EVENT, SCHEMA_VERSION
@@ -52,16 +52,16 @@ async def test_sources_are_registered_as_their_envelope_and_remembered_by_their_
     listed = await shop.shop.client.list(SCHEMA_VERSION, SYSTEM)
     (stored,) = (one for one in listed if one["spec"]["history"] == record_key(shop).history_name)
     assert stored["spec"]["sourceHash"] == wanted.source_hash
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
     shop.put("", **sources(ORDER + "// as ordered by a customer\n"))
     status = await shop.ready("Registered")
     assert (status["schemaVersion"], status["versionCount"]) == (0, 1)
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
     shop.put("", **sources(ORDER.replace("}", "int32 count = 2; }")))
     assert (await shop.ready("Registered"))["schemaVersion"] == 1
     shop.put("", **sources(ORDER))
     assert (await shop.ready("RolledBack"))["schemaVersion"] == 0
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
 
 
 async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
@@ -72,19 +72,19 @@ async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     assert conditions(await shop.ready("Registered"))["Compatible"]["reason"] == "Compatible"
     shop.put(NARROW)
     status = await shop.ready("Registered")
-    assert says(status)["Ready"] == "True"
+    assert statuses(status)["Ready"] == "True"
     compatible = conditions(status)["Compatible"]
     assert (compatible["status"], compatible["reason"]) == ("True", "ConsumerRisk")
     assert "version 1 passes, but consumers may fail: ENUM_SYMBOL_" in compatible["message"]
-    (event,) = await until(lambda: risks_told(shop), bool)
+    (event,) = await wait_for(lambda: risks_told(shop), bool)
     assert (event["type"], event["note"]) == ("Warning", compatible["message"])
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
     controller.controller.terminate()
     controller.start_controller()
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
     shop.put(NARROW, deletionPolicy="Retain", properties={"owner": "a"})
     assert conditions(await shop.ready("Registered"))["Compatible"]["message"] == compatible["message"]
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
     (again,) = await risks_told(shop)
     assert "series" not in again
 
@@ -98,4 +98,4 @@ async def test_a_policy_made_strict_keeps_the_version_and_names_it(shop: Watched
     (conflict,) = (await shop.policy_ready("Active"))["historyConflicts"]
     assert (conflict["name"], conflict["schemaVersion"]) == ("created", 1)
     assert conditions(await shop.ready("Registered"))["Compatible"]["reason"] == "ConsumerRisk"
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []

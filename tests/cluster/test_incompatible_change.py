@@ -5,7 +5,7 @@ Its set-up starts a controller.
 
 import pytest
 
-from support.kubernetes.watched_namespace import WatchedShop, says, text
+from support.kubernetes.watched_namespace import WatchedShop, statuses, text
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -23,6 +23,6 @@ async def test_a_topic_breaks_with_its_past_under_an_override_that_is_then_taken
     assert (status["schemaVersion"], status["effectiveStrategy"]["source"]) == (1, "Topic")
     shop.put(BROKEN, schemaCompatibilityStrategy="UNDEFINED")
     status = await shop.ready("Registered")
-    assert (says(status)["Ready"], status["effectiveStrategy"]["source"]) == ("True", "Namespace")
+    assert (statuses(status)["Ready"], status["effectiveStrategy"]["source"]) == ("True", "Namespace")
     shop.put(NEXT)
     assert (await shop.ready("Registered"))["schemaVersion"] == 2

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from support.kubernetes.electors import FOR_EVER, NAME, PATIENCE, TIMES, candidates, office_of
-from support.kubernetes.watched_namespace import until
+from support.kubernetes.electors import FOR_EVER, NAME, TIMEOUT_SECONDS, TIMES, candidates, log_of
+from support.kubernetes.watched_namespace import wait_for
 from testbed.cluster import Cluster
 from topicschema.api.kinds import LEASE
 from topicschema.cluster.client import ApiClient, Object
@@ -47,7 +47,7 @@ async def test_the_next_one_starts_at_once_when_the_work_has_ended(
 ) -> None:
     async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
         made["a"].done.set()
-        await office_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
+        await log_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
         await made["a"].running
         assert not made["a"].elector.is_leading
         assert made["b"].elector.is_leading
@@ -65,9 +65,9 @@ async def test_the_next_one_starts_at_once_when_the_leader_is_cancelled_and_its_
         await made["a"].ending.wait()
         made["a"].running.cancel()  # who is in a hurry does not get past the work either
         await renewals_seen_by(made["b"].elector)
-        assert office_of(made).log == ["a begins"]
+        assert log_of(made).log == ["a begins"]
         made["a"].may_end.set()
-        await office_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
+        await log_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
 
 
 async def test_work_that_fails_is_raised_and_frees_the_lease(
@@ -87,7 +87,7 @@ async def test_work_that_fails_is_raised_and_frees_the_lease(
 async def renewals_seen_by(elector: Elector) -> None:
     """Return when it has seen the lease change three times."""
     seen = set()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while len(seen) < 4:
             seen.add(elector._observed.resource_version)
             await asyncio.sleep(0.01)
@@ -100,7 +100,7 @@ async def test_a_leader_renews_and_two_of_one_name_are_two(
         twin = Elector(client, namespace, NAME, "a", FOR_EVER)
         twins_turn = asyncio.create_task(twin.run(made["a"]._work))
         await renewals_seen_by(twin)
-        assert office_of(made).log == ["a begins"]
+        assert log_of(made).log == ["a begins"]
         assert not twin.is_leading
         twins_turn.cancel()
 
@@ -114,8 +114,8 @@ async def test_a_lease_that_is_renewed_lasts_longer_than_it_would_without(
         async def renewed() -> datetime:
             return datetime.fromisoformat((await lease(client, namespace))["renewTime"])
 
-        await until(renewed, lambda at: at > first + timedelta(seconds=TIMES.duration))
-        assert office_of(made).never_two_at_once()  # where the machine stood still, it may have been lost
+        await wait_for(renewed, lambda at: at > first + timedelta(seconds=TIMES.duration))
+        assert log_of(made).is_exclusive()  # where the machine stood still, it may have been lost
 
 
 async def test_a_leader_whose_lease_is_given_to_another_stops(
@@ -124,7 +124,7 @@ async def test_a_leader_whose_lease_is_given_to_another_stops(
     async with candidates(namespace, TIMES, a=connection) as made:
         await client.patch(LEASE, namespace, NAME, {"spec": {"holderIdentity": "somebody"}})
         # Somebody never renews: it is taken again, by one whose work had ended.
-        await office_of(made).until(lambda log: log[:3] == ["a begins", "a ends", "a begins"])
+        await log_of(made).until(lambda log: log[:3] == ["a begins", "a ends", "a begins"])
 
 
 async def test_a_leader_whose_lease_is_deleted_stops_before_it_takes_a_new_one(
@@ -135,7 +135,7 @@ async def test_a_leader_whose_lease_is_deleted_stops_before_it_takes_a_new_one(
         async def has_seen_it_held() -> bool:
             return bool(made["b"].elector._observed.holder)
 
-        await until(has_seen_it_held, bool)  # who never saw the lease held takes it for free when it is missing
+        await wait_for(has_seen_it_held, bool)  # who never saw the lease held takes it for free when it is missing
         await client.delete(LEASE, namespace, NAME)
-        await office_of(made).until(lambda log: log == ["a begins", "a ends", "a begins"])
+        await log_of(made).until(lambda log: log == ["a begins", "a ends", "a begins"])
         assert (await lease(client, namespace))["leaseTransitions"] == 0

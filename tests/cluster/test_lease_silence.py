@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.electors import TIMES, candidates, office_of
+from support.kubernetes.electors import TIMES, candidates, log_of
 from support.sizes import sized
 from testbed.cluster import Cluster
 from topicschema.cluster.connection import Connection
@@ -67,7 +67,7 @@ async def test_a_leader_whose_way_to_the_api_server_is_cut_has_ended_its_work_be
         candidates(namespace, TIMES, a=replace(direct, server=address), b=direct) as made,
     ):
         road.delay = delay
-        await office_of(made).until(lambda log: "b begins" in log)
+        await log_of(made).until(lambda log: "b begins" in log)
         assert not made["a"].elector.is_leading
 
 
@@ -84,4 +84,4 @@ async def test_with_replies_that_are_now_and_then_slow_only_one_works(cluster: C
             first.delay, second.delay = chance.choices([0.0, 0.1, 0.3, 1.5], k=2)
             await asyncio.sleep(TIMES.duration / 8)
         first.delay = second.delay = 0.0
-        await office_of(made).until(lambda log: log[-1].endswith("begins"))
+        await log_of(made).until(lambda log: log[-1].endswith("begins"))

@@ -3,7 +3,7 @@
 import pytest
 
 from support.kubernetes.kstatus import kstatus
-from support.kubernetes.watched_namespace import WatchedShop, conditions, says, text, until
+from support.kubernetes.watched_namespace import WatchedShop, conditions, statuses, text, wait_for
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -20,12 +20,12 @@ async def test_a_first_schema_becomes_version_0_with_one_write_of_each_kind(shop
     since = shop.mark()
     shop.put(ONE)
     status = await shop.ready("Registered")
-    assert says(status) == WELL
+    assert statuses(status) == WELL
     assert (status["schemaVersion"], status["latestSchemaVersion"], status["versionCount"]) == (0, 0, 1)
     assert status["effectiveStrategy"] == {"value": "BACKWARD", "source": "Namespace"}
     assert status["upgradeFirst"] == "Consumers"
     assert shop.writes(since) == ["create schemaversions", "create schemahistories", "patch topicschemas/status"]
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
 
 
 async def test_an_edit_becomes_the_next_version_with_one_write_of_each_kind(shop: WatchedShop) -> None:
@@ -38,7 +38,7 @@ async def test_an_edit_becomes_the_next_version_with_one_write_of_each_kind(shop
     assert [version["schemaVersion"] for version in status["versions"]] == [0, 1]
     assert status["schemaVersion"] == 1
     assert shop.writes(since) == ["create schemaversions", "patch schemahistories", "patch topicschemas/status"]
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
 
 
 async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(shop: WatchedShop) -> None:
@@ -47,7 +47,7 @@ async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(
     before = await shop.ready("Registered")
     shop.put(CLASHING)
     status = await shop.ready("Incompatible")
-    assert says(status) == REFUSED
+    assert statuses(status) == REFUSED
     assert status["versions"] == before["versions"]
     assert "schemaVersion" not in status
     (found,) = status["incompatibilities"]
@@ -56,23 +56,23 @@ async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(
     async def told() -> list[str]:
         return shop.shop.run("get", "events", "-o", "jsonpath={.items[*].reason}").stdout.split()
 
-    assert await until(told, bool) == ["Incompatible"]
-    assert await shop.looked_again() == []
+    assert await wait_for(told, bool) == ["Incompatible"]
+    assert await shop.writes_of_a_reconcile() == []
     shop.put(ONE)
     status = await shop.ready("Registered")
-    assert says(status) == WELL
+    assert statuses(status) == WELL
     assert (status["incompatibilityCount"], status["incompatibilities"]) == (0, [])
 
 
 async def test_a_policy_whose_namespace_may_not_claim_is_stalled_and_so_are_its_topics(shop: WatchedShop) -> None:
     shop.apply(shop.shop.policy())
-    assert says(await shop.policy_ready("ClaimNotAllowed")) == {"Ready": "False", "Stalled": "True"}
+    assert statuses(await shop.policy_ready("ClaimNotAllowed")) == {"Ready": "False", "Stalled": "True"}
     shop.put(ONE)
-    assert says(await shop.ready("ClaimNotAllowed")) == STALLED
-    assert await shop.looked_again() == []
+    assert statuses(await shop.ready("ClaimNotAllowed")) == STALLED
+    assert await shop.writes_of_a_reconcile() == []
     shop.shop.allow_claims()
     await shop.policy_ready("Active")
-    assert says(await shop.ready("Registered")) == WELL
+    assert statuses(await shop.ready("Registered")) == WELL
 
 
 async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_gone(shop: WatchedShop) -> None:
@@ -81,9 +81,9 @@ async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_go
     await shop.ready("Registered", "first")
     shop.put(TWO, "second", topic=f"non-persistent://{shop.shop.pulsar_namespace}/shared")
     status = await shop.ready("TopicAlreadyClaimed", "second")
-    assert says(status) == STALLED
+    assert statuses(status) == STALLED
     assert "TopicSchema first already holds" in conditions(status)["Ready"]["message"]
-    assert await shop.looked_again("second") == []
+    assert await shop.writes_of_a_reconcile("second") == []
     shop.delete("tsc/first")
     status = await shop.ready("Registered", "second")
     assert (status["schemaVersion"], status["versionCount"]) == (1, 2)
@@ -98,8 +98,8 @@ async def test_a_field_that_only_somebody_else_set_is_taken_out_too(shop: Watche
     invented = '{"status":{"schemaVersion":7}}'
     told = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
     assert told.returncode == 0, told.stderr
-    await until(shop.get, lambda wire: wire["status"] == before)
-    assert await shop.looked_again() == []
+    await wait_for(shop.get, lambda wire: wire["status"] == before)
+    assert await shop.writes_of_a_reconcile() == []
 
 
 async def test_a_suspended_resource_is_current_to_kstatus_with_one_write(shop: WatchedShop) -> None:
@@ -109,10 +109,10 @@ async def test_a_suspended_resource_is_current_to_kstatus_with_one_write(shop: W
     since = shop.mark()
     shop.put(CLASHING, suspend=True)
     status = await shop.ready("Suspended")
-    assert says(status) == WELL
+    assert statuses(status) == WELL
     assert kstatus(await shop.get()) == "Current"
     assert shop.writes(since) == ["patch topicschemas/status"]
-    assert await shop.looked_again() == []
+    assert await shop.writes_of_a_reconcile() == []
     shop.put(CLASHING)
-    assert says(await shop.ready("Incompatible")) == REFUSED
+    assert statuses(await shop.ready("Incompatible")) == REFUSED
     assert kstatus(await shop.get()) == "Failed"

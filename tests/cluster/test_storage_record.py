@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typing_extensions import override
 
-from support.kubernetes.storage_contract import OWNER, SchemaStorageContract, Text, append, following, newest, text
+from support.kubernetes.storage_contract import OWNER, SchemaStorageContract, Text, add_version, append, newest, text
 from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import record
@@ -56,7 +56,7 @@ async def payload_names(client: ApiClient, namespace: str) -> list[str]:
 
 class TestRecordStorage(SchemaStorageContract):
     @override
-    def forgetful(self, storage: RecordStorage) -> RecordStorage:
+    def without_cache(self, storage: RecordStorage) -> RecordStorage:
         return RecordStorage(storage._client, storage._namespace)
 
     @override
@@ -228,7 +228,7 @@ class Interrupted(ApiClient):
         if kind is SCHEMA_HISTORY and not self.interruptions:
             self.interruptions += 1
             two = text("two")
-            await self._writer.put(self._stored, following(self._stored.history, two), (two.info,))
+            await self._writer.put(self._stored, add_version(self._stored.history, two), (two.info,))
         return answer
 
 

@@ -8,10 +8,10 @@ import tracemalloc
 
 import pytest
 
-from support.kubernetes.watched_namespace import record_key, text, watched
+from support.kubernetes.watched_namespace import record_key, text, watch_shop
+from support.pulsar.reconciler_process import process
 from support.pulsar.schema_service import Entry, PulsarSchemas
-from support.pulsar.schema_service_rest import serving
-from support.pulsar.topic_passes import process
+from support.pulsar.schema_service_rest import run_schema_broker
 from support.sizes import sized
 from testbed.cluster import Cluster
 from testbed.instances import Instance
@@ -37,7 +37,7 @@ def version(number: int) -> SchemaInfo:
 async def test_very_many_versions_are_adopted_at_once(cluster: Cluster, instance: Instance, namespace: str) -> None:
     Product.install(instance, cluster).admit_all()
     schemas = PulsarSchemas(lambda: NOW)
-    async with serving(schemas) as broker, watched(cluster, namespace) as shop, process(shop) as running:
+    async with run_schema_broker(schemas) as broker, watch_shop(cluster, namespace) as shop, process(shop) as running:
         topic = "created"
         schemas.entries[topic] = tuple(Entry(number, version(number), NOW) for number in range(_VERSIONS))
         shop.govern(schemaCompatibilityStrategy="FULL", pulsar={"adminURL": broker.url})

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions, says, text, until, watched
+from support.kubernetes.watched_namespace import conditions, statuses, text, wait_for, watch_shop
 from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, ValidatedShop
 from testbed.cluster import Cluster
 from testbed.instances import Instance
@@ -25,7 +25,7 @@ def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 @pytest.fixture
 async def shop(validating: Product, cluster: Cluster, namespace: str) -> AsyncIterator[ValidatedShop]:
     cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
-    async with watched(cluster, namespace) as shop:
+    async with watch_shop(cluster, namespace) as shop:
         yield ValidatedShop(shop)
 
 
@@ -35,16 +35,16 @@ async def test_a_gate_registers_what_passes_and_nothing_is_written_afterwards(sh
     (job,) = await shop.running()
     status = await shop.validation("Running")
     assert conditions(status)["Ready"]["reason"] == "Validating"
-    assert says(status)["Reconciling"] == "True"
-    assert says(status)["Validated"] == "Unknown"
+    assert statuses(status)["Reconciling"] == "True"
+    assert statuses(status)["Validated"] == "Unknown"
     assert status.get("schemaVersion") is None
-    assert await shop.watched.looked_again() == []
-    await shop.passes(job)
+    assert await shop.watched.writes_of_a_reconcile() == []
+    await shop.pass_validation(job)
     status = await shop.watched.ready("Registered")
     assert status["schemaVersion"] == 0
     assert (status["validation"]["phase"], status["validation"]["messages"]) == ("Passed", 1000)
     assert conditions(status)["Validated"]["reason"] == "Passed"
-    assert await shop.watched.looked_again() == []
+    assert await shop.watched.writes_of_a_reconcile() == []
     shop.watched.delete("tsc/created")
     await shop.gone(job)
 
@@ -53,18 +53,18 @@ async def test_a_gate_holds_back_what_fails_until_another_edit_passes(shop: Vali
     shop.watched.govern(validation=GATE)
     shop.watched.put(ONE)
     (job,) = await shop.running()
-    await shop.fails(job)
+    await shop.fail_validation(job)
     status = await shop.watched.ready("ValidationFailed")
-    assert says(status)["Stalled"] == "True"
-    assert says(status)["Registered"] == "False"
+    assert statuses(status)["Stalled"] == "True"
+    assert statuses(status)["Registered"] == "False"
     assert "3 of 1000 messages" in conditions(status)["Validated"]["message"]
     assert status["validation"]["byReason"] == [{"reason": "TRUNCATED", "path": "$.total", "messages": 3}]
     assert status["validation"]["examples"][0]["message"] == "5:7:-1"
     assert status["versionCount"] == 0
-    assert await shop.watched.looked_again() == []
+    assert await shop.watched.writes_of_a_reconcile() == []
     shop.watched.put(TWO)
     (job,) = await shop.running()
-    await shop.passes(job, 0)
+    await shop.pass_validation(job, 0)
     assert (await shop.watched.ready("Registered"))["versionCount"] == 1
 
 
@@ -77,8 +77,10 @@ async def test_executors_whose_account_is_missing_are_told_of_in_the_clusters_wo
     assert 'serviceaccount "reader" not found' in conditions(status)["Ready"]["message"]
     shop.watched.apply(shop.watched.shop.policy(validation=GATE))
     first = job["metadata"]["uid"]
-    (job,) = await until(shop.jobs, lambda jobs: first not in [each["metadata"]["uid"] for each in jobs] and bool(jobs))
-    await shop.passes(job)
+    (job,) = await wait_for(
+        shop.jobs, lambda jobs: first not in [each["metadata"]["uid"] for each in jobs] and bool(jobs)
+    )
+    await shop.pass_validation(job)
     await shop.watched.ready("Registered")
 
 
@@ -87,12 +89,12 @@ async def test_topics_take_turns_and_who_ends_lets_the_next_one_in(shop: Validat
     for name in ("a", "b", "c"):
         shop.watched.put(ONE, name)
     await shop.running(2)
-    (waiting,) = [job for job in await until(shop.jobs, lambda jobs: len(jobs) == 3) if job["spec"]["suspend"]]
+    (waiting,) = [job for job in await wait_for(shop.jobs, lambda jobs: len(jobs) == 3) if job["spec"]["suspend"]]
     first, second = await shop.running(2)
-    await shop.passes(first)
-    await until(shop.jobs, lambda jobs: not any(job["spec"]["suspend"] for job in jobs))
+    await shop.pass_validation(first)
+    await wait_for(shop.jobs, lambda jobs: not any(job["spec"]["suspend"] for job in jobs))
     for job in (second, waiting):
-        await shop.passes(job)
+        await shop.pass_validation(job)
     for name in ("a", "b", "c"):
         await shop.watched.ready("Registered", name)
 
@@ -109,16 +111,16 @@ async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_made_once
         async def known() -> str:
             return shop.watched.shop.run("get", "quota/none", "-o", "jsonpath={.status.hard}").stdout
 
-        await until(known, bool)  # before, a Job is refused in other words
+        await wait_for(known, bool)  # before, a Job is refused in other words
     shop.watched.govern(validation=REPORT if by == "a quota" else {**REPORT, **wrong})
     shop.watched.put(ONE)
     status = await shop.validation("Error")
-    assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "Unknown")
+    assert (statuses(status)["Ready"], statuses(status)["Validated"]) == ("True", "Unknown")
     assert "its Job cannot be created" in conditions(status)["Validated"]["message"]
-    assert await shop.watched.looked_again() == ["create jobs"]  # refused once more, and nothing else
+    assert await shop.watched.writes_of_a_reconcile() == ["create jobs"]  # refused once more, and nothing else
     if by == "a quota":
         shop.watched.delete("quota/none")
     shop.watched.apply(shop.watched.shop.policy(validation={**REPORT, "activeDeadlineSeconds": 60}))
     (job,) = await shop.running()
-    await shop.passes(job)
+    await shop.pass_validation(job)
     assert conditions(await shop.validation("Passed"))["Validated"]["reason"] == "Passed"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.reviewed_namespace import Shop, Told, opened
-from support.kubernetes.watched_namespace import until
+from support.kubernetes.reviewed_namespace import KubectlResult, Shop, open_shop
+from support.kubernetes.watched_namespace import wait_for
 from testbed.cluster import Cluster
 from testbed.product import Product
 
@@ -41,7 +41,7 @@ def answers(request: pytest.FixtureRequest, product: Product, cluster: Cluster) 
 
 @pytest.fixture
 async def shop(answers: str, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
-    async with opened(cluster, namespace) as shop:
+    async with open_shop(cluster, namespace) as shop:
         shop.allow_claims()
         grant(shop, "alice", "policies", "get,list,create,update,patch", "namespaceschemapolicies.topicschema.io")
         wanted = shop.policy(validation=TEMPLATE)
@@ -49,7 +49,7 @@ async def shop(answers: str, cluster: Cluster, namespace: str) -> AsyncIterator[
         async def told() -> str:
             return shop.run("create", "--dry-run=server", "--as=alice", objects=(wanted,)).stderr
 
-        await until(told, lambda words: answers in words)  # an API server hears of what it asks a little later
+        await wait_for(told, lambda words: answers in words)  # an API server hears of what it asks a little later
         yield shop
 
 
@@ -59,7 +59,7 @@ def grant(shop: Shop, user: str, role: str, verbs: str, resource: str) -> None:
     assert told.returncode == 0, told.stderr
 
 
-def sets(shop: Shop, validation: dict[str, Any], **spec: Any) -> Told:
+def sets(shop: Shop, validation: dict[str, Any], **spec: Any) -> KubectlResult:
     """What alice is told who sets this."""
     wanted = shop.policy(**{"pulsar": PULSAR, "validation": validation, **spec})
     return shop.run("apply", "--server-side", "--as=alice", objects=(wanted,))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, record_schema
-from support.kubernetes.reviewed_namespace import Shop, Told, opened
+from support.kubernetes.reviewed_namespace import KubectlResult, Shop, open_shop
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import Product
@@ -34,7 +34,7 @@ def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 @pytest.fixture
 async def shop(webhook: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
     """A namespace under BACKWARD whose topic `created` has version 0 on record."""
-    async with opened(cluster, namespace) as shop:
+    async with open_shop(cluster, namespace) as shop:
         await shop.govern(schemaCompatibilityStrategy="BACKWARD")
         await shop.register(V0)
         yield shop
@@ -104,7 +104,7 @@ async def test_kubectl_edit_comes_back_with_the_reasons_as_comments(shop: Shop, 
     assert "# * spec.schema: FIELD_WITHOUT_DEFAULT at $.fields[0]" in seen.read_text()
 
 
-def _edit(shop: Shop, editor: Path) -> Told:
+def _edit(shop: Shop, editor: Path) -> KubectlResult:
     return subprocess.run(
         [shop.cluster.kubectl_program, "edit", "-n", shop.namespace, "tsc", "fresh"],
         env={**shop.cluster.environment(), "KUBE_EDITOR": str(editor)},
@@ -123,7 +123,7 @@ async def test_warnings_are_shown_and_do_not_stop_an_edit(shop: Shop) -> None:
 
 
 async def test_policy_and_topic_may_come_in_one_file(webhook: Product, cluster: Cluster, namespace: str) -> None:
-    async with opened(cluster, namespace) as shop:
+    async with open_shop(cluster, namespace) as shop:
         shop.allow_claims()
         told = shop.apply(shop.policy(), shop.topic_schema(V0))
         assert told.returncode == 0, told.stderr

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.kubernetes.admission import V0
-from support.kubernetes.reviewed_namespace import opened
+from support.kubernetes.reviewed_namespace import open_shop
 from testbed.certificates import Authority
 from testbed.cluster import Cluster
 from testbed.install import install_manifests
@@ -52,7 +52,7 @@ async def test_edits_are_reviewed_all_through_a_change_of_the_certificate_author
     both = tmp_path / "both.crt"
     both.write_text(webhook.certificate.ca.read_text() + other.ca.read_text())
     process = webhook.webhook.pid
-    async with opened(cluster, namespace) as shop:
+    async with open_shop(cluster, namespace) as shop:
 
         def is_reviewed() -> bool:
             return "SYNTAX at line 1" in shop.apply(shop.topic_schema("{")).stderr

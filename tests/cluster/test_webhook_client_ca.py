@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.kubernetes.admission import V0
-from support.kubernetes.reviewed_namespace import opened
+from support.kubernetes.reviewed_namespace import open_shop
 from testbed.certificates import Authority
 from testbed.cluster import Cluster, client_kubeconfig
 from testbed.controlplane import owned
@@ -67,7 +67,7 @@ def admission_configuration(folder: Path, kubeconfig: Path) -> Path:
 
 
 async def test_edits_are_reviewed_for_an_api_server_that_shows_its_certificate(closed: Closed) -> None:
-    async with opened(closed.cluster, NAMESPACE) as shop:
+    async with open_shop(closed.cluster, NAMESPACE) as shop:
         assert "SYNTAX at line 1" in shop.apply(shop.topic_schema("{")).stderr
         told = shop.apply(shop.topic_schema(V0))
         assert told.returncode == 0, told.stderr

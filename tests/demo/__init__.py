@@ -1,11 +1,12 @@
-"""The demo: a schema's life on a real API server, performed with real kubectl.
+"""The demo: the life of a schema on a real API server, with real kubectl.
 
-    python -m demo          bring everything up, perform the steps, leave it running
-    python -m demo down     end what it left running
+```
+    python -m demo          start everything, run the steps, leave it running
+    python -m demo down     stop it
+```
 
-`narrator` shows commands and checks what they did; `stage` is where the steps play; `backstage` puts the product on a
-cluster and clears away what an earlier run left; `ahead` builds and downloads before it all; `steps` are the
-performance; `releases` plays the real history that `wheels` fetches, `brokers` plays before a real broker, where one
-can be had. `quickstart` is another performance, in pods. Nothing here is shipped, and nothing here
-knows more of the product than kubectl shows.
+`narrator` shows commands and checks their results. `stage` has the cluster and the files of the steps. `backstage`
+installs the product on a cluster and removes the objects of an earlier run. `ahead` builds and downloads before the
+first step. `steps` are steps 1 to 6. `releases` registers the real history that `wheels` fetches. `brokers` needs a
+real broker. `quickstart` is a demo in pods. Nothing here is shipped. The steps use only kubectl's view of the product.
 """

@@ -1,7 +1,7 @@
-"""`python -m demo`: perform it. `python -m demo down`: end what it left running.
+"""`python -m demo` runs the demo. `python -m demo down` stops it.
 
-With CI=true the demo ends what it started itself. Exit status: 0 when everything turned out as told, 1 when something
-did not, 130 when it was interrupted.
+With CI=true the demo stops what it started. Exit status: 0 if every command had its announced result, 1 if one had not,
+130 if the demo was interrupted.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _LOG_TAIL = 3000
 
 
 def perform() -> None:
-    """Bring everything up, play all steps, and say how to go on from there."""
+    """Start everything, run all steps, and print how to explore the result."""
     narrator = Narrator()
     narrator.step(
         "Setting the stage",
@@ -52,7 +52,7 @@ def perform() -> None:
             brokers.perform(stage)
         narrator.step("The demo succeeded", "Every command had the announced result, and every check passed.")
         if stays:
-            say_how_to_go_on(stage, instance)
+            print_next_steps(stage, instance)
     except DemoError:
         show_logs(narrator)
         raise
@@ -61,8 +61,8 @@ def perform() -> None:
             down()
 
 
-def say_how_to_go_on(stage: Stage, instance: Instance) -> None:
-    """Say what still runs, how to look around, and how to stop it."""
+def print_next_steps(stage: Stage, instance: Instance) -> None:
+    """Print what still runs, how to explore it, and how to stop it."""
     environment = stage.environment()
     program = stage.cluster.kubectl_program.parent
     stage.narrator.note(
@@ -93,7 +93,7 @@ def say_how_to_go_on(stage: Stage, instance: Instance) -> None:
 
 
 def show_logs(narrator: Narrator) -> None:
-    """Show how the logs of controller and webhook end."""
+    """Print the ends of the logs of controller and webhook."""
     for log in (paths.instance(_NAME) / "logs" / f"{role}.log" for role in ("controller", "webhook")):
         if log.exists():
             narrator.line(f"\nthe end of {log}:")
@@ -101,7 +101,7 @@ def show_logs(narrator: Narrator) -> None:
 
 
 def down() -> None:
-    """End everything that hangs on the demo's supervisor."""
+    """End all processes of the demo's supervisor."""
     with instances.locked(_NAME):
         gone = instances.remove(_NAME)
     print("the demo has ended" if gone else "no demo is running")
@@ -109,7 +109,7 @@ def down() -> None:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Only one performance at a time; the kernel lets go of the lock when a demo is killed."""
+    """Allow one demo at a time. The kernel releases the lock if a demo is killed."""
     folder = paths.instances()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / f".{_NAME}.performing").open("w") as lock:
@@ -120,17 +120,17 @@ def alone() -> Iterator[None]:
         yield
 
 
-def perform_alone() -> None:
-    """Perform it unless it is being performed."""
+def perform_exclusively() -> None:
+    """Run the demo unless another process runs it."""
     with alone():
         perform()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit status."""
-    return command.run(_NAME, __doc__, perform_alone, down, arguments)
+    """Run the command line and return the exit status."""
+    return command.run(_NAME, __doc__, perform_exclusively, down, arguments)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it still ends what it started
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # on SIGTERM it still ends what it started
     sys.exit(main())

@@ -1,6 +1,6 @@
-"""`python -m demo.ahead`: build and download what the demo needs, while its libraries are still installed.
+"""`python -m demo.ahead` builds and downloads what the demo needs, while pip still installs its libraries.
 
-It needs the standard library alone. Errors are the demo's to report, which tries again.
+It needs only the standard library. The demo tries again what failed, and reports the error.
 """
 
 import contextlib

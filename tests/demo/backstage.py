@@ -1,7 +1,7 @@
-"""Behind the stage: the product on a cluster, and the clearing away of what an earlier run left.
+"""The preparation of the stage: it installs the product on a cluster and removes the objects of an earlier run.
 
-Controller and webhook are separate processes that hang on the instance's supervisor, each under its own service account
-with the shipped roles, TLS by a CA made here (`testbed.product`).
+Controller and webhook are separate processes under the instance's supervisor. Each has its own service account with the
+shipped roles, and TLS by a CA of `testbed.product`.
 """
 
 import json
@@ -30,7 +30,7 @@ _RECORD = ("-n", OPERATOR_NAMESPACE)
 
 
 def set_up(instance: Instance, cluster: Cluster, narrator: Narrator, pulsar: Pulsar | None = None) -> Stage:
-    """Put the product on the cluster, its processes on the instance; the stage on which the steps can play."""
+    """Install the product on the cluster, start its processes in the instance, and return the stage of the steps."""
     if cluster.webhook_host is None:
         raise DemoError(
             "TOPICSCHEMA_TEST_WEBHOOK_HOST must be the address at which the cluster's API server reaches this machine"
@@ -53,7 +53,7 @@ def set_up(instance: Instance, cluster: Cluster, narrator: Narrator, pulsar: Pul
 
 
 def clear(cluster: Cluster) -> None:
-    """Delete what an earlier run made: resources, events, the record of its topics. No controller or webhook runs.
+    """Delete the resources, events and topic records of an earlier run. No controller or webhook runs.
 
     The namespaces stay: deleting one takes longer than all the rest, and never ends where no controller-manager runs.
     """
@@ -71,13 +71,13 @@ def clear(cluster: Cluster) -> None:
 
 
 def _names(cluster: Cluster, kind: str) -> list[str]:
-    """The objects of the record that are about the demo's Pulsar cluster."""
+    """Return the names of the record's objects for the demo's Pulsar cluster."""
     items = cluster.get(kind, *_RECORD)["items"]
     return [item["metadata"]["name"] for item in items if item["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
 
 
 def _folder(instance: Instance) -> Path:
-    """The folder in which the steps type their commands, with a fresh copy of the files they apply."""
+    """Return the folder in which the steps run their commands, with a fresh copy of the files that they apply."""
     folder = instance.folder / "stage"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(_MANIFESTS, folder)
@@ -85,7 +85,7 @@ def _folder(instance: Instance) -> Path:
 
 
 def _webhooks(product: Product) -> dict[str, Any]:
-    """The webhook configuration as `product.admit` applies it, for the step that deletes it."""
+    """Return the webhook configuration as `product.admit` applies it, for the step that deletes it."""
     documents = install.render(product.cluster, REPOSITORY / "manifests" / "base")
     (configuration,) = (each for each in documents if each["kind"] == "ValidatingWebhookConfiguration")
     install.point_at(configuration, product.webhook_url, product.certificate.ca)

@@ -1,4 +1,4 @@
-"""Steps 10 to 13, before a real broker: what is registered there, what is adopted, the way back, and the lock.
+"""Steps 10 to 13, with a real broker: registration, adoption, rollback and the lock.
 
 They need Java and Maven's jars, or a broker that PULSAR_ADMIN_URL and PULSAR_SERVICE_URL name.
 """
@@ -20,7 +20,7 @@ _POLICIES = ("sales-policy.yaml", "sales-policy-locked.yaml")
 
 
 def why_absent() -> str | None:
-    """Why these steps cannot be played on this machine; None when they can."""
+    """Return why this machine cannot run these steps; None if it can."""
     try:
         brokers.prepare(Progress(), often=False)
     except TestbedError as error:
@@ -29,26 +29,26 @@ def why_absent() -> str | None:
 
 
 def skip(stage: Stage, reason: str) -> None:
-    """Say that the steps are not played, and why."""
+    """Print that the steps are skipped, and why."""
     stage.narrator.step("Steps 10 to 13 are skipped", f"They need a real broker, and there is none: {reason}.")
 
 
 def perform(stage: Stage) -> None:
-    """Play steps 10 to 13; DemoError at the first that does not turn out as told."""
+    """Run steps 10 to 13. Raise DemoError at the first unexpected result."""
     pulsar = _broker(stage)
     _clear(pulsar)
     for policy in _POLICIES:
         file = stage.folder / policy
         text = file.read_text(encoding="utf-8")
         file.write_text(text.replace("PULSAR_ADMIN_URL", pulsar.admin_url), encoding="utf-8")
-    registered_and_refused(stage)
-    adopted(stage)
-    back_again(stage)
-    locked(stage)
+    register(stage)
+    adopt(stage)
+    roll_back(stage)
+    lock_topics(stage)
 
 
-def registered_and_refused(stage: Stage) -> None:
-    """Step 10."""
+def register(stage: Stage) -> None:
+    """Run step 10."""
     stage.narrator.step(
         "10. Register at a real broker",
         "This policy names a broker. The operator registers accepted schemas there, and the broker "
@@ -60,33 +60,33 @@ def registered_and_refused(stage: Stage) -> None:
     stage.run(f"{_APPLY} sales-placed.yaml")
     _wait_for(stage, _PLACED)
     stage.run("curl -s $SCHEMAS/placed/schema")
-    _claim_there(stage, "placed", [0])
+    _claim_versions(stage, "placed", [0])
     stage.run(f"{_APPLY} sales-placed-breaking.yaml", fails=True)
     stage.run(f"{_APPLY} sales-placed-with-note.yaml")
     _wait_for(stage, _PLACED)
-    _claim_there(stage, "placed", [0, 1])
+    _claim_versions(stage, "placed", [0, 1])
 
 
-def adopted(stage: Stage) -> None:
-    """Step 11."""
+def adopt(stage: Stage) -> None:
+    """Run step 11."""
     stage.narrator.step(
         "11. Adopt an existing schema",
         "On this topic a producer registered its schema first. The operator stores "
         "that version as history, and judges the TopicSchema against it.",
     )
     stage.run("python3 produce.py refunded refunded.avsc")
-    _claim_there(stage, "refunded", [0])
+    _claim_versions(stage, "refunded", [0])
     stage.run(f"{_APPLY} sales-refunded.yaml")
     _wait_for(stage, _REFUNDED)
     stage.run(f"kubectl get tsc -n {NAMESPACE}")
     origins = [(entry["schemaVersion"], entry["origin"]) for entry in _status(stage, _REFUNDED)["versions"]]
-    wanted = [(0, "Broker"), (1, "Spec")]
-    stage.claim("version 0 is from the producer, version 1 is from Git", holds=origins == wanted, instead=origins)
-    _claim_there(stage, "refunded", [0, 1])
+    expected = [(0, "Broker"), (1, "Spec")]
+    stage.claim("version 0 is from the producer, version 1 is from Git", holds=origins == expected, instead=origins)
+    _claim_versions(stage, "refunded", [0, 1])
 
 
-def back_again(stage: Stage) -> None:
-    """Step 12."""
+def roll_back(stage: Stage) -> None:
+    """Run step 12."""
     stage.narrator.step(
         "12. Roll back at the broker",
         "The broker finds the text among its versions. The topic's latest version does not change.",
@@ -95,20 +95,20 @@ def back_again(stage: Stage) -> None:
     _wait_for(stage, _PLACED)
     status = _status(stage, _PLACED)
     ready = condition(status, "Ready")
-    found = (status.get("schemaVersion"), status.get("latestSchemaVersion"), ready.get("reason"))
+    versions = (status.get("schemaVersion"), status.get("latestSchemaVersion"), ready.get("reason"))
     stage.claim(
         "schemaVersion is 0, latestSchemaVersion is 1, the reason is RolledBack",
-        holds=found == (0, 1, "RolledBack"),
-        instead=found,
+        holds=versions == (0, 1, "RolledBack"),
+        instead=versions,
     )
     stage.narrator.note(str(ready.get("message", "")))
-    _claim_there(stage, "placed", [0, 1])
+    _claim_versions(stage, "placed", [0, 1])
     stage.run(f"{_APPLY} sales-placed-with-note.yaml")
     _wait_for(stage, _PLACED)
 
 
-def locked(stage: Stage) -> None:
-    """Step 13."""
+def lock_topics(stage: Stage) -> None:
+    """Run step 13."""
     stage.narrator.step(
         "13. Lock the topics",
         "One line in the policy stops clients from adding schemas. A producer with a schema from Git "
@@ -121,8 +121,8 @@ def locked(stage: Stage) -> None:
     stage.run("cat produce.py")
     stage.run("python3 produce.py placed placed-with-note.avsc")
     refused = stage.run("python3 produce.py placed placed-with-coupon.avsc", fails=True)
-    said = "IncompatibleSchema" in refused.output
-    stage.claim("the broker refuses the producer: IncompatibleSchema", holds=said, instead=refused.output)
+    is_incompatible = "IncompatibleSchema" in refused.output
+    stage.claim("the broker refuses the producer: IncompatibleSchema", holds=is_incompatible, instead=refused.output)
     stage.narrator.line("\nA consumer connects, and reads messages of the version that the operator registered:")
     received = stage.run("python3 consume.py placed placed-with-note.avsc")
     stage.claim("the message carries version 1", holds="with version 1" in received.output, instead=received.output)
@@ -130,9 +130,9 @@ def locked(stage: Stage) -> None:
         "\nA consumer cannot connect if its schema has a field that the messages lack, without a default:"
     )
     refused = stage.run("python3 consume.py placed placed-with-invoice.avsc", fails=True)
-    said = "IncompatibleSchema" in refused.output
-    stage.claim("the broker refuses the consumer: IncompatibleSchema", holds=said, instead=refused.output)
-    _claim_there(stage, "placed", [0, 1])
+    is_incompatible = "IncompatibleSchema" in refused.output
+    stage.claim("the broker refuses the consumer: IncompatibleSchema", holds=is_incompatible, instead=refused.output)
+    _claim_versions(stage, "placed", [0, 1])
 
 
 def _broker(stage: Stage) -> Pulsar:
@@ -142,13 +142,13 @@ def _broker(stage: Stage) -> Pulsar:
 
 
 def _clear(pulsar: Pulsar) -> None:
-    """Have the Pulsar namespace as new, whatever an earlier run left there."""
-    pulsar.ask("PUT", "/tenants/shop", {"allowedClusters": pulsar.tell("GET", "/clusters")})
+    """Delete what an earlier run left in the Pulsar namespace, and create it."""
+    pulsar.request("PUT", "/tenants/shop", {"allowedClusters": pulsar.call("GET", "/clusters")})
     for topic in ("placed", "refunded"):
-        pulsar.ask("DELETE", f"/persistent/{_PULSAR_NAMESPACE}/{topic}?force=true")
-        pulsar.ask("DELETE", f"/schemas/{_PULSAR_NAMESPACE}/{topic}/schema?force=true")
-    pulsar.ask("DELETE", f"/namespaces/{_PULSAR_NAMESPACE}")
-    pulsar.tell("PUT", f"/namespaces/{_PULSAR_NAMESPACE}")
+        pulsar.request("DELETE", f"/persistent/{_PULSAR_NAMESPACE}/{topic}?force=true")
+        pulsar.request("DELETE", f"/schemas/{_PULSAR_NAMESPACE}/{topic}/schema?force=true")
+    pulsar.request("DELETE", f"/namespaces/{_PULSAR_NAMESPACE}")
+    pulsar.call("PUT", f"/namespaces/{_PULSAR_NAMESPACE}")
 
 
 def _wait_for_policy(stage: Stage) -> None:
@@ -163,7 +163,9 @@ def _status(stage: Stage, name: str) -> dict[str, Any]:
     return stage.status(NAMESPACE, name)
 
 
-def _claim_there(stage: Stage, topic: str, numbers: list[int]) -> None:
-    told = _broker(stage).tell("GET", f"/schemas/{_PULSAR_NAMESPACE}/{topic}/schemas")["getSchemaResponses"]
-    found = [entry["version"] for entry in told]
-    stage.claim(f"the broker has version{'s'[: len(numbers) > 1]} {numbers}", holds=found == numbers, instead=found)
+def _claim_versions(stage: Stage, topic: str, numbers: list[int]) -> None:
+    responses = _broker(stage).call("GET", f"/schemas/{_PULSAR_NAMESPACE}/{topic}/schemas")["getSchemaResponses"]
+    versions = [entry["version"] for entry in responses]
+    stage.claim(
+        f"the broker has version{'s'[: len(numbers) > 1]} {numbers}", holds=versions == numbers, instead=versions
+    )

@@ -11,14 +11,14 @@ from testbed.errors import TestbedError
 def run(
     name: str, description: str | None, up: Callable[[], None], down: Callable[[], None], arguments: list[str] | None
 ) -> int:
-    """Run the command; the exit status: 0, 1 after an error, or 130 if it was interrupted."""
+    """Run the command and return the exit status: 0, 1 after an error, or 130 if it was interrupted."""
     parser = argparse.ArgumentParser(
         name, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", nargs="?", choices=["up", "down"], default="up")
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        down() if chosen.command == "down" else up()
+        down() if options.command == "down" else up()
     except (DemoError, TestbedError) as error:
         print(f"\n{name}: {error}", file=sys.stderr)
         return 1

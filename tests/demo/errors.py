@@ -1,5 +1,5 @@
-"""What ends the demo early, told to a person."""
+"""The errors that end the demo early, with messages for people."""
 
 
 class DemoError(Exception):
-    """Something did not turn out as told; the text is the whole story."""
+    """A step had an unexpected result. The message has all that is needed."""

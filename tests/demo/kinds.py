@@ -1,4 +1,4 @@
-"""Steps 8 and 9: a pair, a schema from protobuf sources, and what the broker lets pass though consumers choke on it."""
+"""Steps 8 and 9: a pair, a schema from protobuf sources, and edits that the broker accepts and consumers fail on."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ _READY = f"kubectl wait --for=condition=Ready tsc/{PAIR} tsc/{SENT} -n {NAMESPAC
 
 
 def perform(stage: Stage) -> None:
-    """Play steps 8 and 9; DemoError at the first that does not turn out as told."""
+    """Run steps 8 and 9. Raise DemoError at the first unexpected result."""
     pair_and_sources(stage)
-    what_the_broker_lets_pass(stage)
+    accepted_risks(stage)
 
 
 def pair_and_sources(stage: Stage) -> None:
-    """Step 8."""
+    """Run step 8."""
     stage.narrator.step(
         "8. KEY_VALUE, and protobuf from sources",
         "A KEY_VALUE topic has a schema for each part. For PROTOBUF_NATIVE you write the .proto "
@@ -28,8 +28,8 @@ def pair_and_sources(stage: Stage) -> None:
     stage.run("cat parcel-status.yaml")
     stage.run(f"{_APPLY} parcel-status.yaml")
     refused = stage.run(f"{_APPLY} parcel-status-breaking.yaml", fails=True)
-    place = "$.value.fields[1].type"
-    stage.claim(f"the rejection names the path in the pair: {place}", holds=place in refused.output)
+    path = "$.value.fields[1].type"
+    stage.claim(f"the rejection names the path in the pair: {path}", holds=path in refused.output)
     stage.run("cat parcel-sent.yaml")
     stage.run(f"{_APPLY} parcel-sent.yaml")
     stage.run(_READY)
@@ -41,8 +41,8 @@ def pair_and_sources(stage: Stage) -> None:
     _claim_version(stage, SENT, 1)
 
 
-def what_the_broker_lets_pass(stage: Stage) -> None:
-    """Step 9."""
+def accepted_risks(stage: Stage) -> None:
+    """Run step 9."""
     stage.narrator.step(
         "9. Risks that the broker accepts",
         "For protobuf, the broker compares only the name of the root message. It accepts an edit "
@@ -55,12 +55,12 @@ def what_the_broker_lets_pass(stage: Stage) -> None:
     stage.run(_READY)
     _claim_version(stage, SENT, 2)
     compatible = condition(_status(stage, SENT), "Compatible")
-    found = (compatible.get("status"), compatible.get("reason"))
+    values = (compatible.get("status"), compatible.get("reason"))
     stage.claim(
-        "Compatible is True, with the reason ConsumerRisk", holds=found == ("True", "ConsumerRisk"), instead=found
+        "Compatible is True, with the reason ConsumerRisk", holds=values == ("True", "ConsumerRisk"), instead=values
     )
-    told = ("events", "-n", NAMESPACE, "--field-selector", "reason=ConsumerRisk")
-    stage.narrator.claim_soon("an Event reports the risk, too", lambda: stage.read(*told)["items"])
+    query = ("events", "-n", NAMESPACE, "--field-selector", "reason=ConsumerRisk")
+    stage.narrator.claim_soon("an Event reports the risk, too", lambda: stage.read(*query)["items"])
     stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=ConsumerRisk")
     stage.narrator.line("\nA policy with strictness Strict rejects such edits. The next edit changes a field's type:")
     stage.run("diff -U1 parcels-policy.yaml parcels-policy-strict.yaml", fails=True)
@@ -75,5 +75,5 @@ def _status(stage: Stage, name: str) -> dict[str, Any]:
 
 
 def _claim_version(stage: Stage, name: str, number: int) -> None:
-    found = _status(stage, name).get("schemaVersion")
-    stage.claim(f"{name} is version {number}", holds=found == number, instead=found)
+    version = _status(stage, name).get("schemaVersion")
+    stage.claim(f"{name} is version {number}", holds=version == number, instead=version)

@@ -1,6 +1,6 @@
-"""The narrator: says what comes, types commands as a person would, shows what they really print, and checks the claims.
+"""The narrator: announces steps, runs shell commands, shows their output, and checks claims.
 
-A command is a line for the shell, and what is echoed is the very line that is run. Whoever reads along can type it too.
+It prints each command line as it runs it, so that a reader can repeat it.
 """
 
 import os
@@ -24,8 +24,8 @@ _BOLD, _GREEN, _RED, _CYAN = "1", "32", "1;31", "36"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a command printed (both streams, as a terminal shows them) and how it ended."""
+class CommandResult:
+    """The output of a command (both streams, as in a terminal) and its exit status."""
 
     line: str
     output: str
@@ -34,28 +34,28 @@ class Told:
 
 @dataclass(slots=True)
 class Narrator:
-    """Tells on `stream`, in colour where that is a terminal (unless NO_COLOR is set).
+    """A narrator that writes to `stream`, in color if that is a terminal (unless NO_COLOR is set).
 
-    A command that has not ended after `patience` seconds is ended, and the demo with it.
+    A command that runs longer than `timeout` seconds is killed, and the demo fails.
     """
 
     stream: TextIO = field(default_factory=lambda: sys.stdout)
-    patience: float = 120
+    timeout: float = 120
     _step: str = "the start"
 
-    def step(self, title: str, why: str) -> None:
-        """Begin a step: its heading and a sentence on why it is there."""
+    def step(self, title: str, text: str) -> None:
+        """Begin a step: print its heading and its explanation."""
         self._step = title
         self.line("")
         self.line(self._paint(f"── {title} ".ljust(_WIDTHS[0], "─"), _BOLD))
-        self.note(why)
+        self.note(text)
 
     def note(self, text: str) -> None:
-        """Say a paragraph in plain words."""
+        """Write a paragraph."""
         self.line(textwrap.fill(" ".join(text.split()), _width()))
 
     def line(self, text: str) -> None:
-        """Write a line as it is."""
+        """Write a line unchanged."""
         print(text, file=self.stream, flush=True)
 
     def run(
@@ -66,46 +66,46 @@ class Narrator:
         *,
         fails: bool | None = False,
         most_lines: int = 200,
-    ) -> Told:
-        """Echo the line, run it in the shell, show what it prints; DemoError when it ends otherwise than told.
+    ) -> CommandResult:
+        """Print the line, run it in the shell and show its output. Raise DemoError if it ends unexpectedly.
 
-        `fails` says that it is meant to fail, None that either is well. Of long output the first
-        `most_lines` lines are shown, and how many more there are.
+        `fails` is True if it is expected to fail, None if both are expected. Of long output, the first `most_lines`
+        lines are shown, and the number of the others.
         """
         self.line("")
         self.line(self._paint(f"$ {line}", _CYAN))
         try:
-            output, status = _executed(line, folder, environment, self.patience)
+            output, status = _execute(line, folder, environment, self.timeout)
         except subprocess.TimeoutExpired as error:
-            raise DemoError(f"{self._step}: no end after {self.patience:.0f} s: {line}") from error
+            raise DemoError(f"{self._step}: no end after {self.timeout:.0f} s: {line}") from error
         self._show(output, most_lines)
-        meant = "to fail" if fails else "to succeed"
+        expected = "to fail" if fails else "to succeed"
         if fails is not None and (status != 0) != fails:
-            raise DemoError(f"{self._step}: the command was meant {meant} and ended with {status}: {line}")
-        return Told(line, output, status)
+            raise DemoError(f"{self._step}: the command was expected {expected} and ended with {status}: {line}")
+        return CommandResult(line, output, status)
 
     def claim(self, text: str, *, holds: bool, instead: object = "") -> None:
-        """Say that something is so, after checking it; DemoError with what was found instead when it is not."""
+        """Write that a checked claim holds. Raise DemoError with the actual value if it does not."""
         if holds:
             self.line(self._paint(f"✓ {text}", _GREEN))
             return
         self.line(self._paint(f"✗ {text}", _RED))
-        found = f"; found instead: {str(instead)[:2000]}" if instead != "" else ""
-        raise DemoError(f"{self._step}: it does not hold that {text}{found}")
+        actual = f"; actually: {str(instead)[:2000]}" if instead != "" else ""
+        raise DemoError(f"{self._step}: it does not hold that {text}{actual}")
 
-    def claim_soon(self, text: str, look: Callable[[], object], seconds: float = 30) -> None:
-        """Claim that `look()` comes true within that time."""
+    def claim_soon(self, text: str, check: Callable[[], object], seconds: float = 30) -> None:
+        """Claim that `check()` becomes true within that time."""
         deadline = time.monotonic() + seconds
-        while not (seen := look()) and time.monotonic() < deadline:
+        while not (value := check()) and time.monotonic() < deadline:
             time.sleep(0.1)
-        self.claim(text, holds=bool(seen), instead=f"nothing of the kind within {seconds:.0f} s")
+        self.claim(text, holds=bool(value), instead=f"nothing of the kind within {seconds:.0f} s")
 
     def timed(self, text: str, since: float) -> None:
-        """Say that a part of the preparation is done, and how long it took (`since` is a time.monotonic())."""
+        """Write that a part of the preparation is done, and its duration (`since` is a time.monotonic())."""
         self.line(f"  {text:<66} {time.monotonic() - since:5.1f} s")
 
     def table(self, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-        """Show a table whose last column may be long: it is broken below itself, not below the others."""
+        """Write a table. A long last column is wrapped within the column."""
         widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header) - 1)]
         indent = sum(widths) + 2 * len(widths)
         self.line("")
@@ -123,24 +123,24 @@ class Narrator:
             self.line(f"... and {len(lines) - most_lines} lines more")
 
     def _paint(self, text: str, code: str) -> str:
-        coloured = self.stream.isatty() and not os.environ.get("NO_COLOR") and code != _PLAIN
-        return f"\x1b[{code}m{text}\x1b[0m" if coloured else text
+        has_color = self.stream.isatty() and not os.environ.get("NO_COLOR") and code != _PLAIN
+        return f"\x1b[{code}m{text}\x1b[0m" if has_color else text
 
 
 class _Wrapper(textwrap.TextWrapper):
-    """Breaks between words, and a path in a schema before a dot: a member's name stays whole."""
+    """A wrapper that breaks between words, and a path in a schema before a dot."""
 
     wordsep_simple_re = re.compile(r"(\s+|(?<=\S)(?=\.\w))")
 
 
 def _width() -> int:
-    """The terminal's width, within what reads well."""
+    """Return the terminal's width, within limits of readability."""
     least, most = _WIDTHS
     return max(least, min(most, shutil.get_terminal_size((100, 24)).columns))
 
 
-def _executed(line: str, folder: Path, environment: Mapping[str, str], seconds: float) -> tuple[str, int]:
-    """What the line prints on both streams, and how it ends; what breaks this off (a time-out too) ends all of it."""
+def _execute(line: str, folder: Path, environment: Mapping[str, str], seconds: float) -> tuple[str, int]:
+    """Run the line. Return its output on both streams and its exit status. An interruption or a timeout kills it."""
     with subprocess.Popen(
         ["bash", "-c", line],  # noqa: S607 - the reader's own shell
         cwd=folder,

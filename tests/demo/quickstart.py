@@ -3,7 +3,7 @@
     python -m demo.quickstart          create the cluster, install the chart, apply the manifests, leave it running
     python -m demo.quickstart down     delete the cluster
 
-It takes Docker and the standard library; what else is missing, the testbed downloads or builds.
+It needs Docker and the standard library. The testbed downloads or builds the rest.
 """
 
 import os
@@ -36,11 +36,11 @@ NEXT: Final = (
     ("Delete the resource: the versions stay", "kubectl delete tsc orders-created -n shop"),
     ("The versions", "kubectl get schemahistories,schemaversions -n topicschema-system"),
 )
-"""What a person may try next, and the command."""
+"""Next steps for a person, with their commands."""
 
 
 def start(narrator: Narrator) -> None:
-    """Create the cluster, install the operator, play the steps, and print what to try next."""
+    """Create the cluster, install the operator, run the steps, and print the next ones."""
     narrator.step(
         "A cluster for the operator",
         "kind creates a Kubernetes cluster in Docker. It needs no Pulsar: the operator's own store is the registry.",
@@ -56,12 +56,12 @@ def start(narrator: Narrator) -> None:
     environment = _environment(node.cluster)
     narrator.step("Install", "The chart, without validation jobs: they need a second image and a Pulsar cluster.")
     narrator.run(_INSTALL, REPOSITORY, environment)
-    play(narrator, environment)
-    _say_what_is_next(narrator, environment)
+    run_steps(narrator, environment)
+    _print_next_steps(narrator, environment)
 
 
-def play(narrator: Narrator, environment: dict[str, str]) -> None:
-    """Apply the manifests; DemoError at the first that does not turn out as announced."""
+def run_steps(narrator: Narrator, environment: dict[str, str]) -> None:
+    """Apply the manifests. Raise DemoError at the first unexpected result."""
 
     def run(line: str, *, fails: bool = False) -> str:
         return narrator.run(line, REPOSITORY, environment, fails=fails).output
@@ -82,21 +82,21 @@ def play(narrator: Narrator, environment: dict[str, str]) -> None:
 
 
 def _environment(cluster: Cluster) -> dict[str, str]:
-    """Return the variables in which kubectl and helm find the cluster."""
-    found = {**cluster.environment(), **helm.environment()}
+    """Return the environment in which kubectl and helm use the cluster."""
+    environment = {**cluster.environment(), **helm.environment()}
     if shutil.which("helm") is None:
-        found["PATH"] += f"{os.pathsep}{helm.program().parent}"
-    return found
+        environment["PATH"] += f"{os.pathsep}{helm.program().parent}"
+    return environment
 
 
-def _say_what_is_next(narrator: Narrator, environment: dict[str, str]) -> None:
+def _print_next_steps(narrator: Narrator, environment: dict[str, str]) -> None:
     narrator.step("What next", "The cluster keeps running. In the folder of this repository, try:")
     narrator.line(f"\nexport KUBECONFIG={shlex.quote(environment['KUBECONFIG'])}")
     if missing := [each for each in ("kubectl", "helm") if shutil.which(each) is None]:
         folders = [os.path.dirname(shutil.which(each, path=environment["PATH"]) or "") for each in missing]  # noqa: PTH120
         narrator.line(f"export PATH=$PATH:{shlex.quote(os.pathsep.join(dict.fromkeys(folders)))}")
-    for what, line in NEXT:
-        narrator.line(f"\n# {what}\n{line}")
+    for title, line in NEXT:
+        narrator.line(f"\n# {title}\n{line}")
     narrator.line("\n# With a Pulsar cluster: docs/first-steps.md. The end:\nmake quickstart-down")
 
 
@@ -110,8 +110,8 @@ def down() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit status."""
-    return command.run(_NAME, __doc__, lambda: start(Narrator(patience=300)), down, arguments)
+    """Run the command line and return the exit status."""
+    return command.run(_NAME, __doc__, lambda: start(Narrator(timeout=300)), down, arguments)
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ RELEASES = tuple(
         ("1.2.0", "2ff5655e9ed583e1d4906a65e0cf83a814ee60a2e3adedce3c2da39c252aa45a"),
     )
 )
-_SHOWN_LINES = 2  # of a refusal: its first reason
+_SHOWN_LINES = 2  # of a rejection: its first reason
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One of the four topics: the file it takes and its own strategy."""
+    """One of the four topics: its schema's file and its own strategy."""
 
     file: str
     strategy: str
@@ -48,56 +48,56 @@ EXPECTED: dict[Topic, tuple[int | None, ...]] = {
     Topic("MetadataChangeEvent", "FULL"): (0, 1, *[None] * 6),
     Topic("MetadataChangeEvent", "BACKWARD"): (0, 1, 2, 3, 4, 5, 6, 7),
 }
-"""The version that each release is on each topic, None where it is refused: asked of Avro 1.11.4 itself."""
+"""The expected version of each release on each topic, None if it is rejected: the verdicts of Avro 1.11.4."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one release on one topic: the version it is now, or the first reason of its refusal."""
+    """The outcome of one release on one topic: its version, or the first reason of its rejection."""
 
     release: Release
     topic: Topic
     schema_version: int | None
-    words: str
+    text: str
 
 
 def perform(stage: Stage) -> list[Outcome]:
-    """Play step 7; what became of each release on each topic."""
+    """Run step 7 and return the outcome of each release on each topic."""
     stage.narrator.step(
         "7. Schemas with a real history",
         "The event schemas of DataHub's releases, 8 kB to 377 kB. Is each one compatible with the release before?",
     )
-    fetched = wheels.fetch(RELEASES, Progress())
+    wheel_of = wheels.fetch(RELEASES, Progress())
     stage.run("cat datahub.yaml")
     stage.run("kubectl apply --server-side -f datahub.yaml")
     stage.run(f"kubectl wait --for=condition=Ready nsp/metadata -n {NAMESPACE} --timeout=60s")
     outcomes: list[Outcome] = []
-    for release, wheel in fetched.items():
+    for release, wheel in wheel_of.items():
         for topic in EXPECTED:
             known = {earlier.schema_version for earlier in outcomes if earlier.topic == topic}
-            outcomes.append(play(stage, release, topic, wheels.extract(wheel, f"{topic.file}.avsc"), known))
+            outcomes.append(apply(stage, release, topic, wheels.extract(wheel, f"{topic.file}.avsc"), known))
     by_topic = [outcome for topic in EXPECTED for outcome in outcomes if outcome.topic == topic]
-    rows = [(found.topic.file, found.topic.strategy, found.release.number, found.words) for found in by_topic]
+    rows = [(outcome.topic.file, outcome.topic.strategy, outcome.release.number, outcome.text) for outcome in by_topic]
     stage.narrator.table(("file", "strategy", "release", "outcome"), rows)
     stage.narrator.line("")
     claim_outcomes(stage, outcomes)
     return outcomes
 
 
-def play(stage: Stage, release: Release, topic: Topic, text: str, known: set[int | None]) -> Outcome:
-    """Apply one release's text to one topic that has the known versions, and see what becomes of it."""
+def apply(stage: Stage, release: Release, topic: Topic, text: str, known: set[int | None]) -> Outcome:
+    """Apply one release's text to one topic that has the known versions, and return the outcome."""
     file = f"{topic.name}-{release.number}.json"
     (stage.folder / file).write_text(json.dumps(topic_schema(topic, text), indent=1), encoding="utf-8")
     wait = f"kubectl wait --for=condition=Ready tsc/{topic.name} -n {NAMESPACE} --timeout=60s"
-    told = stage.run(f"kubectl apply --server-side -f {file} &&\n  {wait}", fails=None, most_lines=_SHOWN_LINES)
-    if told.status:
-        return Outcome(release, topic, None, f"refused: {first_reason(told.output)}")
+    result = stage.run(f"kubectl apply --server-side -f {file} &&\n  {wait}", fails=None, most_lines=_SHOWN_LINES)
+    if result.status:
+        return Outcome(release, topic, None, f"refused: {first_reason(result.output)}")
     number: int = stage.status(NAMESPACE, topic.name)["schemaVersion"]
     return Outcome(release, topic, number, f"{'same' if number in known else 'accepted'} as version {number}")
 
 
 def topic_schema(topic: Topic, text: str) -> dict[str, Any]:
-    """The TopicSchema that puts the text on the topic."""
+    """Return the TopicSchema of the topic with the text."""
     return {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "TopicSchema",
@@ -112,7 +112,7 @@ def topic_schema(topic: Topic, text: str) -> dict[str, Any]:
 
 
 def first_reason(output: str) -> str:
-    """The first cause that kubectl shows of a refusal, its first sentence; DemoError for any other failure."""
+    """Return the first sentence of a rejection's first cause. Raise DemoError for any other failure."""
     _, refused, causes = output.partition(" is invalid: ")
     if not refused:
         raise DemoError(f"a release was neither accepted nor refused: {output[-1000:]}")
@@ -120,12 +120,12 @@ def first_reason(output: str) -> str:
 
 
 def claim_outcomes(stage: Stage, outcomes: list[Outcome]) -> None:
-    """Claim that every release became what Avro's own library says of it."""
+    """Claim that every release has the verdict of Avro's own library."""
     for topic, expected in EXPECTED.items():
-        found = tuple(outcome.schema_version for outcome in outcomes if outcome.topic == topic)
+        versions = tuple(outcome.schema_version for outcome in outcomes if outcome.topic == topic)
         accepted = sum(number is not None for number in expected)
         stage.claim(
             f"{topic.name}: {accepted} of {len(expected)} releases accepted, the same verdicts as Avro's own library",
-            holds=found == expected,
-            instead=found,
+            holds=versions == expected,
+            instead=versions,
         )

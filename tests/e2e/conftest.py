@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from support import tiers
-from support.kubernetes.operator_pods import installed
+from support.kubernetes.operator_pods import install
 from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_messages import RetainedTopic
@@ -19,7 +19,7 @@ from testbed import brokers, helm, images, maven, nodes
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
 from testbed.kind import Node
-from testbed.nodes import GivenNode
+from testbed.nodes import ExistingNode
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 
@@ -65,7 +65,7 @@ def _prepare(fixtures: set[str]) -> None:
 def _lacking(fixtures: set[str]) -> list[str]:
     """All that this machine lacks for tests with these fixtures, so that a person installs it at once."""
     found = [nodes.why_absent()]
-    if "broker" in fixtures and brokers.given() is None:
+    if "broker" in fixtures and brokers.from_environment() is None:
         found.append(maven.why_absent())
     return [why for why in found if why is not None]
 
@@ -77,7 +77,7 @@ def _image(name: str) -> images.Image:
 
 
 @pytest.fixture(scope="session")
-def node() -> Iterator[Node | GivenNode]:
+def node() -> Iterator[Node | ExistingNode]:
     """A node that is ready; it and all on it end with the test run, also after kill -9."""
     owned = Instance.owned()
     try:
@@ -87,7 +87,7 @@ def node() -> Iterator[Node | GivenNode]:
 
 
 @pytest.fixture(scope="session")
-def operator_image(node: Node | GivenNode) -> str:
+def operator_image(node: Node | ExistingNode) -> str:
     """The operator's image, on the node: its name."""
     image = _image("operator")
     node.load(image.archive)
@@ -95,7 +95,7 @@ def operator_image(node: Node | GivenNode) -> str:
 
 
 @pytest.fixture(scope="session")
-def validation_image(node: Node | GivenNode) -> str:
+def validation_image(node: Node | ExistingNode) -> str:
     """The validation image, on the node: its name."""
     image = _image("validation")
     node.load(image.archive)
@@ -103,7 +103,7 @@ def validation_image(node: Node | GivenNode) -> str:
 
 
 @pytest.fixture(scope="session")
-def broker(node: Node | GivenNode) -> Pulsar:
+def broker(node: Node | ExistingNode) -> Pulsar:
     """A broker that pods reach."""
     try:
         return nodes.start_broker(node)
@@ -112,13 +112,13 @@ def broker(node: Node | GivenNode) -> Pulsar:
 
 
 @pytest.fixture(scope="session")
-def operator(node: Node | GivenNode, operator_image: str) -> Pods:
+def operator(node: Node | ExistingNode, operator_image: str) -> Pods:
     """The operator as the chart installs it, all its pods ready: the pods of its namespace."""
-    return installed(node.cluster)
+    return install(node.cluster)
 
 
 @pytest.fixture
-def pods(node: Node | GivenNode) -> Iterator[Pods]:
+def pods(node: Node | ExistingNode) -> Iterator[Pods]:
     """A fresh namespace that takes restricted pods only."""
     made = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
     made.create_namespace()
@@ -129,10 +129,10 @@ def pods(node: Node | GivenNode) -> Iterator[Pods]:
 @pytest.fixture(scope="session")
 def missing(operator: Pods, validation_image: str, broker: Pulsar) -> RetainedShop:
     """A namespace whose topic does not exist at the broker, which soon collects one that is made, and its schema."""
-    namespace = broker.fresh_namespace()
+    namespace = broker.create_namespace()
     idle = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 1}
     policies = {**idle, "deleteWhileInactive": True}
-    broker.tell("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", policies)
+    broker.call("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", policies)
     pods = Pods(operator.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
     return RetainedShop(pods, broker, RetainedTopic(broker, namespace, "created", 0))
@@ -141,4 +141,4 @@ def missing(operator: Pods, validation_image: str, broker: Pulsar) -> RetainedSh
 @pytest.fixture
 def shop(operator: Pods, validation_image: str, broker: Pulsar, pods: Pods) -> RetainedShop:
     """A namespace whose topic has two partitions at the broker, and no messages yet."""
-    return RetainedShop(pods, broker, RetainedTopic.made(broker, "created", 2))
+    return RetainedShop(pods, broker, RetainedTopic.create(broker, "created", 2))

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
+from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, wait_for
 from support.validation.memory_limits import SqueezedPods
 from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed import audit
 from testbed.kind import Node
-from testbed.nodes import GivenNode
+from testbed.nodes import ExistingNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
@@ -20,32 +20,34 @@ _FIELD = "raise template.resources.limits.memory"
 
 
 def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_are_says_what_to_raise(
-    node: Node | GivenNode, shop: RetainedShop
+    node: Node | ExistingNode, shop: RetainedShop
 ) -> None:
-    if isinstance(node, GivenNode):
+    if isinstance(node, ExistingNode):
         pytest.skip("the node is not ours: no pod is to be short of memory there")
     runs, expected = ExecutedRuns(shop.pods), Share(_COUNT)
     squeezed = SqueezedPods(runs, node)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     account, role, binding = rights(shop.pods.namespace)
     shop.pods.apply(account, role, binding)
     since = audit.position(runs.audit_log)
     resources = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": resources})
-    with shop.paced():
+    with shop.throttle():
         shop.propose(NARROWER)
         told = squeezed.squeeze_all_until_ended(first := runs.driver())
         assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
-        assert shop.says("Ready", _FIELD, 120)["status"] == "False"
+        assert shop.wait_for_message("Ready", _FIELD, 120)["status"] == "False"
         assert conditions(shop.status)["Validated"]["status"] == "Unknown"
         assert shop.rest.versions() == [0]
         assert runs.no_executor_is_left(first)
 
-        second = runs.begun(runs.driver(first))  # by itself, and this time one executor alone is short of memory
+        second = runs.wait_for_reading(
+            runs.driver(first)
+        )  # by itself, and this time one executor alone is short of memory
         lost, kept = runs.executors(2)
         squeezed.squeeze(lost)
-        until(runs.executors_now, lambda found: kept in found and lost not in found and len(found) > 1)
+        wait_for(runs.executors_now, lambda found: kept in found and lost not in found and len(found) > 1)
         assert runs.percent(second) < _ALL
     validation = shop.ready("ValidationFailed", 300)["validation"]
 
@@ -53,5 +55,5 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     assert validation["byReason"] == expected.by_reason
     assert "OOMKilled" in runs.log(second)
     assert runs.no_executor_is_left(second)
-    assert runs.asked(since) == allowed(role)
+    assert runs.requests(since) == allowed(role)
     assert shop.rest.versions() == [0]

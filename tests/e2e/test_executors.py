@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
+from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, wait_for
 from support.validation.node_namespace import MESSAGES, RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WIDER, WRITTEN, Share, whole
 from testbed import audit
 from testbed.kind import Node
-from testbed.nodes import GivenNode
+from testbed.nodes import ExistingNode
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -34,9 +34,9 @@ _FENCE = f"""table ip fence {{
 
 
 @pytest.fixture
-def fence(node: Node | GivenNode) -> Iterator[Node]:
+def fence(node: Node | ExistingNode) -> Iterator[Node]:
     """What a NetworkPolicy would do that lets pods connect to each other at the two ports alone, and count."""
-    if isinstance(node, GivenNode):
+    if isinstance(node, ExistingNode):
         pytest.skip("the node is not ours: no pod is to be shut off there")
     node.inside("nft", "-f", "-", stdin=_FENCE)
     yield node
@@ -44,12 +44,12 @@ def fence(node: Node | GivenNode) -> Iterator[Node]:
 
 
 def test_a_gate_refuses_what_two_executors_find_and_leaves_none_of_them(
-    node: Node | GivenNode, shop: RetainedShop
+    node: Node | ExistingNode, shop: RetainedShop
 ) -> None:
-    if isinstance(node, GivenNode):
+    if isinstance(node, ExistingNode):
         pytest.skip("the node is not ours: nothing says which pods a driver asked for")
     expected, runs = Share(_FEW), ExecutedRuns(shop.pods)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.pods.apply(*rights(shop.pods.namespace))
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
@@ -62,7 +62,7 @@ def test_a_gate_refuses_what_two_executors_find_and_leaves_none_of_them(
     assert validation["byReason"] == expected.by_reason
     assert shop.rest.versions() == [0]
     assert runs.executors(0) == []
-    assert ("pods", "create") in runs.asked(since)
+    assert ("pods", "create") in runs.requests(since)
 
 
 @pytest.mark.full
@@ -70,14 +70,14 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
     fence: Node, shop: RetainedShop
 ) -> None:
     expected, runs = Share(_MANY), ExecutedRuns(shop.pods)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     account, *role = rights(shop.pods.namespace)
     shop.pods.apply(account)
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
-    with shop.paced():
+    with shop.throttle():
         shop.propose(NARROWER)
-        told = runs.ended(first := runs.driver())
+        told = runs.wait_for_end(first := runs.driver())
         assert (told["exitCode"], "cannot get resource" in told["message"]) == (3, True), told
         since = audit.position(runs.audit_log)
         shop.pods.apply(*role)
@@ -92,16 +92,16 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
     assert runs.executors(0) == []
     at_driver, at_blocks, elsewhere = _connections(fence)
     assert (at_driver > 0, at_blocks > 0, elsewhere) == (True, True, 0)
-    assert runs.asked(since) | {_OF_ENDED} == allowed(role[0])  # which is asked where one ends by itself
+    assert runs.requests(since) | {_OF_ENDED} == allowed(role[0])  # which is asked where one ends by itself
 
 
 def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:
     """Delete the driver that follows, with whom its executors go, and then an executor of the one after that."""
-    second = runs.begun(runs.driver(before))
+    second = runs.wait_for_reading(runs.driver(before))
     runs.executors(2)
     runs.delete(second)
     runs.executors(0)
-    third = runs.begun(runs.driver(second))
+    third = runs.wait_for_reading(runs.driver(second))
     lost, kept = runs.executors(2)
     runs.delete(lost)
     assert kept in runs.executors(2)
@@ -110,14 +110,14 @@ def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:
 
 @pytest.mark.full
 def test_what_keeps_a_run_from_running_is_told_and_never_a_verdict(shop: RetainedShop) -> None:
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate", template={"image": "registry.invalid/validation:none", "resources": _RESOURCES})
     shop.propose(WIDER)
-    until(lambda: _told(shop), lambda told: "its image cannot be pulled" in told)
+    wait_for(lambda: _told(shop), lambda told: "its image cannot be pulled" in told)
 
     shop.govern("Gate", template={"resources": {"limits": {"memory": "64Mi"}}})
-    until(lambda: _told(shop), lambda told: "it ran out of memory" in told)
+    wait_for(lambda: _told(shop), lambda told: "it ran out of memory" in told)
     assert conditions(shop.status)["Validated"]["status"] == "Unknown"
     assert shop.rest.versions() == [0]
 

@@ -10,7 +10,7 @@ from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.pod_object_store import PodStore
 from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
 from testbed.kind import Node
-from testbed.nodes import GivenNode
+from testbed.nodes import ExistingNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -20,9 +20,9 @@ _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limit
 
 
 @pytest.fixture
-def store(node: Node | GivenNode, tmp_path: Path) -> PodStore:
+def store(node: Node | ExistingNode, tmp_path: Path) -> PodStore:
     """A store that pods reach."""
-    if isinstance(node, GivenNode):
+    if isinstance(node, ExistingNode):
         pytest.skip("the node is not ours: its pods reach no store of ours")
     return PodStore.start(node, tmp_path)
 
@@ -32,13 +32,13 @@ def test_files_are_read_by_whom_the_node_tells_one_executor_finds_what_one_pod_d
 ) -> None:
     expected, source = Share(_COUNT), {"files": {"uri": store.uri("archive/orders")}}
     store.put(_FILE, expected.parts)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.govern("Gate", source=source, template=_AT_ONCE)
     shop.propose(NARROWER)
-    said = shop.says("Validated", "SourceUnreadable: s3://archive/orders: ", 120)
+    said = shop.wait_for_message("Validated", "SourceUnreadable: s3://archive/orders: ", 120)
     assert ("ACCESS_DENIED" in said["message"], said["status"], shop.rest.versions()) == (True, "Unknown", [0]), said
 
-    with store.known():
+    with store.serve_credentials():
         by_one_pod = shop.ready("ValidationFailed")["validation"]
         assert (by_one_pod["messages"], by_one_pod["invalid"]) == (_COUNT, expected.bad)
         assert by_one_pod["byReason"] == expected.by_reason

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def test_a_gate_registers_what_all_messages_can_be_read_with(shop: RetainedShop) -> None:
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate")
     shop.propose(WRITTEN)
@@ -30,7 +30,7 @@ def test_a_gate_registers_what_all_messages_can_be_read_with(shop: RetainedShop)
     told = status["validation"]
     assert (told["phase"], told["messages"], told["invalid"]) == ("Passed", 1_000, 0)
     assert conditions(status)["Validated"]["reason"] == "Passed"
-    (pod,) = shop.pods.of_job(told["job"])
+    (pod,) = shop.pods.pods_of_job(told["job"])
     assert pod["spec"]["automountServiceAccountToken"] is False
     if shop.broker.credentials is not None:
         assert [name in json.dumps(pod["spec"]) for name in (READERS, SUPERUSERS)] == [True, False]
@@ -40,7 +40,7 @@ def test_a_gate_registers_what_all_messages_can_be_read_with(shop: RetainedShop)
 @pytest.mark.full
 def test_a_gate_ends_the_run_for_a_newer_edit_and_refuses_what_messages_cannot_be_read_with(shop: RetainedShop) -> None:
     expected = Share(MESSAGES)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.govern("Gate")
     shop.propose(NARROWER_STILL)

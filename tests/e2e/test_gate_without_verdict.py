@@ -59,8 +59,8 @@ def _begun(
     """A namespace with messages about which it is asked in vain."""
     pods = Pods(operator.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
-    shop = RetainedShop(pods, broker, RetainedTopic.made(broker, "created"), token)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop = RetainedShop(pods, broker, RetainedTopic.create(broker, "created"), token)
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate", pulsar, template=_AT_ONCE, **validation)
     shop.propose(WIDER)
@@ -70,7 +70,7 @@ def _begun(
 
 def test_a_report_holds_nothing_back_and_tells_what_cannot_be_read(shop: RetainedShop) -> None:
     expected = Share(2_000)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.govern("Report")
     shop.propose(NARROWER)
@@ -86,7 +86,7 @@ def test_a_report_holds_nothing_back_and_tells_what_cannot_be_read(shop: Retaine
 @pytest.mark.parametrize("kind", ["missing", "shop"])
 def test_a_topic_without_messages_passes_and_is_left_as_it_is(kind: str, request: pytest.FixtureRequest) -> None:
     shop: RetainedShop = request.getfixturevalue(kind)
-    before = shop.names_at_the_broker
+    before = shop.broker_topics
     shop.govern("Gate")
     shop.propose(WRITTEN)
 
@@ -95,12 +95,12 @@ def test_a_topic_without_messages_passes_and_is_left_as_it_is(kind: str, request
     assert (status["validation"]["phase"], status["validation"]["messages"]) == ("Passed", 0)
     assert conditions(status)["Validated"]["message"] == "there are no messages to read with this schema"
     assert len(before) == shop.topic.partitions
-    assert shop.names_at_the_broker == before
+    assert shop.broker_topics == before
     assert shop.rest.versions() == [0]
 
 
 def test_a_broker_that_cannot_be_reached_is_no_verdict_and_the_status_says_so(unreached: RetainedShop) -> None:
-    said = unreached.says("Validated", "the previous try failed: it ended with status 3: ", 300)
+    said = unreached.wait_for_message("Validated", "the previous try failed: it ended with status 3: ", 300)
 
     assert f"{urlsplit(unreached.broker.service_url).hostname}:{_NOBODYS}: Connection refused" in said["message"]
     assert (said["status"], said["reason"]) == ("Unknown", "Validating")

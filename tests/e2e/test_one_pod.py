@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.validation.executor_runs import ExecutedRuns, until
+from support.validation.executor_runs import ExecutedRuns, wait_for
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_orders import NARROWER, WRITTEN, Share
 
@@ -19,13 +19,13 @@ def test_progress_is_told_in_tens_and_a_driver_that_is_evicted_halfway_changes_n
     shop: RetainedShop,
 ) -> None:
     expected, runs = Share(_COUNT), ExecutedRuns(shop.pods)
-    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.govern("Gate", template={"resources": _RESOURCES})
-    with shop.paced(200):
+    with shop.throttle(200):
         shop.propose(NARROWER)
         first = runs.driver()
-        told = until(lambda: shop.status.get("validation", {}).get("percentInTens", 0), bool)
+        told = wait_for(lambda: shop.status.get("validation", {}).get("percentInTens", 0), bool)
         assert _TENTH <= told <= runs.percent(first)
         assert told % _TENTH == 0
         assert runs.percent(first) < _ALL

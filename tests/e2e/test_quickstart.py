@@ -17,7 +17,7 @@ from testbed.paths import REPOSITORY
 def test_the_steps_of_the_quick_start_turn_out_as_announced(operator: Pods) -> None:
     narrator, environment = Narrator(io.StringIO()), operator.cluster.environment()
     try:
-        quickstart.play(narrator, environment)
+        quickstart.run_steps(narrator, environment)
         accepted, *others = [narrator.run(line, REPOSITORY, environment).output for _, line in quickstart.NEXT]
     finally:
         operator.cluster.kubectl("delete", "namespace", "shop", "--wait=false")

@@ -24,5 +24,5 @@ def test_a_topic_that_no_run_found_is_still_not_there_and_its_schema_is(missing:
     passed = (datetime.now(UTC) - datetime.fromisoformat(told)).total_seconds()
     time.sleep(max(_LATER - passed, 0.0))
 
-    assert missing.names_at_the_broker == []
+    assert missing.broker_topics == []
     assert missing.rest.versions() == [0]

@@ -26,9 +26,9 @@ def world(rig: Rig) -> Iterator[World]:
     made.create_policy()
     made.apply(avro())
     until(lambda: made.condition("Ready") == ("True", "Registered"), "the first version")
-    rig.proxy.forget()
+    rig.proxy.clear()
     yield made
-    rig.proxy.forget()
+    rig.proxy.clear()
     made.remove()
 
 
@@ -149,7 +149,7 @@ def test_a_silent_watch_is_given_up_and_the_edit_is_seen(rig: Rig, world: World)
 
 def test_after_the_api_server_was_killed_and_started_again_work_goes_on(rig: Rig, world: World) -> None:
     rig.plane.stop_apiserver()
-    rig.proxy.forget()
+    rig.proxy.clear()
     until(lambda: is_tried(rig.proxy.calls, "/leases"), "the controller to find nobody there")
     rig.plane.start_apiserver()
     world.apply(avro("note"))

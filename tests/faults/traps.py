@@ -108,12 +108,12 @@ class Traps:
 
     def set(self) -> None:
         """From now on they wait."""
-        self.proxy.forget()
+        self.proxy.clear()
         self.proxy.fault = self._take
 
     def remove(self) -> None:
         """Whoever is held is let go; nothing is disturbed any more."""
-        self.proxy.forget()
+        self.proxy.clear()
         for trap in self.traps:
             self.proxy.call_soon(trap.let_go)
 

@@ -5,14 +5,26 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.pulsar.connections import BROKEN, CHOKES, ID, MORE, NEEDS, NONE, STRANGER, STRING, UNION, avro, field
+from support.pulsar.connections import (
+    BROKEN,
+    ID,
+    INVALID_DEFAULT,
+    MORE,
+    NEEDS,
+    NONE,
+    STRANGER,
+    STRING,
+    UNION,
+    avro,
+    field,
+)
 from topicschema.core.clients import Client, Outcome, TopicState, connect
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 LEGACY = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x"}')
 ENDLESS = avro(field("self", "R"))
-KNOWN = [ID, MORE, NEEDS, STRANGER, CHOKES, BROKEN, NONE, STRING, UNION, LEGACY, ENDLESS]
+KNOWN = [ID, MORE, NEEDS, STRANGER, INVALID_DEFAULT, BROKEN, NONE, STRING, UNION, LEGACY, ENDLESS]
 PROPERTIES = st.dictionaries(
     st.sampled_from(["key.schema.type", "value.schema.type", "key.schema.properties", "kv.encoding.type"]),
     st.sampled_from(["STRING", "AVRO", "INLINE", "KEY_VALUE", "{}", "nonsense", ""]),

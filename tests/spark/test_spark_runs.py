@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.validation import order_files
-from support.validation.killed_workers import DyingFiles
+from support.validation.killed_workers import KillingFiles
 from topicschema.validation.errors import SourceError
 from topicschema.validation.report.report import Report
 from topicschema.validation.run import runner
@@ -33,12 +33,12 @@ def stored(tmp_path: Path) -> Path:
 def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
     spark: Any, stored: Path, tmp_path: Path
 ) -> None:
-    asked = order_files.question(stored)
+    asked = order_files.validation_request(stored)
     files = order_files.source(asked, 1)
     here = runner.run(asked, files, processes=1)
     told: list[tuple[int, int]] = []
     trace = tmp_path / "died"
-    there = runner.run(asked, DyingFiles(files, trace), spark=spark, progress=lambda *each: told.append(each))
+    there = runner.run(asked, KillingFiles(files, trace), spark=spark, progress=lambda *each: told.append(each))
     assert trace.exists()
     assert figures(there) == figures(here)
     assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == order_files.reasons(ORDERS)
@@ -49,7 +49,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
 def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_figures(
     spark: Any, tmp_path: Path
 ) -> None:
-    asked = order_files.question(order_files.write(ORDERS, tmp_path / "orders.parquet", group=40))
+    asked = order_files.validation_request(order_files.write(ORDERS, tmp_path / "orders.parquet", group=40))
     files = order_files.source(asked, 1)
     assert len(files.plan().splits) == 150 > run_spark.AT_ONCE
     there = runner.run(asked, files, spark=spark)
@@ -59,7 +59,7 @@ def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_fig
 
 
 def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spark: Any, stored: Path) -> None:
-    asked = order_files.question(stored)
+    asked = order_files.validation_request(stored)
     files = order_files.source(asked)
     splits = files.plan().splits
     stored.write_bytes(stored.read_bytes() + b"x")

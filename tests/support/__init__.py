@@ -1,1 +1,1 @@
-"""What several tiers of tests share."""
+"""Modules that several tiers of tests share."""

@@ -16,12 +16,12 @@ from topicschema import __main__
 _SIGNALS = (signal.SIGINT, signal.SIGPIPE)
 
 
-def run(where: Path, *arguments: str, stdin: str = "") -> CompletedProcess[str]:
-    """Run `topicschema` with the arguments in that folder, with real files as its standard streams."""
-    with _its_own_settings(), chdir(where), _file() as given, _file() as output, _file() as errors:
-        given.write(stdin)
-        given.seek(0)
-        with mock.patch.object(sys, "stdin", given), redirect_stdout(output), redirect_stderr(errors):
+def run(folder: Path, *arguments: str, stdin: str = "") -> CompletedProcess[str]:
+    """Run `topicschema` with the arguments in the folder, with real files as its standard streams."""
+    with _restore_process_settings(), chdir(folder), _file() as input_file, _file() as output, _file() as errors:
+        input_file.write(stdin)
+        input_file.seek(0)
+        with mock.patch.object(sys, "stdin", input_file), redirect_stdout(output), redirect_stderr(errors):
             try:
                 code = __main__.main(arguments)
             except SystemExit as end:  # argparse's
@@ -39,8 +39,8 @@ def _text(file: io.TextIOWrapper) -> str:
 
 
 @contextmanager
-def _its_own_settings() -> Iterator[None]:
-    """Put back what a command sets for its process."""
+def _restore_process_settings() -> Iterator[None]:
+    """Restore the settings of this process that a command changes."""
     handlers, threshold = {number: signal.getsignal(number) for number in _SIGNALS}, gc.get_threshold()
     try:
         yield

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback whose answers a test gives."""
+"""A real HTTP server on loopback whose responses a test sets."""
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def served(answer: Answer, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> AsyncIterator[str]:
-    """Serve all requests with `answer` while the context lasts, at the URL that it gives."""
+async def serve(handler: Handler, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> AsyncIterator[str]:
+    """Serve all requests with `handler` while the context lasts, at the URL that it gives."""
     application = web.Application(client_max_size=8 << 20)
-    application.router.add_route("*", "/{path:.*}", answer)
+    application.router.add_route("*", "/{path:.*}", handler)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:

@@ -1,4 +1,4 @@
-"""A Git repository of manifests, as a team has it."""
+"""A Git repository of manifests, like that of a team."""
 
 import json
 import os
@@ -15,31 +15,31 @@ POLICY = {
 _ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
-    **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-    **{f"GIT_{who}_DATE": "2026-01-01T00:00:00Z" for who in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{role}_{field}": "a@example.com" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")},
+    **{f"GIT_{role}_DATE": "2026-01-01T00:00:00Z" for role in ("AUTHOR", "COMMITTER")},
 }
 
 
 def fields(*names: str) -> str:
-    """A record: `id` is a long, `note=` a string with a default, `id:int` an int."""
-    made = []
+    """Return a record: `id` is a long, `note=` a string with a default, `id:int` an int."""
+    members = []
     for each in names:
         name, _, kind = each.rstrip("=").partition(":")
         default = {"default": ""} if each.endswith("=") else {}
-        made.append({"name": name, "type": kind or ("string" if default else "long"), **default})
-    return json.dumps({"type": "record", "name": "Order", "fields": made})
+        members.append({"name": name, "type": kind or ("string" if default else "long"), **default})
+    return json.dumps({"type": "record", "name": "Order", "fields": members})
 
 
 def policy(name: str = "orders", namespace: str = "shop", **spec: Any) -> dict[str, Any]:
-    """A NamespaceSchemaPolicy of shop/orders."""
+    """Return a NamespaceSchemaPolicy of shop/orders."""
     metadata = {"name": name, "namespace": namespace}
     return {**_typed("NamespaceSchemaPolicy"), "metadata": metadata, "spec": {**POLICY, **spec}}
 
 
 def topic(schema: str, name: str = "created", namespace: str = "shop", **spec: Any) -> dict[str, Any]:
-    """A TopicSchema in that Pulsar namespace. Without a topic in the spec, it is that of the name."""
-    made = {"topic": f"persistent://shop/orders/{name}", "type": "AVRO", "schema": schema, **spec}
-    return {**_typed("TopicSchema"), "metadata": {"name": name, "namespace": namespace}, "spec": made}
+    """Return a TopicSchema of that Pulsar namespace. Its topic has its name unless the spec has another."""
+    members = {"topic": f"persistent://shop/orders/{name}", "type": "AVRO", "schema": schema, **spec}
+    return {**_typed("TopicSchema"), "metadata": {"name": name, "namespace": namespace}, "spec": members}
 
 
 def _typed(kind: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _typed(kind: str) -> dict[str, Any]:
 
 
 def in_yaml(*resources: dict[str, Any]) -> str:
-    """The resources as documents. JSON is YAML, and a schema's text is a literal block."""
+    """Return the resources as YAML documents. JSON is YAML, and a schema's text is a literal block."""
     documents = []
     for each in resources:
         spec = dict(each["spec"])
@@ -68,16 +68,16 @@ class Repository:
 
     @classmethod
     def create(cls, root: Path) -> "Repository":
-        """A new repository."""
+        """Create the repository."""
         root.mkdir(parents=True, exist_ok=True)
-        made = cls(root)
-        made.git("init", "--quiet", "--initial-branch=main", ".")
-        return made
+        repository = cls(root)
+        repository.git("init", "--quiet", "--initial-branch=main", ".")
+        return repository
 
     def git(self, *arguments: str) -> str:
-        """The output of git."""
+        """Run git and return its output."""
         environment = {**os.environ, **_ENVIRONMENT}
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", *arguments],  # noqa: S607
             cwd=self.root,
             env=environment,
@@ -85,7 +85,7 @@ class Repository:
             text=True,
             check=True,
         )
-        return done.stdout
+        return result.stdout
 
     def write(self, file: str, *resources: dict[str, Any]) -> None:
         """Write the resources into the file; without any, remove it."""

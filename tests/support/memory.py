@@ -1,11 +1,11 @@
-"""How much memory this very process has had at most: for a child that tells of itself."""
+"""The peak memory of this process, for a child process that reports its own."""
 
 import resource
 from pathlib import Path
 
 
 def peak() -> int:
-    """The most bytes that this process ever had in memory."""
+    """Return the most bytes that this process ever had in memory."""
     # ru_maxrss begins with the parent's peak, where the child was forked from it.
     status = Path("/proc/self/status")
     if status.exists():

@@ -1,6 +1,6 @@
-"""How much a test run does: a fixed sample in `make test`, everything in `make test-all`.
+"""Sizes of a test run: a fixed sample in `make test`, everything in `make test-all`.
 
-TOPICSCHEMA_TEST_SIZE=full asks for everything. TOPICSCHEMA_SEED repeats a full run; a sample's seed never changes.
+TOPICSCHEMA_TEST_SIZE=full selects everything. TOPICSCHEMA_SEED repeats a full run; a sample's seed never changes.
 """
 
 import os

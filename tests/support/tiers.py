@@ -14,12 +14,12 @@ def skip(session: pytest.Session, tier: str, reason: str) -> None:
     """
     if os.environ.get("CI") == "true":
         raise pytest.UsageError(f"the {tier} tier cannot run: {reason}")
-    out = [item for item in session.items if item.get_closest_marker(tier)]
-    if out:
-        session.items[:] = [item for item in session.items if item not in out]
-        session.config.hook.pytest_deselected(items=out)
+    skipped = [item for item in session.items if item.get_closest_marker(tier)]
+    if skipped:
+        session.items[:] = [item for item in session.items if item not in skipped]
+        session.config.hook.pytest_deselected(items=skipped)
         lines = session.config.stash.setdefault(_SKIPPED, {})
-        lines[tier] = f"{tier} tier skipped, {len(out)} tests: {reason}"
+        lines[tier] = f"{tier} tier skipped, {len(skipped)} tests: {reason}"
 
 
 def report(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,4 +1,4 @@
-"""How much work a call is, counted and not timed: a test that a clock decides fails on a busy machine."""
+"""The work of a call, counted and not timed: a test that depends on a clock fails on a busy machine."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def steps(call: Callable[[], object]) -> int:
-    """How many of Python's instructions the call takes; what C code does within one of them is not seen."""
+    """Return the number of Python instructions that the call runs. C code counts as one instruction."""
     count = 0
 
     def traced(frame: FrameType, event: str, _: Any) -> Any:
@@ -27,5 +27,5 @@ def steps(call: Callable[[], object]) -> int:
 
 
 def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
-    """By how much more the work of twice the size is: 2 where it is linear, 4 where it goes with the square."""
+    """Return the factor by which twice the size multiplies the work: 2 if it is linear, 4 if it is quadratic."""
     return steps(work(2 * size)) / steps(work(size))

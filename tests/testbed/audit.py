@@ -1,4 +1,4 @@
-"""Reading the API server's audit log: who asked for what."""
+"""The API server's audit log: the requests and their users."""
 
 import json
 import time
@@ -14,7 +14,7 @@ POLICY = {
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}],
 }
-"""What an API server of ours writes into the log."""
+"""The audit policy of the testbed's API servers."""
 _TAIL_BYTES = 1 << 20
 
 
@@ -35,12 +35,12 @@ class Request:
 
     @property
     def is_write(self) -> bool:
-        """Whether it could change something: anything but get, list and watch."""
+        """True for every verb but get, list and watch."""
         return self.verb not in READS
 
 
 def position(log: Path) -> int:
-    """Where the log's last whole line ends now: what is read from here on came later."""
+    """Return the end of the log's last whole line: requests after this position came later."""
     if not log.exists():
         return 0
     with log.open("rb") as file:
@@ -50,20 +50,20 @@ def position(log: Path) -> int:
 
 
 def requests(log: Path, since: int = 0, user: str | None = None) -> list[Request]:
-    """The requests after the position `since`, oldest first, of one user (`system:serviceaccount:NS:NAME`) or of all.
+    """Return the requests after the position `since`, oldest first, of one user or of all.
 
-    A request stands in the log a moment after its answer; `settled` waits that moment.
+    A user is `system:serviceaccount:NS:NAME`. A request is in the log a moment after its response; `settled` waits.
     """
     return [request for request in _parsed(log, since) if user is None or request.user == user]
 
 
 def writes(log: Path, since: int = 0, user: str | None = None) -> list[Request]:
-    """As `requests`, without get, list and watch."""
+    """Return as `requests`, without get, list and watch."""
     return [request for request in requests(log, since, user) if request.is_write]
 
 
 def settled(log: Path, quiet: float = 0.3, counts: Callable[[Request], bool] = lambda _: True) -> int:
-    """The log's end, once nothing that counts was added for that many seconds or ten times as long have passed."""
+    """Return the log's end once no counted request was added for `quiet` seconds, or after ten times as long."""
     end = position(log)
     for _ in range(10):
         time.sleep(quiet)

@@ -1,6 +1,6 @@
-"""What can go wrong in a broker's answer, for `FaultProxy.fault`; and when it does.
+"""Faults of a broker's response for `FaultProxy.fault`, and their times.
 
-A fault of its own is any coroutine function from an Exchange to an answer.
+A test may write its own: any coroutine function from an Exchange to a response.
 """
 
 import asyncio
@@ -11,88 +11,88 @@ from aiohttp import web
 from testbed.calls import Call, Exchange, Fault
 
 Hook = Callable[[], Awaitable[None]]
-"""Something to do at a moment of a call; it runs in the proxy's event loop, and the call waits for it."""
+"""An action at a moment of a call. It runs in the proxy's event loop, and the call waits for it."""
 
 
-async def untouched(exchange: Exchange) -> web.StreamResponse:
-    """No fault."""
+async def forward(exchange: Exchange) -> web.StreamResponse:
+    """Forward the call: no fault."""
     return await exchange.forward()
 
 
 def status(code: int) -> Fault:
-    """Answer that status, with a reason as Pulsar gives it, without asking the broker."""
+    """Respond with that status and a reason, as Pulsar does, without a request to the broker."""
 
-    async def answered(_: Exchange) -> web.StreamResponse:
+    async def respond(_: Exchange) -> web.StreamResponse:
         return web.json_response({"reason": f"a fault of status {code}"}, status=code)
 
-    return answered
+    return respond
 
 
 async def reset(exchange: Exchange) -> web.StreamResponse:
-    """Break the connection off before any answer; the broker never hears of the call."""
+    """Reset the connection before any response. The broker does not receive the call."""
     exchange.reset()
     return web.Response(status=502)
 
 
 async def reset_after_forwarding(exchange: Exchange) -> web.StreamResponse:
-    """Let the broker do it, and break the connection off before the caller hears of it."""
+    """Forward the call, and reset the connection instead of responding."""
     await exchange.forward()
     return await reset(exchange)
 
 
 def silence(seconds: float) -> Fault:
-    """Say nothing for that long, and then break the connection off."""
+    """Respond nothing for that time, then reset the connection."""
 
-    async def delayed(exchange: Exchange) -> web.StreamResponse:
+    async def delay(exchange: Exchange) -> web.StreamResponse:
         await asyncio.sleep(seconds)
         return await reset(exchange)
 
-    return delayed
+    return delay
 
 
 def when(concerned: Callable[[Call], bool], fault: Fault) -> Fault:
-    """The fault for the calls that are concerned; the others pass."""
+    """Return a fault that applies to the concerned calls. Others are forwarded."""
 
-    async def chosen(exchange: Exchange) -> web.StreamResponse:
-        return await (fault if concerned(exchange.call) else untouched)(exchange)
+    async def choose(exchange: Exchange) -> web.StreamResponse:
+        return await (fault if concerned(exchange.call) else forward)(exchange)
 
-    return chosen
+    return choose
 
 
 def first(count: int, fault: Fault) -> Fault:
-    """The fault for the first calls; then all pass."""
+    """Return a fault that applies to the first calls. Later ones are forwarded."""
     return when(lambda call: call.number <= count, fault)
 
 
 def before(number: int, hook: Hook, concerned: Callable[[Call], bool]) -> Fault:
-    """Run the hook when the concerned call `number` has arrived and the broker has not heard of it; then forward it."""
+    """Run the hook when the concerned call `number` has arrived, before it is forwarded."""
 
-    async def hooked(exchange: Exchange) -> web.StreamResponse:
+    async def run_hook(exchange: Exchange) -> web.StreamResponse:
         await hook()
         return await exchange.forward()
 
-    return _nth(number, concerned, hooked)
+    return _nth(number, concerned, run_hook)
 
 
 def after(number: int, hook: Hook, concerned: Callable[[Call], bool]) -> Fault:
-    """Run the hook when the broker has done the concerned call `number` and the caller has not heard of it."""
+    """Run the hook when the broker has responded to the concerned call `number`, before the caller receives it."""
 
-    async def hooked(exchange: Exchange) -> web.StreamResponse:
-        answer = await exchange.forward()
+    async def run_hook(exchange: Exchange) -> web.StreamResponse:
+        response = await exchange.forward()
         await hook()
-        return answer
+        return response
 
-    return _nth(number, concerned, hooked)
+    return _nth(number, concerned, run_hook)
 
 
 def _nth(number: int, concerned: Callable[[Call], bool], fault: Fault) -> Fault:
-    """The fault for one call, by its number among those that are concerned; the others pass."""
+    """Return a fault that applies to one call, by its number among the concerned ones. Others are forwarded."""
     count = 0
 
-    async def chosen(exchange: Exchange) -> web.StreamResponse:
+    async def choose(exchange: Exchange) -> web.StreamResponse:
         nonlocal count
         is_concerned = concerned(exchange.call)
         count += is_concerned
-        return await (fault if is_concerned and count == number else untouched)(exchange)
+        return await (fault if is_concerned and count == number else forward)(exchange)
 
-    return chosen
+    return choose

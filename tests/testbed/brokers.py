@@ -1,4 +1,4 @@
-"""A broker of our own, or the one that the environment names."""
+"""The testbed's broker, or the one that the environment names."""
 
 import os
 
@@ -9,8 +9,8 @@ from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 
 
-def given() -> Pulsar | None:
-    """The broker that PULSAR_ADMIN_URL and PULSAR_SERVICE_URL name, if they do; TestbedError when only one is set."""
+def from_environment() -> Pulsar | None:
+    """Return the broker of PULSAR_ADMIN_URL and PULSAR_SERVICE_URL. Raise TestbedError if only one is set."""
     admin, service = os.environ.get("PULSAR_ADMIN_URL"), os.environ.get("PULSAR_SERVICE_URL")
     if bool(admin) != bool(service):
         raise TestbedError("PULSAR_ADMIN_URL and PULSAR_SERVICE_URL belong together: set both or none")
@@ -18,11 +18,11 @@ def given() -> Pulsar | None:
 
 
 def prepare(progress: Progress, *, often: bool = True) -> None:
-    """Fetch the jars unless a broker is given; SourceMissingError where neither can be.
+    """Fetch the jars unless the environment names a broker. Raise SourceMissingError if they cannot be fetched.
 
-    A broker that starts `often` is prepared to start in half the time.
+    With `often`, the broker is prepared to start in half the time.
     """
-    if given() is not None:
+    if from_environment() is not None:
         return
     reason = maven.why_absent()
     if reason is not None:
@@ -34,5 +34,5 @@ def prepare(progress: Progress, *, often: bool = True) -> None:
 
 
 def start(instance: Instance) -> Pulsar:
-    """The given broker, else the instance's, which asks nobody who he is; started if it does not run."""
-    return given() or pulsar.start(instance, "plain")
+    """Return the environment's broker, else start the instance's, which has no authentication."""
+    return from_environment() or pulsar.start(instance, "plain")

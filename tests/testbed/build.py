@@ -1,4 +1,4 @@
-"""Building pinned Go programs into the cache: once per go.mod, go.sum and source, however many ask at a time."""
+"""Builds pinned Go programs into the cache: once per go.mod, go.sum and source, whatever the number of callers."""
 
 import contextlib
 import fcntl
@@ -15,12 +15,12 @@ from testbed.errors import TestbedError
 from testbed.progress import Progress
 
 Compile = Callable[[str, Path, Progress], None]
-"""Makes one program: its package, the file to write, where to tell how far it is."""
+"""A function that builds one program from its package into a file and reports its progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What to build: a folder with go.mod and go.sum, the programs (file name -> package), the linker's flags."""
+    """The input of a build: a folder with go.mod and go.sum, the programs (file name -> package), linker flags."""
 
     name: str
     module: Path
@@ -39,20 +39,20 @@ class Recipe:
 
     @property
     def folder(self) -> Path:
-        """Where the programs are, or will be."""
+        """The folder of the programs, which need not exist."""
         return paths.cache() / self.name / self.key
 
     def missing(self) -> list[str]:
-        """The programs that are not built yet."""
+        """Return the programs that are not built yet."""
         return [name for name in self.programs if not (self.folder / name).is_file()]
 
 
 def build(
     recipe: Recipe, progress: Progress, compile_one: Compile | None = None, without: Collection[str] = ()
 ) -> Path:
-    """The folder of the built programs, `without` some; what an interrupted build made is kept.
+    """Build the programs, `without` some, and return their folder. An interrupted build continues.
 
-    Of several callers at once one builds and the others wait. Each program appears whole or not at all.
+    Of several callers at once, one builds and the others wait. Each program appears whole or not at all.
     """
     if not set(recipe.missing()).difference(without):
         return recipe.folder
@@ -63,7 +63,7 @@ def build(
             compile_one = go_compiler(recipe, progress)
         for position, name in enumerate(missing, 1):
             if compile_one is not None:
-                progress.say(f"building {name} ({position} of {len(missing)})")
+                progress.write(f"building {name} ({position} of {len(missing)})")
                 _build_one(recipe, name, compile_one, progress)
     return recipe.folder
 
@@ -75,38 +75,38 @@ def _build_one(recipe: Recipe, name: str, compile_one: Compile, progress: Progre
     started = time.monotonic()
     compile_one(recipe.programs[name], temporary, progress)
     temporary.replace(recipe.folder / name)
-    progress.say(f"  {name} built in {time.monotonic() - started:.0f} s")
+    progress.write(f"  {name} built in {time.monotonic() - started:.0f} s")
 
 
 @contextlib.contextmanager
 def alone(lock: Path, progress: Progress) -> Iterator[None]:
-    """Hold the lock; the kernel gives it back when the holder dies."""
+    """Hold the lock. The kernel releases it when the holder dies."""
     with lock.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.say("another process builds this: waiting")
+            progress.write("another process builds this: waiting")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def go_compiler(recipe: Recipe, progress: Progress) -> Compile:
-    """The real compiler: `go build` with the recipe's flags, counting packages as they are compiled."""
+    """Return a compiler that runs `go build` with the recipe's flags and counts the compiled packages."""
     go = golang.find(golang.needed(recipe.module / "go.mod"), progress)
 
-    def compile_one(package: str, target: Path, told: Progress) -> None:
-        total = _package_count(go, recipe.module, package, told)
+    def compile_one(package: str, target: Path, progress: Progress) -> None:
+        total = _package_count(go, recipe.module, package, progress)
         flags = ["-mod=readonly", "-trimpath", "-ldflags", recipe.linker_flags, "-v", "-o", str(target)]
         done = 0
         for line in _lines([str(go), "build", *flags, package], recipe.module):
             done += not line.startswith("go: ")
-            told.step(f"  {package}: {done} packages compiled, of at most {total}")
+            progress.step(f"  {package}: {done} packages compiled, of at most {total}")
 
     return compile_one
 
 
 def _package_count(go: Path, module: Path, package: str, progress: Progress) -> int:
-    """How many packages the program consists of; downloads the modules that are not here yet."""
+    """Return the number of the program's packages. Download missing modules."""
     count = 0
     for line in _lines([str(go), "list", "-mod=readonly", "-deps", package], module):
         if line.startswith("go: downloading"):
@@ -116,7 +116,7 @@ def _package_count(go: Path, module: Path, package: str, progress: Progress) -> 
 
 
 def _lines(command: Sequence[str], folder: Path) -> Iterator[str]:
-    """The command's output, line by line; TestbedError with its last lines when it fails."""
+    """Yield the lines of the command's output. Raise TestbedError with the last ones if it fails."""
     last: list[str] = []
     with subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""Calls as a fault proxy saw them, and what a test does to one."""
+"""The calls of a fault proxy, and the faults of a test."""
 
 import asyncio
 import hashlib
@@ -12,16 +12,15 @@ from datetime import UTC, datetime, timedelta
 from aiohttp import web
 
 _READS = {"GET", "HEAD", "OPTIONS"}
-_ASKED_BY_POST = ("/compatibility", "/version")
+_POSTED_READS = ("/compatibility", "/version")
 
 
 @dataclass(slots=True)
 class Call:
-    """One call as the proxy saw it. `number` counts all calls from 1, `repeat` those of the same method and path.
+    """One call of a proxy. `number` counts all calls from 1, `repeat` those of the same method and path.
 
-    `path` is as sent, still encoded, with its query; `when` is in seconds of the monotonic clock; `status` is None
-    until the call is answered, and stays None where it never is. `credential` tells credentials apart, and gives none
-    away.
+    `path` is as sent, still encoded, with its query. `when` is in seconds of the monotonic clock. `status` is None
+    until and unless the proxy responds. `credential` is a hash, which distinguishes credentials.
     """
 
     number: int
@@ -35,49 +34,49 @@ class Call:
 
     @property
     def at(self) -> str:
-        """`when` by the clock on the wall, as an audit log spells it: the two compare as texts."""
+        """`when` as a UTC time in the format of an audit log, so that the two compare as texts."""
         began = datetime.now(UTC) - timedelta(seconds=time.monotonic() - self.when)
         return began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     @property
     def is_write(self) -> bool:
-        """Whether the call changes something in a broker that does what it is told."""
-        return self.method not in _READS and not self.path.partition("?")[0].endswith(_ASKED_BY_POST)
+        """True if a broker that accepts the call changes its state."""
+        return self.method not in _READS and not self.path.partition("?")[0].endswith(_POSTED_READS)
 
     @property
     def is_watch(self) -> bool:
-        """True for a watch of an API server, whose answer has no end."""
+        """True for a watch of an API server, whose response has no end."""
         return "watch=true" in self.path or "watch=1" in self.path
 
     def __str__(self) -> str:
-        """As it stands in an assertion's message."""
+        """Return its text in an assertion's message."""
         return f"{self.method} {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A call that waits for its answer."""
+    """A call that waits for its response."""
 
     call: Call
     request: web.Request
     forward: Callable[[], Awaitable[web.StreamResponse]]
 
     def reset(self) -> None:
-        """Break the connection off: the caller sees a reset, not an end."""
+        """Reset the connection of the caller."""
         reset(self.request.transport)
 
 
 Fault = Callable[[Exchange], Awaitable[web.StreamResponse]]
-"""A handler of a call: it may forward it or not, act before or after, and send any answer."""
+"""A handler of a call: it may forward it or not, act before or after, and send any response."""
 
 
 def credential_of(authorization: str) -> str:
-    """What `Call.credential` is for that Authorization header; empty for none."""
+    """Return `Call.credential` for an Authorization header; empty for none."""
     return hashlib.sha256(authorization.encode()).hexdigest()[:12] if authorization else ""
 
 
 def reset(transport: asyncio.BaseTransport | None) -> None:
-    """Close the connection at once, so that the other end is told of a reset."""
+    """Close the connection at once, so that the peer receives a reset."""
     if not isinstance(transport, asyncio.Transport):
         return
     connection = transport.get_extra_info("socket")

@@ -30,7 +30,7 @@ class Authority:
 
     @classmethod
     def at(cls, folder: Path) -> Self:
-        """The authority of the folder, made if there is none yet."""
+        """Return the authority of the folder. Create it if there is none."""
         authority = cls(folder)
         if not authority.certificate.exists():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -50,14 +50,14 @@ class Authority:
         return self.folder / "ca.key"
 
     def issue(self, name: str, hosts: Sequence[str], lifetime: dt.timedelta = _LIFETIME) -> Issued:
-        """A fresh certificate for the host names and addresses, as NAME.crt and NAME.key.
+        """Issue a certificate for the host names and addresses, as NAME.crt and NAME.key.
 
-        It began five minutes ago: with a shorter lifetime it has expired.
+        Its validity began five minutes ago: with a shorter lifetime it has expired.
         """
         return self._issue(name, hosts, lifetime)
 
     def issue_client(self, name: str, group: str) -> Issued:
-        """A fresh client certificate: to Kubernetes, the user `name` in the group."""
+        """Issue a client certificate, in Kubernetes the user `name` of the group."""
         return self._issue(name, [name], _LIFETIME, group)  # Go takes no empty list of names from trustme
 
     def _issue(self, name: str, hosts: Sequence[str], lifetime: dt.timedelta, group: str | None = None) -> Issued:

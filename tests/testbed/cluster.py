@@ -1,4 +1,4 @@
-"""A Kubernetes cluster as its users see it, wherever it comes from: a kubeconfig and a kubectl that uses no other."""
+"""A Kubernetes cluster of any source: a kubeconfig, and a kubectl that uses no other."""
 
 import base64
 import json
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What tests and people need of a cluster.
+    """A cluster for tests and people.
 
-    `audit_log` is None where the API server is not ours; `webhook_host` is the address at which the API server
-    reaches a server on this machine, None where nobody knows one.
+    `audit_log` is None for an API server that is not the testbed's. `webhook_host` is the address by which the API
+    server reaches a server on this machine, None if it is unknown.
     """
 
     kubeconfig: Path
@@ -30,16 +30,18 @@ class Cluster:
     audit_log: Path | None = None
 
     def kubectl(self, *arguments: str | Path, stdin: str | None = None, seconds: float = 180) -> str:
-        """What kubectl prints; TestbedError with its error text when it fails."""
-        told = self.try_kubectl(*arguments, stdin=stdin, seconds=seconds)
-        if told.returncode:
-            raise TestbedError(f"kubectl {' '.join(map(str, arguments))}: {told.stderr.strip() or told.stdout.strip()}")
-        return told.stdout
+        """Run kubectl and return its output. Raise TestbedError with its error text if it fails."""
+        result = self.try_kubectl(*arguments, stdin=stdin, seconds=seconds)
+        if result.returncode:
+            raise TestbedError(
+                f"kubectl {' '.join(map(str, arguments))}: {result.stderr.strip() or result.stdout.strip()}"
+            )
+        return result.stdout
 
     def try_kubectl(
         self, *arguments: str | Path, stdin: str | None = None, seconds: float = 180
     ) -> subprocess.CompletedProcess[str]:
-        """How kubectl ended and what it printed, also when it failed."""
+        """Run kubectl and return its result, also if it fails."""
         return subprocess.run(
             [self.kubectl_program, *arguments],
             input=stdin,
@@ -51,27 +53,29 @@ class Cluster:
         )
 
     def environment(self) -> dict[str, str]:
-        """The environment in which `kubectl` and clients use this cluster."""
+        """Return the environment in which `kubectl` and clients use this cluster."""
         path = f"{self.kubectl_program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         ours = self.kubeconfig.is_relative_to(paths.instances())
-        remembered = (self.kubeconfig.parent if ours else paths.cache()) / "kubectl-cache"  # else it grows in ~/.kube
+        kubectl_cache = (
+            self.kubeconfig.parent if ours else paths.cache()
+        ) / "kubectl-cache"  # else it grows in ~/.kube
         return {
             **os.environ,
             "KUBECONFIG": str(self.kubeconfig),
-            "KUBECACHEDIR": str(remembered),
+            "KUBECACHEDIR": str(kubectl_cache),
             "PATH": path,
         }
 
     def get(self, *arguments: str) -> Any:
-        """What `kubectl get ARGUMENTS -o json` answers, parsed."""
+        """Return the parsed output of `kubectl get ARGUMENTS -o json`."""
         return json.loads(self.kubectl("get", *arguments, "-o", "json"))
 
     def server(self) -> str:
-        """The API server's URL."""
+        """Return the API server's URL."""
         return self.kubectl("config", "view", "--raw", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
 
     def service_account_kubeconfig(self, namespace: str, account: str, path: Path) -> Path:
-        """Write a kubeconfig in which one is that service account, and nobody else; returns `path`."""
+        """Write a kubeconfig with that service account as the only user, and return its path."""
         cluster = json.loads(self.kubectl("config", "view", "--raw", "--flatten", "--minify", "-o", "json"))[
             "clusters"
         ][0]["cluster"]
@@ -80,7 +84,7 @@ class Cluster:
 
 
 def write_kubeconfig(path: Path, cluster: dict[str, Any], user: dict[str, Any], namespace: str = "default") -> Path:
-    """Write a kubeconfig of one cluster, user and context; returns `path`."""
+    """Write a kubeconfig of one cluster, user and context, and return its path."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -94,7 +98,7 @@ def write_kubeconfig(path: Path, cluster: dict[str, Any], user: dict[str, Any], 
 
 
 def client_kubeconfig(path: Path, server: str, client: "Issued") -> Path:
-    """Write a kubeconfig that carries the client certificate and the CA's; returns `path`."""
+    """Write a kubeconfig with the client certificate and the CA's, and return its path."""
     cluster = {"server": server, "certificate-authority-data": _base64(client.ca)}
     user = {"client-certificate-data": _base64(client.certificate), "client-key-data": _base64(client.key)}
     return write_kubeconfig(path, cluster, user)

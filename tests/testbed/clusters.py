@@ -8,7 +8,7 @@ from testbed.progress import Progress
 
 
 def start(instance: Instance, progress: Progress, *, manager: bool = True) -> Cluster:
-    """The instance's cluster, started if it does not run; `manager` as for `sources.find`."""
+    """Return the instance's cluster. Start it unless it runs; `manager` as for `sources.find`."""
     source = sources.find(progress, manager=manager)
     if isinstance(source, sources.Binaries):
         return ControlPlane.start(instance, source).cluster

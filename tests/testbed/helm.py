@@ -1,4 +1,4 @@
-"""Helm, of the versions that this project pins, and the project's chart. Nothing of a user's own Helm is used."""
+"""Helm, of the pinned versions, and the project's chart. A user's own Helm configuration is not used."""
 
 import json
 import os
@@ -19,32 +19,32 @@ _RELEASE = "topicschema"
 
 
 def recipe() -> Recipe:
-    """Helm 3 as this project pins it."""
+    """Return the build of the pinned Helm 3."""
     return Recipe("helm", Path(__file__).parent / "helm", {"helm": "helm.sh/helm/v3/cmd/helm"}, "-s -w")
 
 
 def program(progress: Progress | None = None) -> Path:
-    """Return Helm 4 where a package ships it, else Helm 3, which is built; TOPICSCHEMA_TEST_HELM=3 wants that."""
+    """Return Helm 4 where a package ships it, else Helm 3, which is built; TOPICSCHEMA_TEST_HELM=3 selects that."""
     progress = progress or Progress()
     shipped = None if os.environ.get("TOPICSCHEMA_TEST_HELM") == "3" else prebuilt.program("helm", progress)
     return shipped or build(recipe(), progress) / "helm"
 
 
 def render(values: Mapping[str, Any], namespace: str, chart: Path = CHART) -> list[dict[str, Any]]:
-    """The objects that the chart makes with these values, without asking a cluster; TestbedError with Helm's words."""
+    """Render the chart with these values, without a cluster. Raise TestbedError with Helm's message if it fails."""
     import yaml  # noqa: PLC0415  # the quick start does without
 
-    told = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {}, chart)
-    return [document for document in yaml.safe_load_all(told) if document]
+    output = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {}, chart)
+    return [document for document in yaml.safe_load_all(output) if document]
 
 
 def install(cluster: Cluster, values: Mapping[str, Any], namespace: str) -> None:
-    """Install or upgrade the chart's release in the namespace, which is made where it is not there."""
+    """Install or upgrade the chart's release in the namespace, which is created if it does not exist."""
     _helm(("upgrade", "--install", "--create-namespace"), values, namespace, {"KUBECONFIG": str(cluster.kubeconfig)})
 
 
 def uninstall(cluster: Cluster, namespace: str) -> None:
-    """Take the release away."""
+    """Uninstall the release."""
     _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", {"KUBECONFIG": str(cluster.kubeconfig)})
 
 
@@ -65,7 +65,7 @@ def environment() -> dict[str, str]:
 
 
 def _run(arguments: tuple[str, ...], stdin: str, variables: Mapping[str, str]) -> str:
-    told = subprocess.run(
+    output = subprocess.run(
         [program(), *arguments],
         input=stdin,
         env={**os.environ, "KUBECONFIG": os.devnull, **environment(), **variables},
@@ -74,6 +74,6 @@ def _run(arguments: tuple[str, ...], stdin: str, variables: Mapping[str, str]) -
         check=False,
         timeout=180,
     )
-    if told.returncode:
-        raise TestbedError(f"helm {arguments[0]}: {told.stderr.strip()}")
-    return told.stdout
+    if output.returncode:
+        raise TestbedError(f"helm {arguments[0]}: {output.stderr.strip()}")
+    return output.stdout

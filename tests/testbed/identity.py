@@ -1,4 +1,4 @@
-"""Which process a recorded pid meant: pids come back, so a pid alone is never reason enough to send a signal."""
+"""The identity of a process whose pid is recorded: the kernel reuses pids, so a pid alone must not get a signal."""
 
 import os
 import select
@@ -13,14 +13,14 @@ _END_SECONDS = 10
 
 
 @cache
-def _world() -> str:
-    """This boot and pid namespace: outside of it the same pid is another process."""
+def _pid_namespace() -> str:
+    """Return this boot and pid namespace: in another one the same pid is another process."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
 
 
 def _start_ticks(pid: int) -> int | None:
-    """When the process started, in clock ticks since boot; None when there is none or it is a zombie."""
+    """Return the start of the process in clock ticks since boot; None if there is none or it is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -31,7 +31,7 @@ def _start_ticks(pid: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """One process, for good: pid, start time, boot and pid namespace together are never used twice."""
+    """One process: pid, start time, boot and pid namespace together are never used twice."""
 
     pid: int
     start_ticks: int
@@ -39,31 +39,31 @@ class ProcessIdentity:
 
     @classmethod
     def of(cls, pid: int) -> Self | None:
-        """The identity of the process that has this pid now; None when none has."""
+        """Return the identity of the process that has this pid now; None if none has."""
         ticks = _start_ticks(pid)
-        return None if ticks is None else cls(pid, ticks, _world())
+        return None if ticks is None else cls(pid, ticks, _pid_namespace())
 
     @classmethod
     def from_record(cls, record: dict[str, object]) -> Self:
-        """The identity that `record` (made by `to_record`, read back from JSON) tells of."""
+        """Return the identity of a record that `to_record` created."""
         return cls(int(str(record["pid"])), int(str(record["start_ticks"])), str(record["world"]))
 
     def to_record(self) -> dict[str, object]:
-        """The identity as JSON takes it."""
+        """Return the identity as a JSON object."""
         return asdict(self)
 
     def alive(self) -> bool:
-        """Whether this very process still runs (a zombie does not)."""
-        return self.world == _world() and _start_ticks(self.pid) == self.start_ticks
+        """Return True if this process still runs. A zombie does not."""
+        return self.world == _pid_namespace() and _start_ticks(self.pid) == self.start_ticks
 
     def kill(self) -> bool:
-        """Kill -9 this very process and wait for its end; False when it is gone, and no other process is ever hit."""
+        """Kill -9 this process, never another one, and wait for its end. Return False if it is gone."""
         try:
             descriptor = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return False
         try:
-            if not self.alive():  # asked after the descriptor was taken: from here on the pid cannot change hands
+            if not self.alive():  # after the descriptor is open, the pid cannot be reused
                 return False
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
             ended = select.poll()

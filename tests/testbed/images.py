@@ -1,9 +1,9 @@
 """The project's images, built here by Docker.
 
-`python -m testbed.images [NAME...]` builds them (no name: all) and tells their sizes. An image is an archive in the
-cache, for as long as nothing changes that goes into it; layers are kept between builds. What this machine needs to
-reach its registries comes in as secrets of the build and is in no image: pip's own settings, the bundle of CAs, and
-with TOPICSCHEMA_DEBIAN_MIRROR another mirror than deb.debian.org.
+`python -m testbed.images [NAME...]` builds them (no name: all) and prints their sizes. An image is an archive in the
+cache, as long as its inputs do not change; layers are cached between builds. The settings by which this machine
+reaches its registries are secrets of the build and are in no image. These are pip's own settings, the bundle of CAs,
+and with TOPICSCHEMA_DEBIAN_MIRROR another mirror than deb.debian.org.
 """
 
 import argparse
@@ -27,7 +27,7 @@ NAMES = ("operator", "validation")
 VERSION = "0.1.0"
 _SHARED = ("requirements", "operator/topicschema", "LICENSE", ".dockerignore")
 _BASE = "python:3.11-slim-bookworm"
-"""What the Dockerfiles build on."""
+"""The base of the Dockerfiles."""
 _PACKAGES = ("ca-certificates", "python3", "python3-venv")
 _BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 _PIP_SETTINGS = ("index-url", "extra-index-url", "proxy", "timeout", "trusted-host")
@@ -44,12 +44,12 @@ class Image:
 
 
 def reference(name: str) -> str:
-    """The image's name in a pod's spec."""
+    """Return the image's name in a pod's spec."""
     return f"topicschema:{VERSION}" if name == "operator" else f"topicschema-{name}:{VERSION}"
 
 
 def build(name: str, progress: Progress) -> Image:
-    """Return the image of `images/NAME`, built unless it is there; SourceMissingError where none can be built."""
+    """Return the image of `images/NAME`, built unless it exists. Raise SourceMissingError if it cannot be built."""
     folder = paths.cache() / "images"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"{name}-{image_key(name)}.tar"
@@ -64,7 +64,7 @@ def build(name: str, progress: Progress) -> Image:
 
 def _build(name: str, archive: Path, progress: Progress) -> None:
     started, tag = time.monotonic(), reference(name)
-    progress.say(f"building the image {tag}")
+    progress.write(f"building the image {tag}")
     instance = Instance.owned()
     try:
         engine = docker.start(instance, progress)
@@ -80,20 +80,20 @@ def _build(name: str, archive: Path, progress: Progress) -> None:
         engine.run("rmi", tag)  # the layers stay, in the builder's cache
     finally:
         instance.end()
-    _forget_others(archive, name)
-    progress.say(f"  built in {time.monotonic() - started:.0f} s")
+    _remove_older(archive, name)
+    progress.write(f"  built in {time.monotonic() - started:.0f} s")
 
 
-def _forget_others(archive: Path, name: str) -> None:
-    """Remove the archives before the last one, which may be about to be loaded by somebody."""
-    there = sorted(archive.parent.glob(f"{name}-*.tar"), key=lambda file: file.stat().st_mtime)
-    for old in there[:-2]:
+def _remove_older(archive: Path, name: str) -> None:
+    """Remove all archives but the last two: another process may be loading the previous one."""
+    archives = sorted(archive.parent.glob(f"{name}-*.tar"), key=lambda file: file.stat().st_mtime)
+    for old in archives[:-2]:
         for file in archive.parent.glob(f"{old.stem}.*"):
             file.unlink(missing_ok=True)
 
 
 def image_key(name: str) -> str:
-    """16 hex digits that change when anything does that goes into the image."""
+    """Return 16 hex digits that change with the inputs of the image."""
     digest = hashlib.sha256()
     for top in (f"images/{name}", *_SHARED):
         for file in _files(REPOSITORY / top):
@@ -121,7 +121,7 @@ def _base(engine: Docker, progress: Progress) -> str:
         return _BASE
     if lacking := packages.supply(packages.DEBIAN, progress):
         raise SourceMissingError(f"{_BASE} cannot be pulled, and another base takes {packages.install(lacking)}")
-    progress.say(f"{_BASE} cannot be pulled: making the base of the images from Debian's packages")
+    progress.write(f"{_BASE} cannot be pulled: making the base of the images from Debian's packages")
     with tempfile.TemporaryDirectory(dir=paths.cache()) as folder:
         archive = Path(folder, "base.tar")
         debian.write(archive, _PACKAGES)
@@ -130,7 +130,7 @@ def _base(engine: Docker, progress: Progress) -> str:
 
 
 def _secrets(folder: Path) -> list[str]:
-    """The files by which packages are fetched here, as secrets of a build."""
+    """Return the files for fetching packages on this machine, as secrets of a build."""
     settings = folder / "pip.conf"
     settings.write_text("".join(f"{line}\n" for line in _pip_settings()), encoding="utf-8")
     files = {"pip.conf": settings}
@@ -153,7 +153,7 @@ def _pip_settings() -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build the named images, or all, and tell how large they are."""
+    """Build the named images, or all, and print their sizes."""
     parser = argparse.ArgumentParser("testbed.images", description="Build the project's images.")
     parser.add_argument("names", nargs="*", choices=[[], *NAMES])
     try:

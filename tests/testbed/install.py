@@ -27,7 +27,7 @@ def install_crds(cluster: Cluster) -> None:
     cluster.kubectl(*_APPLY, stdin=as_list(crds))
     waiting = ("wait", "--for=condition=Established", "--timeout=180s")
     cluster.kubectl(*waiting, *(f"crd/{crd['metadata']['name']}" for crd in crds), seconds=200)
-    cluster.kubectl("api-resources")  # kubectl remembers the kinds for hours, and looks for no category anew
+    cluster.kubectl("api-resources")  # kubectl caches the kinds for hours, and does not refresh categories
 
 
 def install_manifests(cluster: Cluster, webhook_url: str | None = None, ca: Path | None = None) -> None:
@@ -55,7 +55,7 @@ def remove_webhooks(cluster: Cluster) -> None:
 
 
 def render(cluster: Cluster, folder: Path) -> list[dict[str, Any]]:
-    """The objects that kustomize makes of the folder."""
+    """Return the objects of the folder, built by kustomize."""
     return [document for document in yaml.safe_load_all(cluster.kubectl("kustomize", folder)) if document]
 
 
@@ -68,5 +68,5 @@ def point_at(configuration: dict[str, Any], webhook_url: str, ca: Path) -> None:
 
 
 def as_list(documents: list[dict[str, Any]]) -> str:
-    """The objects as one JSON text that kubectl takes."""
+    """Return the objects as one JSON text for kubectl."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})

@@ -1,7 +1,7 @@
-"""What clouds tell their virtual machines, and all pods there: who the machine is, by keys that it may use for a while.
+"""The metadata service of a cloud, which serves its virtual machines and their pods temporary keys.
 
-`python -m testbed.instance_metadata HOST PORT KEY SECRET` answers as version 2 of Amazon's metadata service does.
-Clouds have it at ADDRESS and port 80. Source: Amazon EC2 user guide.
+`python -m testbed.instance_metadata HOST PORT KEY SECRET` responds as version 2 of Amazon's metadata service does.
+Clouds serve it at ADDRESS and port 80. Source: Amazon EC2 user guide.
 """
 
 import json
@@ -14,13 +14,13 @@ from typing import Any, Final
 
 ADDRESS: Final = "169.254.169.254"
 _TOKEN: Final = secrets.token_hex(16)
-"""What a caller has to fetch first, and show with each further request."""
+"""The token that a client fetches first and sends with each further request."""
 _ROLE: Final = "reader"
 _PLACE: Final = "/latest/meta-data/iam/security-credentials"
 
 
-class Telling(BaseHTTPRequestHandler):
-    """One connection of somebody who asks."""
+class MetadataHandler(BaseHTTPRequestHandler):
+    """One connection of a client."""
 
     protocol_version = "HTTP/1.1"
 
@@ -29,19 +29,19 @@ class Telling(BaseHTTPRequestHandler):
         super().__init__(*connection)
 
     def do_PUT(self) -> None:
-        """The token."""
-        is_asked = self.path == "/latest/api/token" and "x-aws-ec2-metadata-token-ttl-seconds" in self.headers
-        self._answer(_TOKEN if is_asked else "")
+        """Serve the token."""
+        is_token_request = self.path == "/latest/api/token" and "x-aws-ec2-metadata-token-ttl-seconds" in self.headers
+        self._answer(_TOKEN if is_token_request else "")
 
     def do_GET(self) -> None:
-        """The role's name, or its keys."""
+        """Serve the role's name, or its keys."""
         keys = {"Code": "Success", "Type": "AWS-HMAC", "Token": "of-a-session", "Expiration": "2099-01-01T00:00:00Z"}
-        told = {_PLACE: _ROLE, f"{_PLACE}/{_ROLE}": json.dumps(keys | self._keys)}
+        texts = {_PLACE: _ROLE, f"{_PLACE}/{_ROLE}": json.dumps(keys | self._keys)}
         is_known = self.headers.get("x-aws-ec2-metadata-token") == _TOKEN
-        self._answer(told.get(self.path.rstrip("/"), "") if is_known else "")
+        self._answer(texts.get(self.path.rstrip("/"), "") if is_known else "")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # http.server's name
-        """Nothing: what was asked is in no log."""
+        """Do nothing: requests are not logged."""
 
     def _answer(self, text: str) -> None:
         self.send_response(HTTPStatus.OK if text else HTTPStatus.NOT_FOUND)
@@ -51,9 +51,9 @@ class Telling(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Answer until killed."""
+    """Serve until killed."""
     host, port, key, secret = sys.argv[1:]
-    ThreadingHTTPServer((host, int(port)), partial(Telling, key, secret)).serve_forever()
+    ThreadingHTTPServer((host, int(port)), partial(MetadataHandler, key, secret)).serve_forever()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from testbed import paths
-from testbed.programs import Program, Supervision, recorded, sweep
+from testbed.programs import Program, Supervision, kill_leftovers, recorded_processes
 
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR")
 
@@ -27,33 +27,33 @@ class Instance:
 
     @classmethod
     def find(cls, name: str) -> Self | None:
-        """The detached instance of this name, if its supervisor answers."""
+        """Return the detached instance of this name if its supervisor responds."""
         folder = paths.instance(name)
         supervision = Supervision.find(folder)
         return None if supervision is None else cls(name, folder, supervision)
 
     @classmethod
     def open(cls, name: str) -> Self:
-        """The detached instance of this name; its supervisor is started if none answers, and leftovers are swept."""
+        """Return the detached instance of this name. If no supervisor responds, kill leftovers and start one."""
         present = cls.find(name)
         if present is not None:
             return present
         folder = paths.instance(name)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        sweep(folder)
+        kill_leftovers(folder)
         return cls(name, folder, Supervision.start(folder, owned=False))
 
     @classmethod
     def owned(cls) -> Self:
-        """A fresh instance that dies with this process, however that ends."""
-        _forget_killed()
+        """Start an instance that dies with this process, however that ends."""
+        _remove_killed()
         name = f"owned-{os.getpid()}-{secrets.token_hex(3)}"
         folder = paths.instance(name)
         folder.mkdir(parents=True, mode=0o700)
         return cls(name, folder, Supervision.start(folder, owned=True))
 
     def program(self, name: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Program:
-        """The program `name`, not started.
+        """Return the program `name`, not started.
 
         Of this process's environment only PATH, HOME, LANG and TMPDIR are passed on.
         """
@@ -63,7 +63,7 @@ class Instance:
         return Program(self.supervision, name, arguments, {**basis, **(environment or {})}, logs / f"{name}.log")
 
     def run(self, name: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Program:
-        """The program `name`, started unless it runs; it ends with the instance."""
+        """Start the program `name` unless it runs, and return it. It ends with the instance."""
         program = self.program(name, arguments, environment)
         program.start()
         return program
@@ -76,17 +76,17 @@ class Instance:
 
 @contextlib.contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Only one caller at a time changes the instance `name`; the lock's file goes with the instance."""
+    """Hold the lock of the instance `name`. The lock's file is removed with the instance."""
     folder = paths.instance(name)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder.with_name(f".{name}.lock")
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         while True:
-            lock = held.enter_context(path.open("w"))
+            lock = stack.enter_context(path.open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             with contextlib.suppress(FileNotFoundError):
                 if path.stat().st_ino == os.fstat(lock.fileno()).st_ino:
-                    break  # else its last holder removed it, and whoever comes next has another file
+                    break  # else its last holder removed it, and the next caller creates another file
         try:
             yield
         finally:
@@ -102,21 +102,21 @@ def remove(name: str) -> bool:
         return True
     if not folder.exists():
         return False
-    sweep(folder)
+    kill_leftovers(folder)
     shutil.rmtree(folder, ignore_errors=True)
     return True
 
 
-def _forget_killed() -> None:
+def _remove_killed() -> None:
     """Remove the folders of owned instances whose owner and supervisor were both killed."""
     for name in names():
         owner = re.fullmatch(r"owned-(\d+)-[0-9a-f]+", name)
-        supervisor = recorded(paths.instance(name)).get("")
+        supervisor = recorded_processes(paths.instance(name)).get("")
         if owner and not Path("/proc", owner[1]).exists() and not (supervisor and supervisor.alive()):
             remove(name)
 
 
 def names() -> list[str]:
-    """The names of all instances that have a folder, running or not."""
+    """Return the names of all instances that have a folder, running or not."""
     folder = paths.instances()
     return sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []

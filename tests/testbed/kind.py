@@ -102,27 +102,27 @@ def _container(instance: Instance) -> str:
 def _create(instance: Instance, engine: Docker, kubeconfig: Path, progress: Progress) -> None:
     image, name = kind_image.ensure(engine, progress), name_of(instance)
     variables = (f"{key}={value}" for key, value in engine.environment.items())
-    goodbye = ["env", *variables, str(_program(progress)), "delete", "cluster", "--name", name]
-    instance.supervision.ask("at_end", arguments=goodbye)
+    delete = ["env", *variables, str(_program(progress)), "delete", "cluster", "--name", name]
+    instance.supervision.request("at_end", arguments=delete)
     folder = _audit_log(instance).parent
     folder.mkdir(exist_ok=True)
     write_atomically(folder / "policy.json", json.dumps(audit.POLICY))
     _audit_log(instance).touch()  # as ours, or only root may read what the API server writes
     configuration = _configuration(instance)
     write_atomically(configuration, Template(_CONFIGURATION.read_text(encoding="utf-8")).substitute(audit=folder))
-    progress.say(f"creating the kind cluster {name}: a minute")
-    wanted = ("--name", name, "--image", image, "--config", configuration, "--kubeconfig", kubeconfig)
-    _run(engine, progress, "create", "cluster", *wanted, "--wait", "180s")
+    progress.write(f"creating the kind cluster {name}: a minute")
+    options = ("--name", name, "--image", image, "--config", configuration, "--kubeconfig", kubeconfig)
+    _run(engine, progress, "create", "cluster", *options, "--wait", "180s")
 
 
 def clusters(engine: Docker, progress: Progress) -> list[str]:
     """Return the names of the clusters that are here, once those are deleted whose instances were killed."""
-    found = _run(engine, progress, "get", "clusters").split()
-    for name in [each for each in found if each.startswith(_PREFIX)]:
+    names = _run(engine, progress, "get", "clusters").split()
+    for name in [each for each in names if each.startswith(_PREFIX)]:
         if Supervision.find(paths.instance(name.removeprefix(_PREFIX))) is None:
             _run(engine, progress, "delete", "cluster", "--name", name)
-            found.remove(name)
-    return found
+            names.remove(name)
+    return names
 
 
 def _gateway(engine: Docker) -> str:

@@ -1,7 +1,7 @@
-"""The image of kind's nodes: kindest/node where that can be pulled, else one made of packages, kept by Docker.
+"""The image of kind's nodes: kindest/node if that can be pulled, else one made of packages, which Docker stores.
 
-The own one has the files of kind's module and what its Dockerfile does with them, on Debian's packages, and
-Kubernetes as the control plane is pinned. Only the network differs: CNI's plugins are told by a file, not by kindnet.
+The own image has the files of kind's module, installed as by its Dockerfile, on Debian's packages, and the pinned
+Kubernetes. Only the network differs: a file configures CNI's plugins, not kindnet.
 """
 
 import hashlib
@@ -70,7 +70,7 @@ def _recipes() -> tuple[Recipe, ...]:
 def _build(docker: Docker, name: str, progress: Progress) -> None:
     programs = {each: build(recipe, progress) / each for recipe in _recipes() for each in recipe.programs}
     programs["kubectl"] = sources.pinned_kubectl(progress)
-    progress.say(f"{PULLED} cannot be pulled: making a node's image from packages, some minutes")
+    progress.write(f"{PULLED} cannot be pulled: making a node's image from packages, some minutes")
     images = _images_of_kubernetes(programs["kubeadm"])
     with tempfile.TemporaryDirectory(dir=paths.cache()) as temporary:
         folder = Path(temporary)
@@ -112,8 +112,8 @@ def _module() -> Path:
     """Return the folder of kind's module."""
     recipe = sources.kind_recipe()
     go = golang.find(golang.needed(recipe.module / "go.mod"), Progress())
-    told = run_in(golang.environment(), go, "-C", recipe.module, "mod", "download", "-json", "sigs.k8s.io/kind")
-    return Path(json.loads(told)["Dir"])
+    output = run_in(golang.environment(), go, "-C", recipe.module, "mod", "download", "-json", "sigs.k8s.io/kind")
+    return Path(json.loads(output)["Dir"])
 
 
 def _import(docker: Docker, folder: Path, image: str, debian_packages: Sequence[str], hooks: Sequence[str]) -> None:
@@ -125,7 +125,7 @@ def _import(docker: Docker, folder: Path, image: str, debian_packages: Sequence[
 
 
 def _import_program(docker: Docker, folder: Path, image: str, program: Path) -> None:
-    """Import an image that holds nothing but a program: where kubeadm's manifests look for it."""
+    """Import an image with only a program, at the paths of kubeadm's manifests."""
     archive = folder / "program.tar"
     with tarfile.open(archive, "w") as written:
         for place in _PLACES:
@@ -134,7 +134,7 @@ def _import_program(docker: Docker, folder: Path, image: str, program: Path) -> 
 
 
 def _commit(docker: Docker, folder: Path, name: str) -> None:
-    """Have a container of the base import the images into its containerd, and keep what comes of it as an image."""
+    """Import the images into the containerd of a container of the base, and commit it as an image."""
     mounted = f"type=bind,source={folder},target=/images,readonly"
     started = ("run", "--detach", "--network=none", "--security-opt=seccomp=unconfined", f"--mount={mounted}")
     container = docker.run(*started, "--entrypoint=sleep", f"{_OWN}:base", "infinity").strip()

@@ -15,30 +15,30 @@ _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 
 
 def why_absent() -> str | None:
-    """Why neither jars can be fetched nor Java programs run on this machine; None when both can.
+    """Return why this machine cannot fetch jars and run Java programs; None if it can.
 
-    What root can install is installed first.
+    As root, install what is missing first.
     """
     lacking = packages.supply(packages.JAVA, Progress())
     return f"there is no JDK or no Maven ({packages.install(lacking)})" if lacking else None
 
 
 def run_java(program: Path, *arguments: str, stdin: str = "", pom: Path | None = None) -> str:
-    """What the single-file Java program prints, with the class path of `pom`, by default the pom.xml beside it.
+    """Run the single-file Java program with the class path of `pom`, by default the pom.xml beside it.
 
-    TestbedError with what it said last when it fails.
+    Return its output. Raise TestbedError with the end of its error output if it fails.
     """
     pom = pom or program.parent / "pom.xml"
     class_path = f"{_classes(program, pom)}:{jars(pom)}/*"
     command = [shutil.which("java") or "java", "-cp", class_path, program.stem, *arguments]
-    told = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-    if told.returncode:
-        raise TestbedError(f"{program.name} failed:\n{told.stderr[-3000:]}")
-    return told.stdout
+    result = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise TestbedError(f"{program.name} failed:\n{result.stderr[-3000:]}")
+    return result.stdout
 
 
 def _classes(program: Path, pom: Path) -> Path:
-    """The folder that holds the program's classes, as this machine's Java compiles them."""
+    """Return the folder of the program's classes, compiled by this machine's Java."""
     compiler = Path(shutil.which("javac") or "javac").resolve()
     built = compiler.stat().st_mtime_ns if compiler.exists() else 0
     content = program.read_bytes() + pom.read_bytes() + f"{compiler} {built}".encode()
@@ -54,16 +54,16 @@ def _classes(program: Path, pom: Path) -> Path:
 def _compile(program: Path, libraries: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as fresh:
         command = [shutil.which("javac") or "javac", "-nowarn", "-proc:none", "-cp", f"{libraries}/*", "-d", fresh]
-        told = subprocess.run([*command, str(program)], capture_output=True, text=True, check=False)
-        if told.returncode:
-            raise TestbedError(f"{program.name} does not compile:\n{told.stderr[-3000:]}")
+        result = subprocess.run([*command, str(program)], capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise TestbedError(f"{program.name} does not compile:\n{result.stderr[-3000:]}")
         Path(fresh).rename(folder)  # whole or not at all
 
 
 def jars(pom: Path, progress: Progress | None = None, goal: str = "copy-dependencies") -> Path:
-    """The folder that holds the pom's class path; of several callers at once one resolves and the others wait.
+    """Return the folder of the pom's class path. Of several callers at once, one resolves and the others wait.
 
-    With the goal `copy` it holds the artifacts that the pom names for the plugin, of which one may have many versions.
+    With the goal `copy` it has the artifacts that the pom names for the plugin, of which one may have many versions.
     """
     cache = paths.cache() / "jars"
     folder = cache / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
@@ -72,7 +72,7 @@ def jars(pom: Path, progress: Progress | None = None, goal: str = "copy-dependen
         progress = progress or Progress()
         with alone(folder.with_suffix(".lock"), progress):
             if not folder.is_dir():
-                progress.say(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
+                progress.write(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
                 _resolve(pom, folder, goal)
     return folder
 
@@ -82,7 +82,7 @@ def _resolve(pom: Path, folder: Path, goal: str) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as fresh:
         options = [f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"]
         command = [maven, "-q", "-B", "-f", str(pom), f"{_PLUGIN}:{goal}", *options]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)
-        if told.returncode:
-            raise TestbedError(f"Maven cannot resolve {pom}:\n{(told.stdout + told.stderr)[-2000:]}")
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise TestbedError(f"Maven cannot resolve {pom}:\n{(result.stdout + result.stderr)[-2000:]}")
         Path(fresh).rename(folder)  # whole or not at all

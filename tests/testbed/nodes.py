@@ -1,6 +1,6 @@
 """A cluster in which pods really run.
 
-With TOPICSCHEMA_TEST_KUBECONFIG it is that cluster, whose images are its owner's business; else one by kind.
+With TOPICSCHEMA_TEST_KUBECONFIG it is that cluster, whose owner loads images; else one by kind.
 """
 
 import os
@@ -18,13 +18,13 @@ from testbed.pulsar_setup import Access, Setup
 
 
 @dataclass(frozen=True, slots=True)
-class GivenNode:
-    """A cluster that somebody else runs."""
+class ExistingNode:
+    """A cluster that the testbed did not start."""
 
     cluster: Cluster
 
     def load(self, archive: Path) -> None:
-        """Do nothing: its owner gives it images."""
+        """Do nothing: its owner loads images."""
 
 
 def why_absent() -> str | None:
@@ -36,7 +36,7 @@ def why_absent() -> str | None:
 
 
 def prepare(progress: Progress) -> None:
-    """Build or pull what a node starts from; SourceMissingError where no pods can run."""
+    """Build or pull the inputs of a node. Raise SourceMissingError if no pods can run."""
     reason = why_absent()
     if reason is not None:
         raise SourceMissingError(reason)
@@ -44,21 +44,21 @@ def prepare(progress: Progress) -> None:
         kind.prepare(progress)
 
 
-def start(instance: Instance, progress: Progress) -> Node | GivenNode:
+def start(instance: Instance, progress: Progress) -> Node | ExistingNode:
     """Return the instance's node, started if it does not run."""
     if os.environ.get("TOPICSCHEMA_TEST_KUBECONFIG"):
-        return GivenNode(clusters.start(instance, progress))
+        return ExistingNode(clusters.start(instance, progress))
     return Node.start(instance, progress)
 
 
-def start_broker(node: Node | GivenNode) -> Pulsar:
-    """Return a broker that pods reach: one that wants a token and speaks TLS, or the given one, which asks for neither.
+def start_broker(node: Node | ExistingNode) -> Pulsar:
+    """Return a broker that pods reach: one with tokens and TLS, or the environment's, which has neither.
 
-    SourceMissingError where pods of this node can reach none.
+    Raise SourceMissingError if pods of this node can reach none.
     """
     if isinstance(node, Node):
         return pulsar.start(node.instance, "for-pods", Setup(access=Access.TOKEN, host=node.address))
-    given = brokers.given()
-    if given is None:
-        raise SourceMissingError("pods of a node that is not ours reach no broker of ours: set PULSAR_ADMIN_URL")
-    return given
+    broker = brokers.from_environment()
+    if broker is None:
+        raise SourceMissingError("pods of an external node reach no broker of the testbed: set PULSAR_ADMIN_URL")
+    return broker

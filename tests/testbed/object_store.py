@@ -1,9 +1,9 @@
-"""An S3 store, as small as reading needs it: `python -m testbed.object_store HOST PORT FOLDER KEY SECRET`.
+"""A minimal S3 store for reading: `python -m testbed.object_store HOST PORT FOLDER KEY SECRET`.
 
-Buckets are the folders in FOLDER. It answers HEAD, GET (of ranges, too) and ListObjectsV2, a few keys a page; and 403
-where KEY and SECRET did not sign (Signature Version 4). Nothing can be written. Source: Amazon S3 API reference.
-Runs over moto's server, which knows all of S3, told the same; it is no dependency, for botocore asks for
-python-dateutil below 3, and the operator's lock has 4.
+Buckets are the folders in FOLDER. It serves HEAD, GET (also of ranges) and ListObjectsV2, a few keys a page. It
+responds 403 to requests that KEY and SECRET did not sign (Signature Version 4). It is read-only. Source: Amazon S3 API
+reference. Runs with moto's server, which implements all of S3, had the same results. That is no dependency: botocore
+needs python-dateutil below 3, and the operator's lock has 4.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ _SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\S+), ?SignedHeaders
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 
 
-class Reading(BaseHTTPRequestHandler):
-    """One connection of somebody who reads."""
+class ObjectHandler(BaseHTTPRequestHandler):
+    """One connection of a client."""
 
     protocol_version = "HTTP/1.1"
 
@@ -37,57 +37,57 @@ class Reading(BaseHTTPRequestHandler):
         super().__init__(*connection)
 
     def do_HEAD(self) -> None:
-        """A bucket, or an object's size."""
+        """Respond for a bucket, or with an object's size."""
         self.do_GET()
 
     def do_GET(self) -> None:
-        """An object, or which there are."""
-        asked = urlsplit(self.path)
-        place = self._buckets / unquote(asked.path).strip("/")
-        if not self._is_signed(asked.path, asked.query):
+        """Respond with an object or a listing."""
+        url = urlsplit(self.path)
+        place = self._buckets / unquote(url.path).strip("/")
+        if not self._is_signed(url.path, url.query):
             self._refuse(HTTPStatus.FORBIDDEN, "SignatureDoesNotMatch")
         elif place.parent == self._buckets and place.is_dir():
-            text = _listed(place, dict(parse_qsl(asked.query, keep_blank_values=True)))
+            text = _list(place, dict(parse_qsl(url.query, keep_blank_values=True)))
             self._answer(HTTPStatus.OK, text.encode(), {"Content-Type": "application/xml"})
         elif place.is_file():
             self._send(place.read_bytes(), place.stat().st_mtime)
         else:
-            has_bucket = (self._buckets / asked.path.split("/")[1]).is_dir()
+            has_bucket = (self._buckets / url.path.split("/")[1]).is_dir()
             self._refuse(HTTPStatus.NOT_FOUND, "NoSuchKey" if has_bucket else "NoSuchBucket")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # http.server's name
-        """Nothing: what was asked is in no log."""
+        """Do nothing: requests are not logged."""
 
     def _is_signed(self, path: str, query: str) -> bool:
-        found = _SIGNED.fullmatch(self.headers.get("Authorization", ""))
-        if found is None or found[1] != self._key:
+        match = _SIGNED.fullmatch(self.headers.get("Authorization", ""))
+        if match is None or match[1] != self._key:
             return False
-        _, scope, names, signature = found.groups()
+        _, scope, names, signature = match.groups()
         headers = "".join(f"{name}:{' '.join(self.headers.get(name, '').split())}\n" for name in names.split(";"))
         parts = "&".join(sorted(each if "=" in each else f"{each}=" for each in query.split("&") if each))
         body = self.headers.get("x-amz-content-sha256", "")
         request = f"{self.command}\n{path}\n{parts}\n{headers}\n{names}\n{body}"
         digest = hashlib.sha256(request.encode()).hexdigest()
-        told = "\n".join(("AWS4-HMAC-SHA256", self.headers.get("x-amz-date", ""), scope, digest))
+        string_to_sign = "\n".join(("AWS4-HMAC-SHA256", self.headers.get("x-amz-date", ""), scope, digest))
         signing = f"AWS4{self._secret}".encode()
-        for part in (*scope.split("/"), told):
+        for part in (*scope.split("/"), string_to_sign):
             signing = hmac.digest(signing, part.encode(), "sha256")
         return hmac.compare_digest(signing.hex(), signature)
 
     def _send(self, content: bytes, changed: float) -> None:
-        told = {
+        headers = {
             "Content-Type": "binary/octet-stream",
             "Last-Modified": formatdate(changed, usegmt=True),
             "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
             "Accept-Ranges": "bytes",
         }
-        wanted = _RANGE.fullmatch(self.headers.get("Range", ""))
-        if wanted is None:
-            self._answer(HTTPStatus.OK, content, told)
+        byte_range = _RANGE.fullmatch(self.headers.get("Range", ""))
+        if byte_range is None:
+            self._answer(HTTPStatus.OK, content, headers)
             return
-        first, last = int(wanted[1]), min(int(wanted[2] or len(content)), len(content) - 1)
-        told["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
-        self._answer(HTTPStatus.PARTIAL_CONTENT, content[first : last + 1], told)
+        first, last = int(byte_range[1]), min(int(byte_range[2] or len(content)), len(content) - 1)
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
+        self._answer(HTTPStatus.PARTIAL_CONTENT, content[first : last + 1], headers)
 
     def _refuse(self, status: HTTPStatus, code: str) -> None:
         text = f"<Error><Code>{code}</Code><Message>no</Message></Error>"
@@ -103,13 +103,13 @@ class Reading(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
-def _listed(bucket: Path, asked: dict[str, str]) -> str:
-    """A page of a listing: the keys with a prefix, in order, and instead of those below a delimiter what they share."""
-    prefix, after = asked.get("prefix", ""), asked.get("continuation-token", asked.get("start-after", ""))
+def _list(bucket: Path, query: dict[str, str]) -> str:
+    """Return a page of a listing: the keys with a prefix, in order, and the common prefixes up to a delimiter."""
+    prefix, after = query.get("prefix", ""), query.get("continuation-token", query.get("start-after", ""))
     keys = sorted(str(each.relative_to(bucket)) for each in bucket.rglob("*") if each.is_file())
-    entries = dict.fromkeys(_entry(key, prefix, asked.get("delimiter", "")) for key in keys if key.startswith(prefix))
+    entries = dict.fromkeys(_entry(key, prefix, query.get("delimiter", "")) for key in keys if key.startswith(prefix))
     rest = [each for each in entries if each > after]
-    page = rest[: min(_PAGE, int(asked.get("max-keys", _PAGE)))]
+    page = rest[: min(_PAGE, int(query.get("max-keys", _PAGE)))]
     more = (
         f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if len(page) < len(rest) and page else ""
     )
@@ -117,7 +117,7 @@ def _listed(bucket: Path, asked: dict[str, str]) -> str:
         '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
         f"<Name>{bucket.name}</Name><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(page)}</KeyCount>"
         f"<MaxKeys>{_PAGE}</MaxKeys><IsTruncated>{str(bool(more)).lower()}</IsTruncated>{more}"
-        f"{''.join(_told(bucket, page))}</ListBucketResult>"
+        f"{''.join(_entries(bucket, page))}</ListBucketResult>"
     )
 
 
@@ -126,21 +126,21 @@ def _entry(key: str, prefix: str, delimiter: str) -> str:
     return prefix + rest.partition(delimiter)[0] + delimiter if delimiter and delimiter in rest else key
 
 
-def _told(bucket: Path, page: list[str]) -> Iterator[str]:
+def _entries(bucket: Path, page: list[str]) -> Iterator[str]:
     for each in page:
         if each.endswith("/"):
             yield f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>"
         else:
             stat = (bucket / each).stat()
             changed = datetime.fromtimestamp(stat.st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-            told = f"<LastModified>{changed}Z</LastModified><StorageClass>STANDARD</StorageClass>"
-            yield f"<Contents><Key>{escape(each)}</Key><Size>{stat.st_size}</Size>{told}</Contents>"
+            rest = f"<LastModified>{changed}Z</LastModified><StorageClass>STANDARD</StorageClass>"
+            yield f"<Contents><Key>{escape(each)}</Key><Size>{stat.st_size}</Size>{rest}</Contents>"
 
 
 def main() -> None:
     """Serve until killed."""
     host, port, folder, key, secret = sys.argv[1:]
-    ThreadingHTTPServer((host, int(port)), partial(Reading, Path(folder), key, secret)).serve_forever()
+    ThreadingHTTPServer((host, int(port)), partial(ObjectHandler, Path(folder), key, secret)).serve_forever()
 
 
 if __name__ == "__main__":

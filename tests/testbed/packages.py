@@ -34,7 +34,7 @@ def supply(packages: Mapping[str, str], progress: Progress) -> list[str]:
         paths.cache().mkdir(parents=True, exist_ok=True)
         with alone(paths.cache() / "packages.lock", progress):
             if lacking := missing(packages):
-                progress.say(f"installing Debian's packages {' '.join(lacking)}")
+                progress.write(f"installing Debian's packages {' '.join(lacking)}")
                 _run("apt-get", "update", "--quiet")
                 _run("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", *lacking)
     return missing(packages)

@@ -1,4 +1,4 @@
-"""Where the testbed keeps things: always outside the checkout."""
+"""The testbed's folders, always outside the checkout."""
 
 import os
 import re
@@ -10,18 +10,18 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def cache() -> Path:
-    """The folder of everything that may be deleted and made again: `${XDG_CACHE_HOME:-~/.cache}/topicschema`."""
+    """Return the folder of all that may be deleted and built again: `${XDG_CACHE_HOME:-~/.cache}/topicschema`."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base).absolute() / "topicschema"
 
 
 def instances() -> Path:
-    """The folder that holds one folder per instance."""
+    """Return the folder with one folder per instance."""
     return cache() / "testbed"
 
 
 def instance(name: str) -> Path:
-    """The folder of the instance `name` (lower-case letters, digits, hyphens), which need not exist."""
+    """Return the folder of the instance `name` (lower-case letters, digits, hyphens), which need not exist."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
         raise TestbedError(f"not a name for an instance: {name!r} (lower-case letters, digits and hyphens, at most 41)")
     return instances() / name

@@ -10,7 +10,7 @@ _RESERVED: set[int] = set()
 
 
 def _ephemeral_start() -> int:
-    """The first port that the kernel hands out by itself."""
+    """Return the first port of the kernel's ephemeral range."""
     try:
         return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
@@ -47,11 +47,11 @@ def _reserve(port: int) -> bool:
 
 
 def free(preferred: int | None = None) -> int:
-    """A free port, `preferred` if that one is.
+    """Return a free port, `preferred` if that is free.
 
-    Chosen at random below the ports that the kernel gives to outgoing connections: a server that is stopped for a while
-    then finds its port again. No other process that asks here gets it while this one lives; what else there is on the
-    machine may take it until it is used, and who finds it taken asks again.
+    It is chosen at random below the kernel's ephemeral range, so that a server that is stopped for a while can use its
+    port again. No other process of the testbed gets it while this one lives. Another program of the machine may take it
+    before it is used; the caller then chooses again.
     """
     if preferred is not None and is_free(preferred) and _reserve(preferred):
         return preferred

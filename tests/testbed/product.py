@@ -78,7 +78,7 @@ class Product:
     @classmethod
     @contextlib.contextmanager
     def installed(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
-        """The product as `install` makes it; its processes stop when the context ends."""
+        """Yield the installed product. Its processes stop when the context ends."""
         product = cls.install(instance, cluster, environment)
         try:
             yield product
@@ -88,7 +88,7 @@ class Product:
     @classmethod
     @contextlib.contextmanager
     def controlling(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
-        """The same, its controller at work and nothing reviewed."""
+        """Yield the product with its controller and no webhook."""
         with cls.installed(instance, cluster, environment) as product:
             product.admit_all()
             product.start_controller()
@@ -97,7 +97,7 @@ class Product:
     @classmethod
     @contextlib.contextmanager
     def working(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
-        """The same, its controller and its webhook at work, which reviews edits."""
+        """Yield the product with its controller and its webhook."""
         with cls.installed(instance, cluster, environment) as product:
             product.start_controller()
             product.start_webhook()
@@ -105,12 +105,12 @@ class Product:
             yield product
 
     def start_controller(self) -> None:
-        """Start the controller unless it runs; returns when it says it is ready."""
+        """Start the controller unless it runs, and wait until it is ready."""
         self.controller.start()
         wait_until_ready(self.controller, self.controller_probe)
 
     def start_webhook(self) -> None:
-        """Start the webhook unless it runs; returns when it says it is ready."""
+        """Start the webhook unless it runs, and wait until it is ready."""
         self.webhook.start()
         wait_until_ready(self.webhook, self.webhook_probe)
 
@@ -123,7 +123,7 @@ class Product:
         remove_webhooks(self.cluster)
 
     def stop(self) -> None:
-        """Take the configuration away first, so that nobody is refused by a webhook that is gone; then end both."""
+        """Remove the webhook configuration first, so that a stopped webhook blocks no request; then end both."""
         self.admit_all()
         for program in (self.webhook, self.controller):
             if program.pid is not None:

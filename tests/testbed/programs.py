@@ -23,7 +23,7 @@ _BUSY_SECONDS = 60.0
 
 @contextlib.contextmanager
 def _connected(folder: Path, seconds: float) -> Iterator[socket.socket]:
-    """A connection to the supervisor of the folder; OSError when none answers."""
+    """Connect to the supervisor of the folder. Raise OSError if none responds."""
     with socket.socket(socket.AF_UNIX) as connection:
         directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -68,15 +68,15 @@ class Supervision:
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
-        """The supervisor of the folder, if one answers."""
+        """Return the supervisor of the folder if one responds."""
         try:
             with _connected(folder, _SILENT_SECONDS):
                 return cls(folder)
         except OSError:
             return None
 
-    def ask(self, do: str, **details: Any) -> Any:
-        """What the supervisor answers to the request `do`; raises TestbedError with its words when it cannot."""
+    def request(self, do: str, **details: Any) -> Any:
+        """Send the request `do` and return the result. Raise TestbedError with the supervisor's error if it fails."""
         try:
             with (
                 _connected(self.folder, _SILENT_SECONDS if do == "end" else _BUSY_SECONDS) as connection,
@@ -92,25 +92,25 @@ class Supervision:
         return answer["result"]
 
     def end(self) -> None:
-        """End all programs and the supervisor; returns when it is gone.
+        """End all programs and the supervisor, and wait until it is gone.
 
-        Detached: programs are asked to end and killed 3 s later. Owned: they are killed, as when the owner dies.
+        Detached: programs get SIGTERM and are killed 3 s later. Owned: they are killed, as when the owner dies.
         """
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
             self._process.wait()
             return
-        identity = recorded(self.folder).get("")
+        identity = recorded_processes(self.folder).get("")
         try:
-            self.ask("end")
+            self.request("end")
         except TestbedError:  # paused, or killed
-            sweep(self.folder)
+            kill_leftovers(self.folder)
         while identity is not None and identity.alive():
             time.sleep(0.02)
 
 
-def recorded(folder: Path) -> dict[str, ProcessIdentity]:
-    """The processes that the folder's last supervisor wrote down, itself under the empty name; alive or not."""
+def recorded_processes(folder: Path) -> dict[str, ProcessIdentity]:
+    """Return the recorded processes of the folder's last supervisor, itself under the empty name; alive or not."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         return {name: ProcessIdentity.from_record(entry) for name, entry in record.items()}
@@ -118,15 +118,15 @@ def recorded(folder: Path) -> dict[str, ProcessIdentity]:
         return {}
 
 
-def sweep(folder: Path) -> None:
-    """Kill what an earlier supervisor that does not answer any more left behind, and nothing else."""
-    for identity in recorded(folder).values():
+def kill_leftovers(folder: Path) -> None:
+    """Kill the remaining processes of an earlier supervisor that does not respond, and nothing else."""
+    for identity in recorded_processes(folder).values():
         identity.kill()
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program under the supervisor: how to start it, and what can be done to it."""
+    """One program under the supervisor: its command, and operations on it."""
 
     supervision: Supervision = field(repr=False)
     name: str
@@ -135,8 +135,8 @@ class Program:
     log: Path
 
     def start(self) -> int:
-        """Start it unless it runs; its pid."""
-        pid: int = self.supervision.ask(
+        """Start the program unless it runs, and return its pid."""
+        pid: int = self.supervision.request(
             "start",
             name=self.name,
             arguments=[str(argument) for argument in self.arguments],
@@ -147,7 +147,7 @@ class Program:
         return pid
 
     def _state(self) -> dict[str, Any]:
-        state: dict[str, Any] = self.supervision.ask("list").get(self.name, {"pid": None, "exit_status": None})
+        state: dict[str, Any] = self.supervision.request("list").get(self.name, {"pid": None, "exit_status": None})
         return state
 
     @property
@@ -158,34 +158,34 @@ class Program:
 
     @property
     def exit_status(self) -> int | None:
-        """How it ended, negative for a signal; None while it runs or before it was started."""
+        """The exit status, negative for a signal; None while it runs or before it was started."""
         status: int | None = self._state()["exit_status"]
         return status
 
     def send(self, sign: signal.Signals) -> None:
-        """Send it a signal; nothing happens when it does not run."""
-        self.supervision.ask("signal", name=self.name, signal=int(sign))
+        """Send a signal; do nothing if the program does not run."""
+        self.supervision.request("signal", name=self.name, signal=int(sign))
 
     def kill(self) -> int:
-        """Kill -9 it; returns when it is gone."""
+        """Kill -9 the program and wait until it is gone."""
         self.send(signal.SIGKILL)
         return self.wait()
 
     def terminate(self, seconds: float = 120) -> int:
-        """Ask it to end, and its exit status; TestbedError when it still runs after that many seconds."""
+        """Send SIGTERM and return the exit status. Raise TestbedError if it still runs after that many seconds."""
         self.send(signal.SIGTERM)
         return self.wait(seconds)
 
     def pause(self) -> None:
-        """Let it fall silent (SIGSTOP): connections stay open, nothing answers."""
+        """Stop the program (SIGSTOP): connections stay open, nothing responds."""
         self.send(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on after `pause`."""
+        """Continue the program after `pause`."""
         self.send(signal.SIGCONT)
 
     def wait(self, seconds: float = 120) -> int:
-        """Its exit status once it has ended; TestbedError when it still runs after that many seconds."""
+        """Return the exit status once it has ended. Raise TestbedError if it still runs after that many seconds."""
         deadline = time.monotonic() + seconds
         while (state := self._state())["exit_status"] is None and state["pid"] is not None:
             if time.monotonic() > deadline:
@@ -194,7 +194,7 @@ class Program:
         return int(state["exit_status"] or 0)
 
     def log_tail(self, size: int = 3000) -> str:
-        """The end of its log."""
+        """Return the end of the log."""
         try:
             return self.log.read_bytes()[-size:].decode("utf-8", errors="replace")
         except OSError:

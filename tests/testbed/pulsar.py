@@ -30,17 +30,17 @@ from testbed.pulsar_setup import Access, Credentials, Ports, Setup
 PULSAR_VERSION = os.environ.get("TOPICSCHEMA_TEST_PULSAR_VERSION") or "4.0"
 """The Pulsar version whose brokers are started: 4.0, and by hand 4.1, 4.2 or 5.0."""
 HAS_JSON_SCHEMAS = PULSAR_VERSION in ("4.0", "4.1")
-"""Whether its brokers read a JSON Schema in a text of type JSON. Later ones do so only if they are configured to."""
+"""True if its brokers read a JSON Schema in a text of type JSON. Later ones do so only if they are configured to."""
 POM = Path(__file__).parent / "pulsar" / ("pom.xml" if PULSAR_VERSION == "4.0" else f"pom-{PULSAR_VERSION}.xml")
 _START_SECONDS = 180.0
 _ATTEMPTS = 4
-_LAST_WORDS = 40_000  # bytes of the log that hold why a broker ended: stack traces follow the reason
-_FORGETTING = Path(__file__).parent / "pulsar" / "ForgetBookie.java"
+_LAST_WORDS = 40_000  # bytes of the log that contain the reason of a broker's end: stack traces follow it
+_FORGET_BOOKIE = Path(__file__).parent / "pulsar" / "ForgetBookie.java"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What the broker answered."""
+class Response:
+    """The response of the broker."""
 
     status: int
     text: str
@@ -53,9 +53,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Pulsar:
-    """A broker that answers. `program` is None where it is not ours, `credentials` where it asks for none.
+    """A running broker. `program` is None for an external one, `credentials` without authentication.
 
-    `metadata` is where one of ours stores what it knows of itself and of its topics.
+    `metadata` is the folder of the broker's metadata store.
     """
 
     admin_url: str
@@ -64,11 +64,11 @@ class Pulsar:
     program: Program | None = field(default=None, repr=False)
     metadata: Path | None = field(default=None, repr=False)
 
-    def ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
-        """What it answers to the superuser at `/admin/v2` + path, whatever the status.
+    def request(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Response:
+        """Send a request to `/admin/v2` + path as the superuser and return the response, whatever the status.
 
-        `body` is sent as JSON, bytes as they are; a header given as `Authorization` replaces the superuser's.
-        OSError when nothing answers.
+        `body` is sent as JSON, bytes unchanged. An `Authorization` header replaces the superuser's. Raise OSError if
+        the broker does not respond.
         """
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         default = {"Accept": "application/json", "Content-Type": "application/json", **self._identity()}
@@ -79,28 +79,28 @@ class Pulsar:
             headers={**default, **(headers or {})},
         )
         try:
-            with self._opener().open(request, timeout=30) as answer:
-                return Answer(answer.status, answer.read().decode())
+            with self._opener().open(request, timeout=30) as response:
+                return Response(response.status, response.read().decode())
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, error.read().decode())
+                return Response(error.code, error.read().decode())
 
-    def tell(self, method: str, path: str, body: Any = None) -> Any:
-        """As `ask`, for what must succeed: the parsed body; TestbedError with the broker's words otherwise."""
-        answer = self.ask(method, path, body)
-        if answer.status >= 300:
-            raise TestbedError(f"{method} {path}: {answer.status} {answer.text[:500]}")
-        return answer.json
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request that must succeed, and return the parsed body. Raise TestbedError otherwise."""
+        response = self.request(method, path, body)
+        if response.status >= 300:
+            raise TestbedError(f"{method} {path}: {response.status} {response.text[:500]}")
+        return response.json
 
-    def fresh_namespace(self) -> str:
-        """A new tenant and a namespace in it, as `tenant/namespace`."""
+    def create_namespace(self) -> str:
+        """Create a tenant and a namespace in it, and return `tenant/namespace`."""
         tenant = f"t-{secrets.token_hex(4)}"
-        self.tell("PUT", f"/tenants/{tenant}", {"allowedClusters": self.tell("GET", "/clusters")})
-        self.tell("PUT", f"/namespaces/{tenant}/n")
+        self.call("PUT", f"/tenants/{tenant}", {"allowedClusters": self.call("GET", "/clusters")})
+        self.call("PUT", f"/namespaces/{tenant}/n")
         return f"{tenant}/n"
 
     def wait_until_ready(self) -> None:
-        """Return once it answers and has its first namespace; TestbedError with its log's end otherwise."""
+        """Return once the broker has its first namespace. Raise TestbedError with the end of its log on a timeout."""
         deadline = time.monotonic() + _START_SECONDS
         while True:
             last = self._first_namespace()
@@ -114,18 +114,18 @@ class Pulsar:
         tail = "" if self.program is None else f"\n{self.program.log_tail()}"
         raise TestbedError(f"{self.admin_url} was not ready after {_START_SECONDS:.0f} s: {last.text[:200]}{tail}")
 
-    def _first_namespace(self) -> Answer:
+    def _first_namespace(self) -> Response:
         try:
-            return self.ask("GET", "/namespaces/public/default")
+            return self.request("GET", "/namespaces/public/default")
         except OSError as error:
-            return Answer(0, str(error))
+            return Response(0, str(error))
 
     def start(self) -> None:
-        """Start it again after `program.kill()`, on the same ports, and wait until it is ready."""
+        """Start the broker again after `program.kill()`, on the same ports, and wait until it is ready."""
         if self.program is None:
-            raise TestbedError(f"{self.admin_url} is not ours to start")
+            raise TestbedError(f"{self.admin_url} is an external broker, which cannot be started")
         if self.program.pid is None and self.metadata is not None and (self.metadata / "CURRENT").exists():
-            maven.run_java(_FORGETTING, str(self.metadata), pom=POM)
+            maven.run_java(_FORGET_BOOKIE, str(self.metadata), pom=POM)
         self.program.start()
         self.wait_until_ready()
 
@@ -145,18 +145,18 @@ class Pulsar:
 
 
 def prepare(progress: Progress) -> None:
-    """Fetch what a broker starts from, unless it is here: a minute or two the first time."""
+    """Fetch what a broker needs, unless it is cached: a minute or two the first time."""
     jars = maven.jars(POM, progress)
     archive = _archive(jars)
     if not archive.exists():
         with alone(archive.with_suffix(".lock"), progress):
             if not archive.exists():
-                progress.say("starting a broker once, so that later ones start in half the time")
+                progress.write("starting a broker once, so that later ones start in half the time")
                 _write_archive(archive)
 
 
 def _archive(jars: Path) -> Path:
-    """Where Java keeps the classes that a broker loads, parsed; each build of Java has its own."""
+    """Return the archive of the parsed classes that a broker loads; each build of Java has its own."""
     java = Path(shutil.which("java") or "java").resolve()
     built = f"{java} {java.stat().st_mtime_ns}" if java.exists() else ""
     return jars.with_name(f"{jars.name}-{hashlib.sha256(built.encode()).hexdigest()[:8]}.jsa")
@@ -168,27 +168,27 @@ def _write_archive(archive: Path) -> None:
     try:
         broker = start(instance, "first", Setup(java=(f"-XX:ArchiveClassesAtExit={fresh}",)))
         if broker.program is not None:
-            broker.program.terminate(_START_SECONDS)  # it writes when it ends
+            broker.program.terminate(_START_SECONDS)  # it writes the archive when it ends
     finally:
         instance.end()
-    fresh.touch()  # a Java that writes none is not asked again, and takes no notice of an empty one
+    fresh.touch()  # a Java that writes none ignores an empty one
     fresh.replace(archive)
 
 
 def start(instance: Instance, name: str, setup: Setup | None = None) -> Pulsar:
-    """The instance's broker of that name, started if it does not run; what an earlier start stored is kept."""
+    """Return the instance's broker of that name. Start it unless it runs, with the data of earlier starts."""
     folder = instance.folder / "pulsar" / name
     folder.mkdir(parents=True, exist_ok=True)
     for _ in range(_ATTEMPTS):
-        pulsar = _laid_out(instance, folder, setup or Setup())
+        pulsar = _prepare_start(instance, folder, setup or Setup())
         with contextlib.suppress(PortTakenError):
             pulsar.start()
             return pulsar
     raise TestbedError(f"no port stayed free in {_ATTEMPTS} attempts")
 
 
-def _laid_out(instance: Instance, folder: Path, setup: Setup) -> Pulsar:
-    """The broker with everything written that it reads, and not started."""
+def _prepare_start(instance: Instance, folder: Path, setup: Setup) -> Pulsar:
+    """Write the inputs of the broker and return it, not started."""
     chosen, host = _choose_ports(instance, folder), setup.host
     credentials = pulsar_setup.write(setup, folder, chosen)
     jars = maven.jars(POM)
@@ -204,15 +204,15 @@ def _laid_out(instance: Instance, folder: Path, setup: Setup) -> Pulsar:
 
 
 def program_name(name: str) -> str:
-    """The name of the broker's program in its instance."""
+    """Return the name of the broker's program in its instance."""
     return f"pulsar-{name}"
 
 
 def _choose_ports(instance: Instance, folder: Path) -> Ports:
-    """Ports for the broker: those of the last start, unless it does not run and finds one taken."""
+    """Return ports for the broker: those of the last start, unless it does not run and one is taken."""
     record = folder / "ports.json"
     last: dict[str, int] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    state = instance.supervision.ask("list").get(program_name(folder.name))
+    state = instance.supervision.request("list").get(program_name(folder.name))
     if last and state is not None and state["exit_status"] is None:
         return Ports(**last)
     names = ("admin", "service", "admin_tls", "service_tls")

@@ -1,7 +1,7 @@
-"""What a testbed broker reads before it starts: its configuration, certificates and tokens, and its command line.
+"""The inputs of a testbed broker: its configuration, certificates and tokens, and its command line.
 
-Everything listens on one address. Topics are collected for inactivity only in a namespace whose own
-inactiveTopicPolicies say so: the broker looks every second, but its own limit is a day.
+Everything listens on one address. Inactive topics are collected only in a namespace with its own inactiveTopicPolicies:
+the broker checks every second, but its own limit is a day.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ _SMALL = {
 
 
 class Access(Enum):
-    """How a broker asks who calls: not at all, or over TLS by token or by client certificate, with authorization."""
+    """The authentication of a broker: none, or over TLS by token or by client certificate, with authorization."""
 
     OPEN = "open"
     TOKEN = "token"  # noqa: S105 - the name of a way
@@ -64,9 +64,9 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a broker is started: how it asks who calls, lines of broker.conf and options of Java, which win over ours.
+    """The configuration of a broker: its authentication, and lines of broker.conf and options of Java, which win.
 
-    `host` is the address of this machine at which it listens and where it sends clients.
+    `host` is the address of this machine on which it listens and to which it sends clients.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -77,9 +77,9 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a broker goes by that asks who calls: its CA, and tokens and client certificates of two roles.
+    """The credentials at a broker with authentication: its CA, and tokens and client certificates of two roles.
 
-    Only `admin` is a superuser; `app` may do what a test grants it.
+    Only `admin` is a superuser. A test grants `app` its permissions.
     """
 
     access: Access
@@ -90,7 +90,7 @@ class Credentials:
 
     @classmethod
     def at(cls, folder: Path, access: Access) -> Self:
-        """The folder's: the CA, certificates and keys made once; tokens are fresh each time."""
+        """Return the folder's credentials: CA, certificates and keys are created once, tokens each time."""
         authority = Authority.at(folder / "pki")
         roles = []
         for role in (SUPERUSER, ORDINARY):
@@ -101,7 +101,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where a broker listens: admin REST and clients, in the clear (the broker itself needs it) and over TLS."""
+    """The ports of a broker for admin REST and clients, in the clear (the broker itself needs it) and over TLS."""
 
     admin: int
     service: int
@@ -110,7 +110,7 @@ class Ports:
 
 
 def write(setup: Setup, folder: Path, chosen: Ports) -> Credentials | None:
-    """Write everything that the broker of the folder reads; its credentials, if it asks for any."""
+    """Write the inputs of the folder's broker. Return its credentials, None without authentication."""
     listening = {"bindAddress": setup.host, "advertisedAddress": setup.host}
     settings = {**_SMALL, **listening, "webServicePort": str(chosen.admin), "brokerServicePort": str(chosen.service)}
     credentials = None
@@ -123,7 +123,7 @@ def write(setup: Setup, folder: Path, chosen: Ports) -> Credentials | None:
 
 
 def command(jars: Path, folder: Path, options: Sequence[str]) -> list[str]:
-    """The broker's command line, after `write`, with those options of Java."""
+    """Return the broker's command line, after `write`, with those options of Java."""
     opens = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
     stored = ["--metadata-dir", str(folder / "metadata"), "--bookkeeper-dir", str(folder / "bookkeeper")]
     main = ["org.apache.pulsar.PulsarStandaloneStarter", "--config", str(folder / "standalone.conf")]
@@ -132,15 +132,15 @@ def command(jars: Path, folder: Path, options: Sequence[str]) -> list[str]:
 
 def _secured(credentials: Credentials, folder: Path, chosen: Ports, host: str) -> dict[str, str]:
     serving = Authority.at(folder / "pki").issue("broker", [ports.LOOPBACK, "localhost", host])
-    asks_certificate = credentials.access is Access.CERTIFICATE
-    providers = ["Token", "Tls"] if asks_certificate else ["Token"]  # the broker's own client has a token
+    has_certificates = credentials.access is Access.CERTIFICATE
+    providers = ["Token", "Tls"] if has_certificates else ["Token"]  # the broker's own client has a token
     return {
         "webServicePortTls": str(chosen.admin_tls),
         "brokerServicePortTls": str(chosen.service_tls),
         "tlsCertificateFilePath": str(serving.certificate),
         "tlsKeyFilePath": str(_as_java_reads(serving.key)),
         "tlsTrustCertsFilePath": str(serving.ca),
-        "tlsRequireTrustedClientCertOnConnect": str(asks_certificate).lower(),
+        "tlsRequireTrustedClientCertOnConnect": str(has_certificates).lower(),
         "authenticationEnabled": "true",
         "authorizationEnabled": "true",
         "authenticationProviders": ",".join(
@@ -154,7 +154,7 @@ def _secured(credentials: Credentials, folder: Path, chosen: Ports, host: str) -
 
 
 def _as_java_reads(key: Path) -> Path:
-    """The key as PKCS #8, the only form that the broker takes, in a file beside it."""
+    """Write the key as PKCS #8, the only form that the broker accepts, in a file beside it."""
     private = serialization.load_pem_private_key(key.read_bytes(), password=None)
     pem = private.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Call runc for Docker where CAP_SYS_RESOURCE is missing, for which every privileged container asks.
+"""Call runc for Docker where CAP_SYS_RESOURCE is missing, which every privileged container needs.
 
-Without it nothing can be given that capability, nor be made less likely to be killed when memory is short.
+Without it no process can get that capability, nor a lower chance to be killed if memory is short.
 """
 
 import json
@@ -29,12 +29,12 @@ def main() -> None:
     os.execvp("runc", ["runc", *sys.argv[1:]])  # noqa: S606, S607 - the one on the path
 
 
-def edit(file: Path, where: list[str]) -> None:
+def edit(file: Path, path: list[str]) -> None:
     """Restrict the process that the file describes at that place."""
-    found = document = json.loads(file.read_text(encoding="utf-8"))
-    for name in where:
-        found = found[name]
-    restrict(found)
+    process = document = json.loads(file.read_text(encoding="utf-8"))
+    for name in path:
+        process = process[name]
+    restrict(process)
     file.write_text(json.dumps(document), encoding="utf-8")
 
 

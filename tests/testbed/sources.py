@@ -1,4 +1,4 @@
-"""Where a cluster comes from: the first that this machine has."""
+"""The sources of a cluster: the first that this machine has is used."""
 
 import os
 import shutil
@@ -22,9 +22,9 @@ _MANAGER = "kube-controller-manager"
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """A cluster that somebody else runs, reached by an explicit kubeconfig.
+    """A cluster that the testbed did not start, with an explicit kubeconfig.
 
-    `webhook_host` is the address at which its API server reaches this machine, if its owner told it.
+    `webhook_host` is the address by which its API server reaches this machine, if it is known.
     """
 
     kubeconfig: Path
@@ -48,7 +48,7 @@ Source = External | Kind | Binaries
 
 
 def recipe() -> Recipe:
-    """The control plane as this project pins it."""
+    """Return the build of the pinned control plane."""
     programs = {**_commands("kube-apiserver"), "etcd": "go.etcd.io/etcd/server/v3", **_commands(_MANAGER)}
     return Recipe("controlplane", _KUBERNETES, programs, _linker_flags())
 
@@ -80,14 +80,14 @@ def _linker_flags() -> str:
     for package in (
         "k8s.io/component-base/version",
         "k8s.io/client-go/pkg/version",
-    ):  # else the server says v0.0.0-master
-        told = {"gitVersion": f"v{KUBERNETES}", "gitMajor": major, "gitMinor": minor, "gitCommit": "unknown"}
-        flags += [f"-X {package}.{key}={value}" for key, value in {**told, "gitTreeState": "clean"}.items()]
+    ):  # otherwise the server reports v0.0.0-master
+        variables = {"gitVersion": f"v{KUBERNETES}", "gitMajor": major, "gitMinor": minor, "gitCommit": "unknown"}
+        flags += [f"-X {package}.{key}={value}" for key, value in {**variables, "gitTreeState": "clean"}.items()]
     return " ".join(flags)
 
 
 def find(progress: Progress, *, manager: bool = True) -> Source:
-    """Where clusters come from here, programs built if need be; SourceMissingError when from nowhere.
+    """Return the source of clusters on this machine, with its programs built. Raise SourceMissingError without one.
 
     Without `manager`, no controller-manager is built.
     """
@@ -101,7 +101,7 @@ def find(progress: Progress, *, manager: bool = True) -> Source:
 
 
 def binaries(progress: Progress, *, manager: bool = True) -> Binaries:
-    """The programs of a control plane of our own: those of KUBEBUILDER_ASSETS, else built ones."""
+    """Return the programs of a control plane: those of KUBEBUILDER_ASSETS, else built ones."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         return Binaries(build(recipe(), progress, without=() if manager else (_MANAGER,)), pinned_kubectl(progress))
@@ -113,7 +113,7 @@ def binaries(progress: Progress, *, manager: bool = True) -> Binaries:
 
 
 def kubectl(progress: Progress) -> Path:
-    """A kubectl for a cluster that is not ours: the one on the PATH, else the pinned one."""
+    """Return a kubectl for an external cluster: the one on the PATH, else the pinned one."""
     present = shutil.which("kubectl")
     return Path(present) if present else pinned_kubectl(progress)
 

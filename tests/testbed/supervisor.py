@@ -1,12 +1,12 @@
-"""The supervisor process: keeps an instance's programs, and ends them with itself.
+"""The supervisor process: runs an instance's programs, and ends them with itself.
 
-`python -m testbed.supervisor FOLDER [owned|detached]`. Owned: standard input is a pipe from the owner; when that closes
-or the owner is gone, however it went, programs and folder go too. Detached: it ends when told to. When the supervisor
+`python -m testbed.supervisor FOLDER [owned|detached]`. Owned: standard input is a pipe from the owner. When that closes
+or the owner is gone, the programs end and the folder is removed. Detached: it ends on request. When the supervisor
 itself is killed, the kernel kills its programs (PDEATHSIG, which counts per thread: there is one).
 
-It takes one JSON request per connection on the socket `control` in the folder and answers with one JSON line;
-`testbed.programs` is the other side. What it knows is written to `supervisor.json`, for those who come after a kill -9.
-Only the standard library is used: it stays at about 15 MB.
+It accepts one JSON request per connection on the socket `control` in the folder and responds with one JSON line;
+`testbed.programs` is the client. The processes are recorded in `supervisor.json`, for the next one after a kill -9.
+It uses only the standard library: it needs about 15 MB.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from testbed.identity import ProcessIdentity
 
 RECORD = "supervisor.json"
 SOCKET = "control"
-_GRACE = 3.0  # seconds; `Supervision.end` says so
+_GRACE = 3.0  # seconds; `Supervision.end` documents it
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -48,9 +48,9 @@ class Supervisor:
         self.folder = folder
         self.owned = owned
         self.running = True
-        self.is_patient = False
+        self.has_grace = False
         self.programs: dict[str, subprocess.Popen[bytes]] = {}
-        self.farewells: list[list[str]] = []
+        self.end_commands: list[list[str]] = []
         self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
             "start": self.start,
             "signal": self.signal,
@@ -59,15 +59,15 @@ class Supervisor:
             "end": self.end,
         }
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to one request: `{"result": ...}` or `{"error": ...}`; never raises for a bad request."""
+    def respond(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the response to one request: `{"result": ...}` or `{"error": ...}`. A bad request raises nothing."""
         try:
             return {"result": self._operations[request["do"]](request)}
         except (KeyError, ValueError, OSError) as error:
             return {"error": f"{type(error).__name__}: {error}"}
 
     def start(self, request: dict[str, Any]) -> int:
-        """Start the program unless it runs; its pid."""
+        """Start the program unless it runs, and return its pid."""
         name = request["name"]
         present = self.programs.get(name)
         if present is not None and present.poll() is None:
@@ -89,7 +89,7 @@ class Supervisor:
         return child.pid
 
     def signal(self, request: dict[str, Any]) -> bool:
-        """Send the signal to the program's process group; False when it does not run."""
+        """Send the signal to the program's process group. Return False if it does not run."""
         child = self.programs[request["name"]]
         if child.poll() is not None:
             return False
@@ -97,31 +97,31 @@ class Supervisor:
         return True
 
     def list(self, _request: dict[str, Any]) -> dict[str, Any]:
-        """Each program's pid and exit status (null while it runs, negative for a signal)."""
+        """Return each program's pid and exit status (null while it runs, negative for a signal)."""
         return {name: {"pid": child.pid, "exit_status": child.poll()} for name, child in self.programs.items()}
 
     def at_end(self, request: dict[str, Any]) -> None:
-        """Run this command before the instance's programs end, for what is not a child of ours (a container)."""
-        self.farewells.append(request["arguments"])
+        """Register a command to run before the instance's programs end, for what is no child process (a container)."""
+        self.end_commands.append(request["arguments"])
 
     def end(self, _request: dict[str, Any]) -> None:
-        """Answer nothing more, ask all programs to end, and end."""
-        self.running, self.is_patient = False, True
+        """Respond to no more requests, end all programs, and end."""
+        self.running, self.has_grace = False, True
 
     def finish(self) -> None:
-        """Run what `at_end` registered, last first, and end all programs: by asking first if there is time."""
-        for arguments in reversed(self.farewells):
+        """Run the commands of `at_end`, last first, and end all programs: first by SIGTERM if there is time."""
+        for arguments in reversed(self.end_commands):
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 subprocess.run(arguments, check=False, stdin=subprocess.DEVNULL, timeout=120)
-        if self.is_patient:
-            self._ask_to_end()
+        if self.has_grace:
+            self._terminate_programs()
         for child in self.programs.values():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
 
-    def _ask_to_end(self) -> None:
-        """Ask the programs to end, last started first, and give them a moment."""
+    def _terminate_programs(self) -> None:
+        """Send the programs SIGTERM, last started first, and wait a moment."""
         for sign in (signal.SIGTERM, signal.SIGCONT):
             for name in reversed(self.programs):
                 self.signal({"name": name, "signal": sign})
@@ -130,14 +130,14 @@ class Supervisor:
             time.sleep(0.02)
 
     def write_record(self) -> None:
-        """Tell those who come later which processes are ours."""
+        """Record the processes for later supervisors."""
         pids = {"": os.getpid()} | {name: child.pid for name, child in self.programs.items()}
-        found = {name: ProcessIdentity.of(pid) for name, pid in pids.items()}
-        record = {name: identity.to_record() for name, identity in found.items() if identity is not None}
+        identities = {name: ProcessIdentity.of(pid) for name, pid in pids.items()}
+        record = {name: identity.to_record() for name, identity in identities.items() if identity is not None}
         paths.write_atomically(self.folder / RECORD, json.dumps(record))
 
     def serve(self, listener: socket.socket) -> None:
-        """Answer requests until told to end, or until the owner is gone."""
+        """Serve requests until one ends the supervisor, or until the owner is gone."""
         with selectors.DefaultSelector() as selector, _child_exits() as exits:
             selector.register(listener, selectors.EVENT_READ)
             selector.register(exits, selectors.EVENT_READ)
@@ -150,26 +150,26 @@ class Supervisor:
                 keys = [key for key, _ in selector.select()]
                 ready = [key.fileobj for key in keys]
                 if listener in ready:
-                    self._converse(listener)
+                    self._serve_one(listener)
                 if exits in ready:
                     exits.recv(4096)
-                    self.list({})  # collects the dead
+                    self.list({})  # reaps ended children
                 if sys.stdin in ready or any(key.data == "owner" for key in keys):
                     self.running = False
             self.finish()
 
-    def _converse(self, listener: socket.socket) -> None:
-        """Take one connection, one request; a caller that breaks off is no trouble of ours."""
+    def _serve_one(self, listener: socket.socket) -> None:
+        """Accept one connection with one request. Ignore a client that disconnects."""
         with contextlib.suppress(OSError, ValueError):
             connection, _ = listener.accept()
             with connection, connection.makefile("rwb") as stream:
                 connection.settimeout(5)
-                stream.write(json.dumps(self.answer(json.loads(stream.readline()))).encode() + b"\n")
+                stream.write(json.dumps(self.respond(json.loads(stream.readline()))).encode() + b"\n")
 
 
 @contextlib.contextmanager
 def _child_exits() -> Iterator[socket.socket]:
-    """A socket that becomes readable when a child exits or the supervisor is asked to end."""
+    """Yield a socket that becomes readable when a child exits or the supervisor receives a signal."""
     reader, writer = socket.socketpair()
     writer.settimeout(0)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
@@ -182,7 +182,7 @@ def main() -> None:
     """Run the supervisor of the folder named on the command line."""
     folder, owned = Path(sys.argv[1]), sys.argv[2] == "owned"
     if not owned and os.fork():
-        os._exit(0)  # the caller waits for this process; the one that stays belongs to nobody
+        os._exit(0)  # the caller waits for this process; the child has no parent
     supervisor = Supervisor(folder, owned=owned)
     for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(sign, lambda *_: setattr(supervisor, "running", False))

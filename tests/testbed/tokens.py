@@ -42,7 +42,7 @@ class Tokens:
 
 
 def sign(key: Path, role: str, expires: int) -> str:
-    """A token for the role, good until that second of the epoch."""
+    """Return a token for the role that is valid until that second of the epoch."""
     signed = f"{_encoded({'alg': 'HS256', 'typ': 'JWT'})}.{_encoded({'sub': role, 'exp': expires})}"
     return f"{signed}.{_base64(hmac.digest(key.read_bytes(), signed.encode(), hashlib.sha256))}"
 

@@ -1,4 +1,4 @@
-"""CustomChecker checkers as they are met outside: real distributions, found by a process of its own."""
+"""CustomChecker plug-ins in real distributions, loaded by a process of their own."""
 
 import json
 import os
@@ -20,7 +20,7 @@ CHECKER = "class C:\n    def incompatibilities(self, candidate, earlier, strateg
 
 @pytest.fixture(scope="module")
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The plug-in of tests/plugins/acme, built and installed as anybody would."""
+    """Build and install the plug-in of tests/plugins/acme, as a user does."""
     source = shutil.copytree(ACME, tmp_path_factory.mktemp("source") / "acme")
     target = tmp_path_factory.mktemp("target")
     options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(target)]
@@ -36,12 +36,12 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(plugins: Path, where: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def run(plugins: Path, folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(filter(None, (str(plugins), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "topicschema", *arguments]
     environment = {**os.environ, "PYTHONPATH": path}
     return subprocess.run(
-        command, cwd=where, env=environment, input=stdin, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=folder, env=environment, input=stdin, capture_output=True, text=True, check=False, timeout=60
     )
 
 
@@ -50,17 +50,17 @@ def check(plugins: Path, files: Path, candidate: str = "item", *more: str) -> su
     return run(plugins, files, "check", "--type", "PROTOBUF", "--strategy", "BACKWARD", *more, *history)
 
 
-def distribution(where: Path, source: str, name: str = "PROTOBUF", package: str = "odd") -> Path:
-    """A distribution as an installer leaves it, with one module and one entry point."""
-    info = where / f"{package}-1.0.dist-info"
+def distribution(folder: Path, source: str, name: str = "PROTOBUF", package: str = "odd") -> Path:
+    """Write an installed distribution with one module and one entry point."""
+    info = folder / f"{package}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[topicschema.checkers]\n{name} = {package}:C\n")
-    (where / f"{package}.py").write_text(source)
-    return where
+    (folder / f"{package}.py").write_text(source)
+    return folder
 
 
-def test_an_installed_checker_takes_the_place_of_the_built_in_one(acme: Path, files: Path) -> None:
+def test_an_installed_checker_replaces_the_built_in_one(acme: Path, files: Path) -> None:
     done = check(acme, files)
     assert (done.returncode, done.stderr) == (1, "")
     assert "ACME_RECORD_NAME at $.name" in done.stdout
@@ -70,7 +70,7 @@ def test_an_installed_checker_takes_the_place_of_the_built_in_one(acme: Path, fi
     assert check(files, files).returncode == 0
 
 
-def test_so_it_does_in_a_batch(acme: Path, files: Path) -> None:
+def test_an_installed_checker_checks_a_batch(acme: Path, files: Path) -> None:
     entry = {"type": "PROTOBUF", "strategy": "FORWARD", "history": [{"schema": ORDER}], "candidate": {"schema": ITEM}}
     lines = [json.dumps({**entry, "step": step}) for step in ("register", "compatibility")]
     done = run(acme, files, "check", "--batch", stdin="\n".join(lines))
@@ -81,14 +81,14 @@ def test_so_it_does_in_a_batch(acme: Path, files: Path) -> None:
         )
 
 
-def test_it_is_asked_when_a_client_connects(acme: Path, files: Path) -> None:
-    asked = ["can-connect", "producer", "--type", "PROTOBUF", "--history", "order.avsc", "item.avsc"]
-    done = run(acme, files, *asked)
+def test_an_installed_checker_checks_a_connecting_client(acme: Path, files: Path) -> None:
+    arguments = ["can-connect", "producer", "--type", "PROTOBUF", "--history", "order.avsc", "item.avsc"]
+    done = run(acme, files, *arguments)
     assert (done.returncode, "ACME_RECORD_NAME" in done.stdout) == (1, True)
-    assert run(files, files, *asked).returncode == 0
+    assert run(files, files, *arguments).returncode == 0
 
 
-def test_explain_names_it(acme: Path, files: Path) -> None:
+def test_explain_names_an_installed_checker(acme: Path, files: Path) -> None:
     assert "acme_checkers:RecordNames of acme-checkers 1.2.0" in run(acme, files, "explain").stdout
     done = run(acme, files, "explain", "ACME_RECORD_NAME")
     assert (done.returncode, "see acme_checkers:RecordNames of acme-checkers 1.2.0" in done.stderr) == (2, True)
@@ -96,7 +96,7 @@ def test_explain_names_it(acme: Path, files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("raise OSError('no network')", "raised OSError: no network"),
         ("return None", "raised TypeError"),
@@ -104,11 +104,11 @@ def test_explain_names_it(acme: Path, files: Path) -> None:
         ("return self.incompatibilities(candidate, earlier, strategy)", "raised RecursionError"),
     ],
 )
-def test_one_that_fails_is_a_no(tmp_path: Path, files: Path, body: str, said: str) -> None:
+def test_a_checker_that_fails_is_incompatible(tmp_path: Path, files: Path, body: str, message: str) -> None:
     done = check(distribution(tmp_path / "odd", CHECKER.format(body)), files)
     assert (done.returncode, done.stderr) == (1, "")
     assert "CHECKER_FAILED at $" in done.stdout
-    assert said in " ".join(done.stdout.split())
+    assert message in " ".join(done.stdout.split())
 
 
 SOUND = CHECKER.format("return []")
@@ -123,31 +123,31 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_one_that_cannot_be_used_stops_the_start(tmp_path: Path, files: Path, case: str) -> None:
-    name, source, said = UNUSABLE[case]
+def test_an_unusable_checker_prevents_the_start(tmp_path: Path, files: Path, case: str) -> None:
+    name, source, message = UNUSABLE[case]
     plugins = distribution(tmp_path / "odd", source, name)
     done = run(plugins, files, "check", "order.avsc")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("topicschema check: the checker odd:C of odd 1.0 cannot be used: ")
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("command", ["check --batch", "explain", "webhook", "controller"])
-def test_whatever_is_started(tmp_path: Path, files: Path, command: str) -> None:
+def test_an_unusable_checker_prevents_the_start_of_every_command(tmp_path: Path, files: Path, command: str) -> None:
     plugins = distribution(tmp_path / "odd", SOUND, "AVRO2")
     done = run(plugins, files, *command.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert "the checker odd:C of odd 1.0 cannot be used: 'AVRO2' is no type" in done.stderr
 
 
-def test_two_of_one_type_stop_the_start(tmp_path: Path, files: Path) -> None:
+def test_two_checkers_of_one_type_prevent_the_start(tmp_path: Path, files: Path) -> None:
     for package in ("odd", "even"):
         distribution(tmp_path / "both", SOUND, package=package)
     done = run(tmp_path / "both", files, "check", "order.avsc")
     assert (done.returncode, "two checkers of PROTOBUF are plugged in" in done.stderr) == (2, True)
 
 
-def test_one_in_an_archive_is_found(tmp_path: Path, files: Path) -> None:
+def test_a_checker_in_an_archive_is_loaded(tmp_path: Path, files: Path) -> None:
     plugins = distribution(tmp_path / "odd", CHECKER.format("raise ValueError"))
     archive = tmp_path / "plugins.zip"
     with zipfile.ZipFile(archive, "w") as zipped:
@@ -156,7 +156,7 @@ def test_one_in_an_archive_is_found(tmp_path: Path, files: Path) -> None:
     assert "CHECKER_FAILED" in check(archive, files).stdout
 
 
-def test_the_document_shows_what_is_installed_here() -> None:
+def test_the_document_shows_the_source_of_the_installed_checker() -> None:
     page = (ACME.parents[2] / "docs" / "checkers.md").read_text(encoding="utf-8")
     source = (ACME / "acme_checkers.py").read_text(encoding="utf-8")
     shown = page.split("```python\n")[1].split("```")[0].strip()
@@ -164,7 +164,7 @@ def test_the_document_shows_what_is_installed_here() -> None:
     assert page.split("```toml\n")[1].split("```")[0].strip() in (ACME / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def test_without_any_nobody_pays_for_the_search(files: Path) -> None:
+def test_without_a_checker_metadata_is_not_imported(files: Path) -> None:
     program = (
         "import sys; from topicschema import checkers; print(len(checkers.load()), 'importlib.metadata' in sys.modules)"
     )

@@ -1,4 +1,4 @@
-"""That the program does not look through a large schema for circles again and again."""
+"""Python's garbage collector, which does not search a large schema for reference cycles many times."""
 
 import subprocess
 import sys
@@ -13,6 +13,6 @@ print(gc.get_threshold() == tuple(map(int, sys.argv[1:])))
 """
 
 
-def test_the_program_sets_when_it_looks_for_circles() -> None:
+def test_the_program_sets_the_thresholds_of_the_collector() -> None:
     command = [sys.executable, "-c", PROGRAM, *map(str, COLLECTOR)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.endswith("\nTrue\n")

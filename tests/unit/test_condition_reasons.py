@@ -1,4 +1,4 @@
-"""What a person reads as a condition's reason has a line in the manual that says what to do."""
+"""Each condition reason has a line in the manual with advice."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ INACTIVE = {Reason.POLICY_NOT_FOUND, Reason.CLAIM_NOT_ALLOWED, Reason.TOPIC_ALRE
 
 
 @pytest.mark.parametrize("reason", [each for each in Reason if each.condition])
-def test_the_manual_and_explain_say_what_to_do(reason: Reason) -> None:
+def test_the_manual_and_explain_have_advice_for_each_reason(reason: Reason) -> None:
     assert f"`{reason}`" in TABLES
     assert explained.find(reason) is not None
 

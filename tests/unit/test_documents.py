@@ -1,4 +1,4 @@
-"""What documents name exists: pages, chapters, files, modules, constants, resources, metrics, versions."""
+"""The names in documents exist: pages, chapters, files, modules, constants, resources, metrics, versions."""
 
 import json
 import pkgutil
@@ -26,26 +26,26 @@ _SUFFIX = re.compile("_(bucket|count|sum)$")
 
 
 def named(page: Path) -> str:
-    """The page as tests are called by it."""
+    """Return the page's name in test ids."""
     return str(page.relative_to(ROOT))
 
 
 def chapters(page: Path) -> set[str]:
-    """The anchors of its headings, as GitHub makes them."""
+    """Return the anchors of the page's headings, as GitHub makes them."""
     titles = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_links_lead_to_pages_and_chapters_that_are_there(page: Path) -> None:
+def test_links_lead_to_existing_pages_and_chapters(page: Path) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         path, _, chapter = target.partition("#")
         if "://" in path:
             continue
-        led_to = page if not path else (page.parent / path).resolve()
-        assert led_to.exists(), target
-        assert not chapter or chapter in chapters(led_to), target
+        linked = page if not path else (page.parent / path).resolve()
+        assert linked.exists(), target
+        assert not chapter or chapter in chapters(linked), target
 
 
 WRITTEN = [page for page in PAGES if page.name != "rules.md"]
@@ -55,7 +55,7 @@ _DOTTED = re.compile(r"(?:topicschema|core|payload|judging|reconcile|storage|pro
 
 
 def in_backticks(page: Path, form: re.Pattern[str]) -> list[str]:
-    """The words of that form that the page sets as code."""
+    """Return the words of that form that the page sets as code."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     return [word for word in re.findall(r"`([^`\n]+)`", text) if form.fullmatch(word)]
 
@@ -74,7 +74,7 @@ def test_modules_and_functions_that_a_page_names_exist(page: Path) -> None:
 
 
 def resources() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every resource of ours that a page or an example shows whole."""
+    """Yield every complete resource of a page or an example."""
     for page in PAGES:
         for block in re.findall(r"^ *```yaml\n(.*?)```", page.read_text(), re.DOTALL | re.MULTILINE):
             for document in yaml.safe_load_all(block.replace("...", "null")):
@@ -87,12 +87,12 @@ def resources() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(("where", "resource"), list(resources()))
-def test_a_resource_that_is_shown_is_one_that_is_read(where: str, resource: dict[str, Any]) -> None:
+def test_a_resource_of_a_page_is_valid(where: str, resource: dict[str, Any]) -> None:
     assert decode(SPECS[resource["kind"]], resource["spec"], "spec"), where
 
 
 def declared() -> dict[str, set[str]]:
-    """The declared metrics with their labels."""
+    """Return the declared metrics with their labels."""
     return {
         f"{family.name}_total" if family.type == "counter" else family.name: {*metric._labelnames, "le"}
         for metric in telemetry.REGISTRY._collector_to_names
@@ -101,7 +101,7 @@ def declared() -> dict[str, set[str]]:
     }
 
 
-def test_alerts_are_on_metrics_and_labels_that_there_are() -> None:
+def test_alerts_use_existing_metrics_and_labels() -> None:
     known = declared()
     _, rules = yaml.safe_load_all(ALERTS.read_text())
     for rule in rules["spec"]["groups"][0]["rules"]:
@@ -114,12 +114,12 @@ def test_alerts_are_on_metrics_and_labels_that_there_are() -> None:
         assert set(labels) <= set.union(*(known[each] for each in metrics)), rule["alert"]
 
 
-def test_the_manual_tells_of_every_metric_with_its_labels_and_of_none_that_is_not() -> None:
+def test_the_manual_lists_the_declared_metrics_with_their_labels() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
     table = page.partition("| metric | labels | alert when |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| `(\w+)`[^|]*\|([^|]*)\|", table, re.MULTILINE)
-    told = {f"topicschema_{name}": {*re.findall(r"\w+", labels), "le"} for name, labels in rows}
-    assert told == declared()
+    documented = {f"topicschema_{name}": {*re.findall(r"\w+", labels), "le"} for name, labels in rows}
+    assert documented == declared()
 
 
 def test_program_package_and_chart_have_one_version() -> None:

@@ -1,4 +1,4 @@
-"""The house rules that no other tool holds."""
+"""The house rules that no other tool checks."""
 
 import importlib.metadata
 import re
@@ -10,32 +10,34 @@ SOURCES = sorted((ROOT / "operator").rglob("*.py")) + sorted((ROOT / "tests").rg
 BANNED = ("util", "helper", "common", "manager", "processor")
 
 
-def test_the_source_root_named_operator_is_no_package_or_the_standard_library_would_break() -> None:
+def test_the_source_root_named_operator_is_no_package_and_hides_no_standard_module() -> None:
     assert not (ROOT / "operator" / "__init__.py").exists()
 
 
-def test_no_module_or_folder_has_a_name_that_says_nothing() -> None:
+def test_no_module_or_folder_has_a_generic_name() -> None:
     names = {part for path in SOURCES for part in path.relative_to(ROOT).with_suffix("").parts}
     assert {name for name in names if any(word in name.split("_") for word in BANNED)} == set()
 
 
-def test_nobody_mocks() -> None:
+def test_no_test_mocks() -> None:
     offenders = [path for path in SOURCES if "unittest" + ".mock" in path.read_text()]
     assert offenders == []
 
 
-def test_what_a_test_can_be_told_stands_in_a_document() -> None:
+def test_the_variables_of_tests_are_documented() -> None:
     variable = re.compile("TOPICSCHEMA_" + r"TEST_[A-Z_]*[A-Z]")
-    told = {name for page in ("README.md", "docs/testing.md") for name in variable.findall((ROOT / page).read_text())}
-    assert {name for path in SOURCES for name in variable.findall(path.read_text())} == told
+    documented = {
+        name for page in ("README.md", "docs/testing.md") for name in variable.findall((ROOT / page).read_text())
+    }
+    assert {name for path in SOURCES for name in variable.findall(path.read_text())} == documented
 
 
 def test_the_product_imports_each_package_that_it_installs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     installed = [*project["dependencies"], *project["optional-dependencies"]["validation"]]
-    found = re.compile(r"""^ *(?:import|from) (\w+)|import_module\("(\w+)""", re.MULTILINE)
+    imports = re.compile(r"""^ *(?:import|from) (\w+)|import_module\("(\w+)""", re.MULTILINE)
     product = [path for path in SOURCES if path.is_relative_to(ROOT / "operator")]
-    modules = {name for path in product for pair in found.findall(path.read_text()) for name in pair}
+    modules = {name for path in product for pair in imports.findall(path.read_text()) for name in pair}
     packages = {
         package.lower().replace("_", "-")
         for module, packages in importlib.metadata.packages_distributions().items()

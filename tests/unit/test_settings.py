@@ -74,7 +74,7 @@ def test_the_webhook_has_its_own_settings() -> None:
         WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
 
 
-def test_the_webhook_knows_which_hosts_brokers_may_be_on_only_where_it_is_told() -> None:
+def test_the_webhook_has_broker_hosts_only_from_its_setting() -> None:
     assert WebhookSettings.load({}).broker_hosts is None
     assert WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": ""}).broker_hosts == ""
     with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_BROKER_HOSTS"):
@@ -88,8 +88,8 @@ def test_the_controller_may_call_no_broker_unless_its_hosts_are_named() -> None:
     AllowedHosts.parse(Settings.load({"TOPICSCHEMA_BROKER_HOSTS": "broker"}).broker_hosts).check_text(called)
 
 
-def test_without_an_image_there_is_no_validation_and_caps_are_as_told() -> None:
+def test_without_an_image_there_is_no_validation_and_the_settings_limit_jobs() -> None:
     assert Settings.load({}).validation == ValidationSettings("", 10, 2)
-    told = {"IMAGE": "v:1", "JOBS": "3", "JOBS_PER_NAMESPACE": "1"}
-    environment = {f"TOPICSCHEMA_VALIDATION_{name}": value for name, value in told.items()}
+    values = {"IMAGE": "v:1", "JOBS": "3", "JOBS_PER_NAMESPACE": "1"}
+    environment = {f"TOPICSCHEMA_VALIDATION_{name}": value for name, value in values.items()}
     assert Settings.load(environment).validation == ValidationSettings("v:1", 3, 1)

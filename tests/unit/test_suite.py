@@ -15,7 +15,7 @@ _ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def plain_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this run was given is not for those that it starts."""
+    """Remove the options of this run from the runs that it starts."""
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
 
@@ -25,7 +25,7 @@ def _tier(name: str, root: Path, content: str) -> Tier:
 
 
 def _output(root: Path, capfd: pytest.CaptureFixture[str], **contents: str) -> tuple[bool, str]:
-    """Run the tiers side by side, each of one file; whether all is well, and what is printed."""
+    """Run the tiers side by side, each of one file; return the success and the output."""
     (root / "pytest.ini").write_text("[pytest]\n")
     stage = tuple((_tier(name, root, content),) for name, content in contents.items())
     is_good = run((stage,), root, root / "logs")

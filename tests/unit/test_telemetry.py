@@ -12,16 +12,16 @@ from topicschema.telemetry import CallbackGauge, Health, JsonFormatter
 
 
 def line(message: str, **more: object) -> dict[str, object]:
-    record = logging.makeLogRecord({"name": "room", "levelname": "INFO", "msg": message, **more})
-    told: dict[str, object] = json.loads(JsonFormatter().format(record))
-    return told
+    record = logging.makeLogRecord({"name": "app", "levelname": "INFO", "msg": message, **more})
+    entry: dict[str, object] = json.loads(JsonFormatter().format(record))
+    return entry
 
 
 def test_a_log_record_is_one_line_of_json_with_its_fields() -> None:
-    told = line("settled", fields={"namespace": "shop", "reason": "Registered"})
-    assert {key: told[key] for key in ("level", "logger", "message", "namespace", "reason")} == {
+    entry = line("settled", fields={"namespace": "shop", "reason": "Registered"})
+    assert {key: entry[key] for key in ("level", "logger", "message", "namespace", "reason")} == {
         "level": "info",
-        "logger": "room",
+        "logger": "app",
         "message": "settled",
         "namespace": "shop",
         "reason": "Registered",
@@ -35,19 +35,19 @@ def test_a_log_line_stays_one_line_and_within_bounds() -> None:
     assert len(text) < 8000
 
 
-def test_of_a_foreign_error_the_log_tells_type_and_place_but_never_its_text() -> None:
+def test_the_log_of_an_unknown_error_has_its_type_and_place_but_not_its_text() -> None:
     text = "the whole schema"
     try:
         int(text)
     except ValueError:
-        told = line("a bug", exc_info=sys.exc_info())
-    assert "ValueError" in str(told["error"])
-    assert "test_telemetry" in str(told["error"])
-    assert text not in str(told["error"])
+        entry = line("a bug", exc_info=sys.exc_info())
+    assert "ValueError" in str(entry["error"])
+    assert "test_telemetry" in str(entry["error"])
+    assert text not in str(entry["error"])
 
 
-async def scraped(accept: str = "*/*") -> tuple[str, str]:
-    """The content type and the text that a process answers with."""
+async def scrape(accept: str = "*/*") -> tuple[str, str]:
+    """Return the content type and the text of a process's metrics."""
     port = ports.free()
     async with (
         telemetry.serve(Health(1e9, lambda: False, 0), port),
@@ -57,12 +57,12 @@ async def scraped(accept: str = "*/*") -> tuple[str, str]:
         return response.headers["Content-Type"], await response.text()
 
 
-async def test_metrics_are_told_in_prometheus_text_format() -> None:
+async def test_metrics_are_served_in_prometheus_text_format() -> None:
     quoted = 'quote " backslash \\ newline \n'
     telemetry.VALIDATIONS.labels(quoted).inc(2)
     for seconds in (0.001, 0.3, 60):
         telemetry.BROKER_REQUEST_DURATION.labels("scraped").observe(seconds)
-    content_type, text = await scraped()
+    content_type, text = await scrape()
     assert content_type.startswith("text/plain; version=0.0.4")
     lines = text.splitlines()
     assert "# TYPE topicschema_validations_total counter" in lines
@@ -78,18 +78,18 @@ async def test_metrics_are_told_in_prometheus_text_format() -> None:
 async def test_a_counter_above_a_million_counts_each_step() -> None:
     for more in (1_234_567, 1):
         telemetry.VALIDATIONS.labels("Many").inc(more)
-    _, text = await scraped()
+    _, text = await scrape()
     (line,) = (line for line in text.splitlines() if line.startswith('topicschema_validations_total{phase="Many"}'))
     assert float(line.rpartition(" ")[2]) == 1_234_568
 
 
-async def test_who_asks_for_openmetrics_gets_it() -> None:
-    content_type, text = await scraped("application/openmetrics-text; version=1.0.0")
+async def test_a_request_for_openmetrics_gets_openmetrics() -> None:
+    content_type, text = await scrape("application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text; version=1.0.0")
     assert text.endswith("# EOF\n")
 
 
-def test_who_stands_by_is_ready_once_it_could_work_and_always_alive() -> None:
+def test_a_standby_is_ready_once_it_is_served_and_always_alive() -> None:
     health = Health(0.0, lambda: False, 2)
     assert not health.is_ready
     health.is_served = True
@@ -97,15 +97,15 @@ def test_who_stands_by_is_ready_once_it_could_work_and_always_alive() -> None:
     assert health.is_alive
 
 
-def test_who_leads_is_ready_when_all_kinds_were_heard_of_and_dead_after_a_long_silence() -> None:
-    patient, impatient = Health(1e9, lambda: True, 2), Health(0.0, lambda: True, 2)
-    for health in (patient, impatient):
+def test_a_leader_is_ready_once_all_kinds_are_active_and_dead_after_a_long_silence() -> None:
+    tolerant, strict = Health(1e9, lambda: True, 2), Health(0.0, lambda: True, 2)
+    for health in (tolerant, strict):
         health.record_activity("topicschemas")
-    assert not patient.is_ready
-    patient.record_activity("namespaces")
-    assert patient.is_ready
-    assert patient.is_alive
-    assert not impatient.is_alive
+    assert not tolerant.is_ready
+    tolerant.record_activity("namespaces")
+    assert tolerant.is_ready
+    assert tolerant.is_alive
+    assert not strict.is_alive
 
 
 def test_only_a_leader_counts_conditions_and_no_series_outlives_its_resources() -> None:

@@ -45,11 +45,11 @@ class Settings:
 
     def apply(self, pulsar: Pulsar, namespace: str) -> None:
         base = f"/namespaces/{namespace}"
-        pulsar.tell("PUT", f"{base}/schemaCompatibilityStrategy", self.strategy or "UNDEFINED")
+        pulsar.call("PUT", f"{base}/schemaCompatibilityStrategy", self.strategy or "UNDEFINED")
         if self.allows_auto_update is not None:
-            pulsar.tell("POST", f"{base}/isAllowAutoUpdateSchema", self.allows_auto_update)
+            pulsar.call("POST", f"{base}/isAllowAutoUpdateSchema", self.allows_auto_update)
         if self.enforces_validation is not None:
-            pulsar.tell("POST", f"{base}/schemaValidationEnforced", self.enforces_validation)
+            pulsar.call("POST", f"{base}/schemaValidationEnforced", self.enforces_validation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +112,18 @@ def perform(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[Found]:
     A topic that is loaded hears of its namespace's new settings a moment late, so all are loaded anew; retention keeps
     the messages by which some are in use. None stays loaded: thousands of topics are too many for the broker's memory.
     """
-    namespaces = {settings: pulsar.fresh_namespace() for settings in {each.settings for each in attempts}}
+    namespaces = {settings: pulsar.create_namespace() for settings in {each.settings for each in attempts}}
     topics = [RestTopic(pulsar, namespaces[each.settings], f"x{turn}") for turn, each in enumerate(attempts)]
     for namespace in namespaces.values():
-        pulsar.tell("POST", f"/namespaces/{namespace}/retention", _FOR_EVER)
+        pulsar.call("POST", f"/namespaces/{namespace}/retention", _FOR_EVER)
         Settings(Strategy.ALWAYS_COMPATIBLE).apply(pulsar, namespace)
     prepare(pulsar, attempts, topics)
     for settings, namespace in namespaces.items():
         settings.apply(pulsar, namespace)
-        pulsar.tell("PUT", f"/namespaces/{namespace}/unload")
+        pulsar.call("PUT", f"/namespaces/{namespace}/unload")
     found = made(pulsar, attempts, topics)
     for namespace in namespaces.values():
-        pulsar.tell("PUT", f"/namespaces/{namespace}/unload")
+        pulsar.call("PUT", f"/namespaces/{namespace}/unload")
     return found
 
 
@@ -156,7 +156,7 @@ def _prepare(client: python.Client, state: TopicState, topic: RestTopic) -> None
         else:
             is_pair = info.type is SchemaType.KEY_VALUE
             text = key_value.text_of(info.schema) if is_pair else info.schema.decode()
-            topic.uploaded(text, info.type.value, info.properties)
+            topic.upload_version(text, info.type.value, info.properties)
 
 
 def _by_python(

@@ -24,8 +24,8 @@ from support.pulsar.connections import (
     AUTO_CONSUME,
     AUTO_PRODUCE,
     BROKEN,
-    CHOKES,
     ID,
+    INVALID_DEFAULT,
     MORE,
     NEEDS,
     NONE,
@@ -76,7 +76,7 @@ SHORT_PAIR = SchemaInfo(SchemaType.KEY_VALUE, b"\0\0", PAIR.properties)
 MESSAGE, OTHER_MESSAGE = message("Created"), message("Deleted")
 
 SENT = (
-    *(None, ID, MORE, NEEDS, STRANGER, SPACED, CHOKES, BROKEN, UNION, JSON, PROTOBUF, STRING, NULL, INT32),
+    *(None, ID, MORE, NEEDS, STRANGER, SPACED, INVALID_DEFAULT, BROKEN, UNION, JSON, PROTOBUF, STRING, NULL, INT32),
     *(PAIR, RETYPED_PAIR, AVRO_PAIR, SHORT_PAIR, MESSAGE, OTHER_MESSAGE, NONE),
 )
 STATES = (
@@ -87,7 +87,7 @@ STATES = (
         TopicState((ID, None)),
         TopicState((ID, None), is_in_use=True),
     ),
-    *(TopicState((ID, None, STRANGER)), TopicState((ID, STRING)), TopicState((CHOKES,)), TopicState((JSON,))),
+    *(TopicState((ID, None, STRANGER)), TopicState((ID, STRING)), TopicState((INVALID_DEFAULT,)), TopicState((JSON,))),
     *(TopicState((STRING,)), TopicState((PAIR,)), TopicState((MESSAGE,)), TopicState((NONE,))),
 )
 NOT_OF = {Client.PRODUCER: AUTO_CONSUME, Client.CONSUMER: AUTO_PRODUCE}
@@ -115,7 +115,9 @@ def chosen() -> Iterator[Attempt]:
     Without a part each fifth of these, under one of the settings.
     """
     rows = list(itertools.product(SENT, STATES))
-    rows += [(AUTO_PRODUCE, state) for state in STATES if state.history[-1:] not in ((JSON,), (MESSAGE,), (CHOKES,))]
+    rows += [
+        (AUTO_PRODUCE, state) for state in STATES if state.history[-1:] not in ((JSON,), (MESSAGE,), (INVALID_DEFAULT,))
+    ]
     rows += [(AUTO_CONSUME, state) for state in STATES]
     for turn, (sent, state) in enumerate(rows):
         clients = [client for client in (Client.PRODUCER, Client.CONSUMER) if sent is not NOT_OF.get(client)]
@@ -211,17 +213,19 @@ def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
     of_namespace.apply(pulsar, pulsar_namespace)
     prepare(pulsar, attempts, topics)
     for topic in topics:
-        pulsar.tell("PUT", topic.itself)
-        pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", own.strategy)
-        pulsar.tell("POST", f"{topic.itself}/schemaValidationEnforced", own.enforces_validation)
+        pulsar.call("PUT", topic.itself)
+        pulsar.call("PUT", f"{topic.itself}/schemaCompatibilityStrategy", own.strategy)
+        pulsar.call("POST", f"{topic.itself}/schemaValidationEnforced", own.enforces_validation)
     assert differing(attempts, made(pulsar, attempts, topics)) == []
 
 
 def test_clients_take_an_unknown_error_for_one_that_passes_and_time_out(topic: RestTopic) -> None:
-    topic.uploaded(CHOKES.schema.decode())
+    topic.upload_version(INVALID_DEFAULT.schema.decode())
     client = python.Client(topic.pulsar.service_url, operation_timeout_seconds=2)
     try:
         with pytest.raises(_pulsar.Timeout):
-            client.create_producer(f"persistent://{topic.namespace}/{topic.name}", schema=GivenToPython(CHOKES))
+            client.create_producer(
+                f"persistent://{topic.namespace}/{topic.name}", schema=GivenToPython(INVALID_DEFAULT)
+            )
     finally:
         client.close()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from broker.histories import sent
 from broker.histories.making import History
 from broker.histories.operator_side import Ours, rules_in
-from support.kubernetes.watched_namespace import conditions, until
+from support.kubernetes.watched_namespace import conditions, wait_for
 from support.pulsar.brokered_namespace import BrokeredShop
 from testbed.cluster import Cluster
 from topicschema.core.schemas import SchemaInfo
@@ -61,7 +61,7 @@ class KubectlSide:
             )
 
         watched = self.shops[history.strategy].watched
-        status = (await until(lambda: watched.get(history.name), is_settled))["status"]
+        status = (await wait_for(lambda: watched.get(history.name), is_settled))["status"]
         ready = conditions(status)["Ready"]
         version = status["schemaVersion"] if ready["status"] == "True" else None
         return Ours(version, ready["reason"] if version is not None else "Admitted", text=ready["message"])

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from support.kubernetes.watched_namespace import conditions
 from support.pulsar.brokered_namespace import BrokeredShop
-from support.pulsar.topic_passes import Process, process
+from support.pulsar.reconciler_process import Process, process
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.admission import review
 from topicschema.api.kinds import TOPIC_SCHEMA

@@ -14,7 +14,7 @@ from broker.histories.operator_side import OperatorSide, Ours
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
 from support.sizes import SEED
-from testbed.pulsar import PULSAR_VERSION, Answer
+from testbed.pulsar import PULSAR_VERSION, Response
 from topicschema.core import broker_errors, formats, jackson
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
@@ -143,7 +143,7 @@ class Match:
         copy = RestTopic(self.theirs.pulsar, self.theirs.namespace, f"{self.theirs.name}-copy")
         copy.delete(force=True)
         for each in versions(self.theirs):
-            copy.uploaded(each["data"], each["type"], each["properties"])
+            copy.upload_version(each["data"], each["type"], each["properties"])
         return copy
 
 
@@ -172,7 +172,7 @@ def _is_jacksons(info: SchemaInfo) -> bool:
     return is_asked and jackson.reading(info.schema) is Reading.JSON_SCHEMA
 
 
-def number_of(answer: Answer) -> int | None:
+def number_of(answer: Response) -> int | None:
     """The version in the broker's answer to an upload; None where it refused."""
     number: int | None = answer.json["version"]["version"] if answer.status == 200 else None
     return number
@@ -180,7 +180,7 @@ def number_of(answer: Answer) -> int | None:
 
 def versions(topic: RestTopic) -> list[dict[str, Any]]:
     """The versions that the broker shows, with all that it tells of each but when it came."""
-    found = topic.pulsar.tell("GET", f"{topic.schemas}/schemas")["getSchemaResponses"]
+    found = topic.pulsar.call("GET", f"{topic.schemas}/schemas")["getSchemaResponses"]
     return [{name: value for name, value in each.items() if name != "timestamp"} for each in found]
 
 

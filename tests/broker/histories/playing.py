@@ -10,7 +10,7 @@ from typing import Final
 from broker.histories.making import History
 from broker.histories.operator_side import OperatorSide, operating
 from broker.histories.play import Match, Tally
-from support.pulsar.brokered_namespace import BrokeredShop, brokered
+from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
@@ -69,8 +69,8 @@ async def governed(cluster: Cluster, pulsar: Pulsar) -> AsyncIterator[dict[Strat
             name = f"t-{run}-{strategy.lower().replace('_', '-')}"
             cluster.kubectl("create", "namespace", name)
             stack.callback(cluster.kubectl, "delete", "namespace", name, "--wait=false")
-            shop = shops[strategy] = await stack.enter_async_context(brokered(proxy, cluster, name))
-            shop.make_namespace()
+            shop = shops[strategy] = await stack.enter_async_context(broker_shop(proxy, cluster, name))
+            shop.create_namespace()
             shop.govern({"adminURL": pulsar.admin_url}, schemaCompatibilityStrategy=strategy.value)
         yield shops
 

@@ -45,7 +45,7 @@ class Flow:
     act: Callable[[BrokeredTopic], Awaitable[None]]
     end: tuple[str, list[int]]
     after: Callable[[BrokeredTopic], Awaitable[None]] = nothing_more
-    fault: Fault = broker_faults.untouched
+    fault: Fault = broker_faults.forward
     writes: int = 1
 
     def places(self) -> Iterator[Place]:
@@ -80,11 +80,11 @@ async def two(topic: BrokeredTopic) -> None:
 async def of_others(topic: BrokeredTopic) -> None:
     await governed(topic)
     for schema in (ONE, TWO):
-        await to_thread(topic.rest.uploaded, schema)
+        await to_thread(topic.rest.upload_version, schema)
 
 
 async def existing(topic: BrokeredTopic) -> None:
-    await to_thread(topic.make)
+    await to_thread(topic.create)
     await one(topic)
 
 
@@ -111,16 +111,16 @@ async def local(topic: BrokeredTopic) -> None:
 async def displaced(topic: BrokeredTopic) -> None:
     """The same, while the broker was given another first version."""
     await local(topic)
-    await to_thread(topic.rest.uploaded, OTHER)
+    await to_thread(topic.rest.upload_version, OTHER)
 
 
 def _own(topic: BrokeredTopic, setting: str) -> Any:
-    return topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/{setting}")
+    return topic.shop.pulsar.call("GET", f"{topic.rest.itself}/{setting}")
 
 
 def _is_alone(topic: BrokeredTopic) -> bool:
     """Whether the topic's own strategy left the namespace's as it was."""
-    return topic.shop.there()["schemaCompatibilityStrategy"] == "FULL" and not topic.namespace_written
+    return topic.shop.broker_settings()["schemaCompatibilityStrategy"] == "FULL" and not topic.namespace_writes
 
 
 async def is_overridden(topic: BrokeredTopic) -> None:
@@ -138,7 +138,7 @@ async def is_overridden_alone(topic: BrokeredTopic) -> None:
 
 
 async def is_set(topic: BrokeredTopic) -> None:
-    assert topic.shop.there() == SET
+    assert topic.shop.broker_settings() == SET
     claim = await topic.shop.claim()
     assert claim.managed == tuple(Setting)
     assert claim.original is not None

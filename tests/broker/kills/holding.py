@@ -52,7 +52,7 @@ class Hold:
 
     place: Place
     namespace: str
-    fault: Fault = broker_faults.untouched
+    fault: Fault = broker_faults.forward
     is_there: bool = False
     is_over: bool = False
     _seen: int = 0

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from broker.kills.flows import Flow
 from broker.kills.holding import Hold, Place
-from support.kubernetes.watched_namespace import CONTROLLER, conditions, record_key, until
-from support.pulsar.brokered_namespace import brokered
+from support.kubernetes.watched_namespace import CONTROLLER, conditions, record_key, wait_for
+from support.pulsar.brokered_namespace import broker_shop
 from support.pulsar.brokered_topic import BrokeredTopic
 from testbed import audit
 from testbed.cluster import Cluster
@@ -45,7 +45,7 @@ class World:
 
     def recover(self) -> None:
         """Nothing is held any more."""
-        self.proxy.forget()
+        self.proxy.clear()
         self.proxy.fault = self.flow.fault
 
     def places(self) -> list[Place]:
@@ -83,7 +83,7 @@ class World:
         try:
             told = await self._said()
             assert told == f"policy Active, topic {self.flow.end[0]}", told
-            assert await self.topic.agree() == self.flow.end[1]
+            assert await self.topic.assert_recorded() == self.flow.end[1]
             await self._contents_agree()
             await self.flow.after(self.topic)
         except AssertionError as error:
@@ -139,7 +139,7 @@ async def at_rest(made: list[World]) -> None:
         return {one.namespace: one.at for one in gets}
 
     namespaces = {world.topic.shop.watched.namespace for world in looked}
-    began = await until(begun, lambda found: namespaces <= set(found))
+    began = await wait_for(begun, lambda found: namespaces <= set(found))
     await each(looked, World.quiet)
     audit.settled(log, counts=_writes)
     for world in looked:
@@ -182,6 +182,6 @@ async def each(made: list[World], do: Callable[[World], Awaitable[None]]) -> Non
 @asynccontextmanager
 async def _world(cluster: Cluster, pulsar: Pulsar, flow: Flow, namespace: str) -> AsyncIterator[World]:
     with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
             yield World(flow, BrokeredTopic(shop))

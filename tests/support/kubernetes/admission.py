@@ -1,4 +1,4 @@
-"""Reviews asked over a socket: the real application, the real client and record, and a fake API server at the wire."""
+"""Reviews over a socket: the real application, client and record, and a fake API server on loopback."""
 
 import io
 import json
@@ -26,12 +26,12 @@ from topicschema.webhook.server import Endpoint, reviewers
 
 SYSTEM = "topicschema-system"
 PROFILE: Mapping[str, Any] = {"brokerProfile": {"pulsarVersion": "4.0"}}
-"""What a policy says that names no broker."""
+"""The part of a policy's spec for a policy that names no broker."""
 TOPIC = "persistent://shop/orders/created"
 
 
 def record_schema(*fields: Mapping[str, Any], **members: Any) -> str:
-    """The text of a record schema named Order with these fields."""
+    """Return the text of a record schema named Order with these fields."""
     return json.dumps({"type": "record", "name": "Order", "fields": list(fields), **members})
 
 
@@ -43,7 +43,7 @@ V0 = record_schema(ID)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, in a test's words."""
+    """The response to a review."""
 
     status: int
     text: str
@@ -51,8 +51,8 @@ class Reply:
     @property
     def response(self) -> dict[str, Any]:
         assert self.status == 200, self.text
-        answer: dict[str, Any] = json.loads(self.text)["response"]
-        return answer
+        response: dict[str, Any] = json.loads(self.text)["response"]
+        return response
 
     @property
     def is_allowed(self) -> bool:
@@ -65,8 +65,8 @@ class Reply:
     @property
     def refusal(self) -> dict[str, Any]:
         assert not self.is_allowed
-        told: dict[str, Any] = self.response["status"]
-        return told
+        status: dict[str, Any] = self.response["status"]
+        return status
 
     @property
     def causes(self) -> list[dict[str, str]]:
@@ -78,7 +78,7 @@ class Reply:
 
 
 class World:
-    """A Kubernetes namespace `shop` as the tests describe it, and the webhook that is asked about it."""
+    """The Kubernetes namespace `shop` of a test, and the webhook that reviews its objects."""
 
     def __init__(self, api: FakeApiServer, client: ApiClient, session: aiohttp.ClientSession) -> None:
         self.api = api
@@ -87,11 +87,11 @@ class World:
         self._session = session
 
     async def policy(self, name: str = "orders", namespace: str = "shop", **spec: Any) -> Object:
-        """A policy in force for shop/orders."""
+        """Store a policy for shop/orders that holds the claim."""
         members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
-        there = self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": members})
-        await self.claim(Owner(namespace, name, there["metadata"]["uid"]))
-        return there
+        stored = self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": members})
+        await self.claim(Owner(namespace, name, stored["metadata"]["uid"]))
+        return stored
 
     async def claim(self, owner: Owner | None) -> None:
         await self.claims.put_claim(await self.claims.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders")), owner)
@@ -101,7 +101,7 @@ class World:
         self.api.put(NAMESPACE, "", name, {"metadata": {"annotations": annotations}})
 
     async def versions(self, *texts: str, claim: Owner | None = None, topic: str = TOPIC) -> None:
-        """Put these AVRO schemas on record as the topic's next versions."""
+        """Store these AVRO schemas as the topic's next versions."""
         stored = await self.storage.get_history(TopicKey("pulsar", Topic.parse(topic)))
         for text in texts:
             schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
@@ -109,30 +109,30 @@ class World:
             stored = await self.storage.put(stored, history, (schema.info,))
 
     def resource(self, name: str = "created", **spec: Any) -> Object:
-        """A TopicSchema that is stored in `shop`."""
+        """Store a TopicSchema in `shop`."""
         return self.api.put(
             TOPIC_SCHEMA, "shop", name, {"spec": {"topic": TOPIC, "type": "AVRO", "schema": V0, **spec}}
         )
 
     async def create(self, schema: str = V0, **spec: Any) -> Reply:
-        """Ask about a new TopicSchema in `shop`."""
-        return await self.ask(wanted_topic({"topic": TOPIC, "type": "AVRO", "schema": schema, **spec}))
+        """Request a review of a new TopicSchema in `shop`."""
+        return await self.review(new_topic({"topic": TOPIC, "type": "AVRO", "schema": schema, **spec}))
 
     async def edit(self, old: Object, **spec: Any) -> Reply:
-        """Ask about an edit of a TopicSchema."""
-        return await self.ask({**old, "spec": {**old["spec"], **spec}}, old)
+        """Request a review of an edit of a TopicSchema."""
+        return await self.review({**old, "spec": {**old["spec"], **spec}}, old)
 
-    async def ask(self, wanted: Any, old: Any = None, operation: str = "") -> Reply:
+    async def review(self, new: Any, old: Any = None, operation: str = "") -> Reply:
         """POST the AdmissionReview with these objects."""
         operation = operation or ("CREATE" if old is None else "UPDATE")
-        kind = (wanted or old or {}).get("kind", "TopicSchema")
+        kind = (new or old or {}).get("kind", "TopicSchema")
         request = {
             "uid": "4711",
             "kind": {"group": "topicschema.io", "version": "v1alpha1", "kind": kind},
             "operation": operation,
             "namespace": "shop",
             "name": "created",
-            "object": wanted,
+            "object": new,
             "oldObject": old,
         }
         return await self.post(as_go_writes({"kind": "AdmissionReview", "request": request}))
@@ -143,20 +143,20 @@ class World:
 
 
 def as_go_writes(wire: Any) -> bytes:
-    """JSON as the API server sends it: UTF-8, and three characters escaped."""
+    """Return JSON as the API server sends it: UTF-8, with three characters escaped."""
     text = json.dumps(wire, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").encode()
 
 
-def wanted_topic(spec: Any, name: str = "created") -> Object:
-    """A TopicSchema as the API server sends a new one."""
+def new_topic(spec: Any, name: str = "created") -> Object:
+    """Return a TopicSchema as the API server sends a new one."""
     metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "generation": 1}
     return {"apiVersion": "topicschema.io/v1alpha1", "kind": "TopicSchema", "metadata": metadata, "spec": spec}
 
 
 @asynccontextmanager
-async def running(**environment: str) -> AsyncIterator[World]:
-    """The webhook's application on a socket, over an empty fake API server."""
+async def run_webhook(**environment: str) -> AsyncIterator[World]:
+    """Run the webhook's application on a socket, with an empty fake API server."""
     settings = WebhookSettings.load({"TOPICSCHEMA_NAMESPACE": SYSTEM, **environment})
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
         storage = RecordStorage(client, SYSTEM)

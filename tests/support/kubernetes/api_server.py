@@ -1,8 +1,8 @@
-"""A small API server for unit tests: a fake at the wire, so that the product's own client and adapters are in play.
+"""A small API server for unit tests: a fake on loopback, so that the product's own client and adapters are tested.
 
-Keeps objects in memory and answers GET, list, POST, PUT, DELETE, a merge patch and a JSON patch of whole members,
-minding resourceVersions as Kubernetes does. No validation, no watch, no apply but of what is not there: what needs
-those belongs to the cluster tier.
+It stores objects in memory and serves GET, list, POST, PUT, DELETE, a merge patch and a JSON patch of whole members.
+It checks resourceVersions as Kubernetes does. It has no validation and no watch, and applies only new objects:
+a test that needs more belongs to the cluster tier.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from uuid import uuid4
 from aiohttp import web
 from kubernetes.client import Configuration
 
-from support.http_server import served
+from support.http_server import serve
 from topicschema.api.kinds import Kind
 from topicschema.cluster.connection import Connection
 
@@ -25,16 +25,16 @@ Object = dict[str, Any]
 
 
 class FakeApiServer:
-    """The objects by path, the requests seen as `METHOD path`; `is_away`: answers 503, `is_silent`: answers nothing.
+    """The objects by path. `requests` are the requests as `METHOD path`, `largest` is the size of the largest response.
 
-    `refusals` are the statuses with which it refuses requests, by how `METHOD path` begins; `logs` what
-    pods wrote, by their names. `largest` is the size of the largest answer, in bytes.
+    While `is_unavailable`, the server responds 503; while `is_silent`, it does not respond. `refusals` are the statuses
+    of refused requests, by the beginning of `METHOD path`; `logs` are the logs of pods by name.
     """
 
     def __init__(self) -> None:
         self.requests: list[str] = []
-        self.was_asked = asyncio.Event()
-        self.is_away = False
+        self.request_received = asyncio.Event()
+        self.is_unavailable = False
         self.is_silent = False
         self.refusals: dict[str, int] = {}
         self.logs: dict[str, str] = {}
@@ -49,65 +49,65 @@ class FakeApiServer:
         return Connection(self._url, ssl.create_default_context(), None, Configuration())
 
     def put(self, kind: Kind, namespace: str, name: str, members: Mapping[str, Any]) -> Object:
-        """Store an object as it stands, with a fresh uid unless it brings one."""
+        """Store an object, with a fresh uid unless it has one."""
         metadata = {"name": name, "namespace": namespace, "uid": str(uuid4()), "generation": 1}
         wire: Object = {"apiVersion": kind.api_version, "kind": kind.name, **members}
         wire["metadata"] = {**metadata, **members.get("metadata", {})}
         self._store(path_of(kind, namespace, name), wire)
         return wire
 
-    def take_away(self, kind: Kind, namespace: str, name: str) -> Object:
-        """Delete an object; what it was."""
+    def delete(self, kind: Kind, namespace: str, name: str) -> Object:
+        """Delete an object and return it."""
         return self._objects.pop(path_of(kind, namespace, name))
 
     @property
     def writes(self) -> int:
-        """How often anything was stored."""
+        """The number of writes."""
         return self._resource_version
 
     def has(self, kind: Kind, namespace: str, name: str) -> bool:
-        """Whether the object is there."""
+        """Return True if the object exists."""
         return path_of(kind, namespace, name) in self._objects
 
-    def speak(self) -> None:
-        """Answer what has not been answered, and from now on."""
+    def respond_again(self) -> None:
+        """Respond to the pending requests, and to all from now on."""
         self.is_silent = False
         self._end.set()
 
     def change(self, ending: str, edit: Callable[[Object], object]) -> None:
-        """Let `edit` do something to the one object whose path ends so."""
+        """Apply `edit` to the one object whose path has that ending."""
         (path,) = (path for path in self._objects if path.endswith(ending))
         edit(self._objects[path])
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["FakeApiServer"]:
-        async with served(self._answer) as self._url:
+        async with serve(self._answer) as self._url:
             try:
                 yield self
             finally:
-                self.speak()
+                self.respond_again()
 
     async def _answer(self, request: web.Request) -> web.Response:
         self.requests.append(f"{request.method} {request.path}")
-        self.was_asked.set()
+        self.request_received.set()
         if self.is_silent:
             await self._end.wait()
-        if self.is_away:
+        if self.is_unavailable:
             return _status(503, "ServiceUnavailable")
-        for asked, status in self.refusals.items():
-            if self.requests[-1].startswith(asked):
+        for beginning, status in self.refusals.items():
+            if self.requests[-1].startswith(beginning):
                 return _status(status, "Refused")
         body = await request.json() if request.can_read_body else {}
-        answers = {
+        handlers = {
             "GET": lambda: self._get(request.path, metadata_only="PartialObjectMetadata" in request.headers["Accept"]),
             "POST": lambda: self._create(request.path, body),
             "PUT": lambda: self._write(request.path, body, creates=False),
             "PATCH": lambda: (self._merge if request.content_type == _MERGE else self._patch)(request.path, body),
             "DELETE": lambda: self._delete(request.path),
         }
-        answer = answers[request.method]()
-        self.largest = max(self.largest, len(answer.body) if isinstance(answer.body, bytes) else 0)
-        return answer
+        response = handlers[request.method]()
+        self.largest = max(self.largest, len(response.body) if isinstance(response.body, bytes) else 0)
+        return response
 
     def _get(self, path: str, *, metadata_only: bool) -> web.Response:
         if path in self._objects:
@@ -118,7 +118,7 @@ class FakeApiServer:
         if path.rpartition("/")[2] in _PLURALS:
             root, _, plural = path.rpartition("/")
             within = re.compile(f"{re.escape(root)}/(namespaces/[^/]+/)?{plural}/")
-            items = [wire for there, wire in sorted(self._objects.items()) if within.match(there)]
+            items = [wire for path, wire in sorted(self._objects.items()) if within.match(path)]
             if metadata_only:
                 items = [{"metadata": wire["metadata"]} for wire in items]
             return web.json_response({"kind": "List", "metadata": {}, "items": items})
@@ -133,12 +133,12 @@ class FakeApiServer:
         wire = copy.deepcopy(self._objects[path])
         rest: list[tuple[Object, Object]] = [(wire, body)]
         while rest:
-            there, said = rest.pop()
-            for name, value in said.items():
+            target, changes = rest.pop()
+            for name, value in changes.items():
                 if isinstance(value, dict):
-                    rest.append((there.setdefault(name, {}), value))
+                    rest.append((target.setdefault(name, {}), value))
                 else:
-                    there[name] = value
+                    target[name] = value
         return self._write(path, wire, creates=False)
 
     def _patch(self, path: str, steps: Any) -> web.Response:
@@ -148,7 +148,7 @@ class FakeApiServer:
         if path not in self._objects:
             return _missing(path)
         wire = copy.deepcopy(self._objects[path])
-        if isinstance(steps, dict) and "status" not in steps:  # the whole of what one manager says
+        if isinstance(steps, dict) and "status" not in steps:  # an apply: all fields of one manager
             return self._write(path, steps, creates=False)
         if part or isinstance(steps, dict):
             return self._write(
@@ -167,12 +167,12 @@ class FakeApiServer:
         return self._write(f"{path}/{body['metadata']['name']}", body, creates=True)
 
     def _write(self, path: str, body: Object, *, creates: bool) -> web.Response:
-        there = self._objects.get(path)
-        if creates and there is not None:
+        stored = self._objects.get(path)
+        if creates and stored is not None:
             return _status(409, "AlreadyExists")
-        if not creates and there is None:
+        if not creates and stored is None:
             return _missing(path)
-        if there and body["metadata"].get("resourceVersion") not in (None, there["metadata"]["resourceVersion"]):
+        if stored and body["metadata"].get("resourceVersion") not in (None, stored["metadata"]["resourceVersion"]):
             return _status(409, "Conflict")
         self._store(path, body)
         return web.json_response(body)
@@ -200,7 +200,7 @@ _PLURALS = frozenset(
 
 
 def path_of(kind: Kind, namespace: str, name: str) -> str:
-    """The object's path."""
+    """Return the object's path."""
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     return (
         f"{root}/namespaces/{namespace}/{kind.plural}/{name}" if kind.is_namespaced else f"{root}/{kind.plural}/{name}"
@@ -212,5 +212,5 @@ def _missing(path: str) -> web.Response:
 
 
 def _status(code: int, reason: str, details: Mapping[str, str] | None = None) -> web.Response:
-    told = {"kind": "Status", "apiVersion": "v1", "code": code, "reason": reason, "message": reason}
-    return web.json_response({**told, "details": details or {}}, status=code)
+    status = {"kind": "Status", "apiVersion": "v1", "code": code, "reason": reason, "message": reason}
+    return web.json_response({**status, "details": details or {}}, status=code)

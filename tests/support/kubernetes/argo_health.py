@@ -1,4 +1,4 @@
-"""The health that Argo CD computes for a resource, by the script that docs/gitops.md gives its users."""
+"""The health that Argo CD computes for a resource, by the script in docs/gitops.md."""
 
 import re
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ def argo_health(wire: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def assert_tools_agree(wire: Mapping[str, Any]) -> None:
-    """Check that Argo CD, by our script, and Flux, by kstatus, call the resource the same.
+    """Check that Argo CD, by our script, and Flux, by kstatus, report the same health.
 
-    Of a resource that is being deleted, Argo CD runs no script.
+    Argo CD runs no script for a resource that is being deleted.
     """
     if kstatus(wire) == "Terminating":
         return

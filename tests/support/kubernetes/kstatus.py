@@ -1,4 +1,4 @@
-"""The status that kstatus computes for a custom resource: the rule of its generic status, which Flux and Helm wait by.
+"""The status that kstatus computes for a custom resource. Flux and Helm wait for it.
 
 The library is sigs.k8s.io/cli-utils/pkg/kstatus (`GetStandardConditions`, `checkGenericProperties`).
 """
@@ -14,9 +14,9 @@ def kstatus(wire: Mapping[str, Any]) -> str:
         return "Terminating"
     if status.get("observedGeneration", metadata["generation"]) != metadata["generation"]:
         return "InProgress"
-    said = {each["type"]: each["status"] for each in status.get("conditions", ())}
-    if said.get("Reconciling") == "True":
+    statuses = {each["type"]: each["status"] for each in status.get("conditions", ())}
+    if statuses.get("Reconciling") == "True":
         return "InProgress"
-    if said.get("Stalled") == "True":
+    if statuses.get("Stalled") == "True":
         return "Failed"
-    return "InProgress" if said.get("Ready") in ("False", "Unknown") else "Current"
+    return "InProgress" if statuses.get("Ready") in ("False", "Unknown") else "Current"

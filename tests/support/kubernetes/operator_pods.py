@@ -1,4 +1,4 @@
-"""The operator in pods, as the chart installs it on a node."""
+"""The operator in pods, installed by the chart on a node."""
 
 from urllib.parse import urlsplit
 
@@ -8,16 +8,16 @@ from testbed.cluster import Cluster
 from testbed.product import NAMESPACE
 
 
-def installed(cluster: Cluster) -> Pods:
-    """All its pods ready; it may call the brokers that pods reach. The pods of its namespace."""
-    made = Pods(cluster, NAMESPACE)
-    made.create_namespace()
+def install(cluster: Cluster) -> Pods:
+    """Install the operator, wait until its pods are ready, and return them. It may call the brokers that pods reach."""
+    pods = Pods(cluster, NAMESPACE)
+    pods.create_namespace()
     helm.install(cluster, {"brokers": {"allowedHosts": _broker_hosts(cluster)}}, NAMESPACE)
     cluster.kubectl("-n", NAMESPACE, "rollout", "status", "deployment", "--timeout=240s", seconds=250)
-    return made
+    return pods
 
 
 def _broker_hosts(cluster: Cluster) -> list[str]:
-    given = brokers.given()
-    hosts = (cluster.webhook_host, given and urlsplit(given.admin_url).hostname)
+    broker = brokers.from_environment()
+    hosts = (cluster.webhook_host, broker and urlsplit(broker.admin_url).hostname)
     return [host for host in hosts if host]

@@ -1,4 +1,4 @@
-"""A plain client of an API server, for what a test does or asks often: a request costs a fiftieth of a kubectl."""
+"""A plain client of an API server, for frequent requests: one takes a fiftieth of the time of kubectl."""
 
 import contextlib
 import functools
@@ -32,41 +32,41 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Requests about objects that a plural, a namespace ("" for none) and a name tell; safe in any thread."""
+    """Requests for objects by plural, namespace ("" for none) and name. Safe in any thread."""
 
     cluster: Cluster
 
     def get(self, plural: str, namespace: str, name: str) -> dict[str, Any] | None:
-        """The object, or None when there is none."""
-        return self._ask("GET", _path(plural, namespace, name))
+        """Return the object, or None if there is none."""
+        return self._request("GET", _path(plural, namespace, name))
 
     def list(self, plural: str, namespace: str, query: str = "") -> list[dict[str, Any]]:
-        """The objects of the kind in the namespace."""
-        found = self._ask("GET", f"{_path(plural, namespace)}?{query}") or {}
-        items: list[dict[str, Any]] = found.get("items", [])
+        """Return the objects of the kind in the namespace."""
+        response = self._request("GET", f"{_path(plural, namespace)}?{query}") or {}
+        items: list[dict[str, Any]] = response.get("items", [])
         return items
 
-    def apply(self, plural: str, wire: dict[str, Any], *, manager: str = "user", wins: bool = True) -> None:
-        """Apply on the server's side; who wins takes fields from other managers."""
+    def apply(self, plural: str, wire: dict[str, Any], *, manager: str = "user", force: bool = True) -> None:
+        """Apply on the server's side. With `force`, the manager takes fields from other managers."""
         metadata = wire["metadata"]
         path = _path(plural, metadata.get("namespace", ""), metadata["name"])
-        query = urlencode({"fieldManager": manager, "force": str(wins).lower(), "fieldValidation": "Strict"})
-        self._ask("PATCH", f"{path}?{query}", wire, _APPLY)
+        query = urlencode({"fieldManager": manager, "force": str(force).lower(), "fieldValidation": "Strict"})
+        self._request("PATCH", f"{path}?{query}", wire, _APPLY)
 
     def create(self, plural: str, namespace: str, wire: dict[str, Any]) -> dict[str, Any]:
-        """Create the object; what is stored."""
-        return self._ask("POST", _path(plural, namespace), wire, "application/json") or {}
+        """Create the object and return what is stored."""
+        return self._request("POST", _path(plural, namespace), wire, "application/json") or {}
 
     def merge(self, plural: str, namespace: str, name: str, patch: dict[str, Any], part: str = "") -> None:
-        """Merge the patch into the object, or into its part (`status`); nothing happens where it is not there."""
+        """Merge the patch into the object, or into its part (`status`); do nothing if it does not exist."""
         path = _path(plural, namespace, name)
-        self._ask("PATCH", f"{path}/{part}" if part else path, patch, _MERGE)
+        self._request("PATCH", f"{path}/{part}" if part else path, patch, _MERGE)
 
     def delete(self, plural: str, namespace: str, name: str) -> bool:
-        """Delete the object, without waiting until it is gone; whether it was there."""
-        return self._ask("DELETE", _path(plural, namespace, name)) is not None
+        """Start the deletion of the object. Return True if it existed."""
+        return self._request("DELETE", _path(plural, namespace, name)) is not None
 
-    def _ask(self, method: str, path: str, body: Any = None, content: str = "") -> dict[str, Any] | None:
+    def _request(self, method: str, path: str, body: Any = None, content: str = "") -> dict[str, Any] | None:
         load = None if body is None else json.dumps(body)
         headers = {"Content-Type": content} if content else {}
         connection = _connection(str(self.cluster.kubeconfig))
@@ -76,14 +76,14 @@ class Api:
         )
         with contextlib.closing(client):
             client.request(method, path, load, headers | connection.headers())
-            answer = client.getresponse()
-            text = answer.read()
-        if answer.status == http.HTTPStatus.NOT_FOUND:
+            response = client.getresponse()
+            text = response.read()
+        if response.status == http.HTTPStatus.NOT_FOUND:
             return None
-        if answer.status >= http.HTTPStatus.BAD_REQUEST:
+        if response.status >= http.HTTPStatus.BAD_REQUEST:
             raise RefusedError(f"{method} {path}: {text[:1000].decode(errors='replace')}")
-        found: dict[str, Any] = json.loads(text)
-        return found
+        wire: dict[str, Any] = json.loads(text)
+        return wire
 
 
 @functools.lru_cache

@@ -1,4 +1,4 @@
-"""Pods and Jobs on a real node, as the strictest namespace takes them: no root, no privilege, nothing written."""
+"""Pods and Jobs on a real node, as the strictest namespace accepts them: no root, no privilege, no writes."""
 
 import json
 import time
@@ -9,11 +9,11 @@ from typing import Any
 from testbed.cluster import Cluster
 
 ENFORCED = "pod-security.kubernetes.io/enforce=restricted"
-_FILES = "/given"
+_FILES = "/files"
 
 
 def spec(image: str, arguments: Sequence[str], **container: Any) -> dict[str, Any]:
-    """A pod's spec with one container that is called `main`; further fields of the container by name."""
+    """Return a pod's spec with one container, `main`. Further fields of the container are given by name."""
     main = {
         "name": "main",
         "image": image,
@@ -30,17 +30,17 @@ def spec(image: str, arguments: Sequence[str], **container: Any) -> dict[str, An
     return {"restartPolicy": "Never", "securityContext": context, "containers": [main]}
 
 
-def with_files(made: dict[str, Any], config_map: str) -> dict[str, Any]:
-    """The spec with the ConfigMap's members as files in `/given`."""
-    mounts = made["containers"][0].setdefault("volumeMounts", [])
-    mounts.append({"name": "given", "mountPath": _FILES, "readOnly": True})
-    made.setdefault("volumes", []).append({"name": "given", "configMap": {"name": config_map}})
-    return made
+def with_files(pod_spec: dict[str, Any], config_map: str) -> dict[str, Any]:
+    """Add the ConfigMap's members to the spec as files in `/files`, and return it."""
+    mounts = pod_spec["containers"][0].setdefault("volumeMounts", [])
+    mounts.append({"name": "files", "mountPath": _FILES, "readOnly": True})
+    pod_spec.setdefault("volumes", []).append({"name": "files", "configMap": {"name": config_map}})
+    return pod_spec
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a pod's container ended, and what it had said."""
+class PodResult:
+    """The end of a pod's container, and its log."""
 
     exit_code: int
     log: str
@@ -48,13 +48,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """What runs in one namespace."""
+    """The pods of one namespace."""
 
     cluster: Cluster
     namespace: str
 
     def create_namespace(self) -> None:
-        """Make the namespace, which takes restricted pods only."""
+        """Create the namespace, which accepts restricted pods only."""
         self.cluster.kubectl("create", "namespace", self.namespace)
         self.cluster.kubectl("label", "namespace", self.namespace, ENFORCED)
 
@@ -64,50 +64,52 @@ class Pods:
         self.cluster.kubectl("-n", self.namespace, "apply", "-f", "-", stdin=json.dumps(documents))
 
     def files(self, name: str, members: Mapping[str, str]) -> None:
-        """Put a ConfigMap there."""
+        """Apply a ConfigMap."""
         self.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(members)})
 
-    def run(self, name: str, made: dict[str, Any], seconds: int = 240) -> Ended:
-        """Run the pod to its end."""
-        self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": made})
+    def run(self, name: str, pod_spec: dict[str, Any], seconds: int = 240) -> PodResult:
+        """Run the pod until it ends."""
+        self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod_spec})
         finished = "jsonpath={.status.containerStatuses[0].state.terminated}"
         self.cluster.kubectl(
             "-n", self.namespace, "wait", "pod", name, f"--for={finished}", f"--timeout={seconds}s", seconds=seconds + 9
         )
-        return self.ended(name)
+        return self.result(name)
 
-    def ended(self, name: str) -> Ended:
-        """How the pod, which has ended, did."""
+    def result(self, name: str) -> PodResult:
+        """Return the exit code and the log of a pod that has ended."""
         state = self.cluster.get("-n", self.namespace, "pod", name)["status"]["containerStatuses"][0]["state"]
         log = self.cluster.kubectl("-n", self.namespace, "logs", name)
-        return Ended(state["terminated"]["exitCode"], log)
+        return PodResult(state["terminated"]["exitCode"], log)
 
-    def job(self, name: str, made: dict[str, Any], **fields: Any) -> None:
-        """Make a Job of that pod; further fields of its spec by name."""
-        wanted = {"backoffLimit": 3, **fields, "template": {"spec": made}}
-        self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": wanted})
+    def job(self, name: str, pod_spec: dict[str, Any], **fields: Any) -> None:
+        """Create a Job of that pod. Further fields of its spec are given by name."""
+        job_spec = {"backoffLimit": 3, **fields, "template": {"spec": pod_spec}}
+        self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": job_spec})
 
     def wait_for_job(self, name: str, condition: str, seconds: int = 240) -> dict[str, Any]:
-        """The Job once it has ended, as `Complete` or `Failed`; AssertionError with its pods' words if otherwise."""
+        """Return the Job once it has ended. Raise AssertionError with its pods' logs if it lacks the condition."""
         deadline = time.monotonic() + seconds
-        while not (found := self._ended_as(name)):
+        while not (conditions := self._end_conditions(name)):
             if time.monotonic() > deadline:
                 break
             time.sleep(0.5)
         job: dict[str, Any] = self.cluster.get("-n", self.namespace, "job", name)
-        said = (
-            "" if condition in found else self.cluster.try_kubectl("-n", self.namespace, "logs", f"job/{name}").stdout
+        log = (
+            ""
+            if condition in conditions
+            else self.cluster.try_kubectl("-n", self.namespace, "logs", f"job/{name}").stdout
         )
-        assert condition in found, f"{json.dumps(job['status'])}\n{said[-4000:]}"
+        assert condition in conditions, f"{json.dumps(job['status'])}\n{log[-4000:]}"
         return job
 
-    def _ended_as(self, name: str) -> set[str]:
+    def _end_conditions(self, name: str) -> set[str]:
         conditions = self.cluster.get("-n", self.namespace, "job", name)["status"].get("conditions", [])
         return {each["type"] for each in conditions if each["status"] == "True"} & {"Complete", "Failed"}
 
-    def of_job(self, name: str) -> list[dict[str, Any]]:
-        """The Job's pods."""
-        found: list[dict[str, Any]] = self.cluster.get(
+    def pods_of_job(self, name: str) -> list[dict[str, Any]]:
+        """Return the Job's pods."""
+        pods: list[dict[str, Any]] = self.cluster.get(
             "-n", self.namespace, "pods", "-l", f"batch.kubernetes.io/job-name={name}"
         )["items"]
-        return found
+        return pods

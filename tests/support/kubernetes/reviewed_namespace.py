@@ -1,6 +1,6 @@
-"""A Kubernetes namespace on a real API server whose edits the webhook reviews, with the controller away.
+"""A Kubernetes namespace on a real API server whose edits the webhook reviews, without a controller.
 
-What the controller would put on record is put there by the test, so that a test decides when.
+The test stores the versions and claims that a controller would store, so that it decides when.
 """
 
 import json
@@ -24,7 +24,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 
-Told = subprocess.CompletedProcess[str]
+KubectlResult = subprocess.CompletedProcess[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Shop:
 
     @property
     def api(self) -> Api:
-        """The cluster's API, without kubectl."""
+        """A client of the API server, without kubectl."""
         return Api(self.cluster)
 
     @property
@@ -62,17 +62,17 @@ class Shop:
         self.api.merge("namespaces", "", self.namespace, {"metadata": {"annotations": annotations}})
 
     async def govern(self, **spec: Any) -> None:
-        """Apply the policy and give it the claim."""
+        """Apply the policy and store its claim."""
         self.allow_claims()
-        told = self.apply(self.policy(**spec))
-        assert told.returncode == 0, told.stderr
-        there = await self.client.get(NAMESPACE_SCHEMA_POLICY, self.namespace, "orders")
+        result = self.apply(self.policy(**spec))
+        assert result.returncode == 0, result.stderr
+        policy = await self.client.get(NAMESPACE_SCHEMA_POLICY, self.namespace, "orders")
         claims = Claims(self.client, SYSTEM)
         stored = await claims.get_claim(PulsarNamespaceKey("pulsar", "shop", self.namespace))
-        await claims.put_claim(stored, Owner(self.namespace, "orders", there["metadata"]["uid"]))
+        await claims.put_claim(stored, Owner(self.namespace, "orders", policy["metadata"]["uid"]))
 
     async def register(self, *texts: str, name: str = "created") -> None:
-        """Put AVRO schemas on record as the topic's next versions."""
+        """Store AVRO schemas as the topic's next versions."""
         storage = RecordStorage(self.client, SYSTEM)
         stored = await storage.get_history(TopicKey("pulsar", Topic("shop", self.namespace, name)))
         for text in texts:
@@ -80,14 +80,14 @@ class Shop:
             history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z")
             stored = await storage.put(stored, history, (schema.info,))
 
-    async def hold(self, name: str, uid: str) -> None:
-        """Write the resource into the topic's history as its holder."""
+    async def claim_topic(self, name: str, uid: str) -> None:
+        """Store the resource as the owner of the topic's history."""
         storage = RecordStorage(self.client, SYSTEM)
         stored = await storage.get_history(TopicKey("pulsar", Topic("shop", self.namespace, name)))
         await storage.put(stored, stored.history.claimed_by(Owner(self.namespace, name, uid)))
 
-    def run(self, verb: str, *arguments: str, objects: tuple[Mapping[str, Any], ...] = ()) -> Told:
-        """How `kubectl VERB ARGUMENTS` ended in the namespace, with these objects on its standard input."""
+    def run(self, verb: str, *arguments: str, objects: tuple[Mapping[str, Any], ...] = ()) -> KubectlResult:
+        """Run `kubectl VERB ARGUMENTS` in the namespace, with these objects on its standard input."""
         if not objects:
             return self.cluster.try_kubectl(verb, "-n", self.namespace, *arguments)
         wire = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
@@ -95,8 +95,8 @@ class Shop:
         text = one if len(objects) == 1 else wire
         return self.cluster.try_kubectl(verb, "-n", self.namespace, *arguments, "-f", "-", stdin=text)
 
-    def apply(self, *objects: Mapping[str, Any]) -> Told:
-        """How `kubectl apply --server-side` ended."""
+    def apply(self, *objects: Mapping[str, Any]) -> KubectlResult:
+        """Run `kubectl apply --server-side`."""
         return self.run("apply", "--server-side", objects=objects)
 
     def schema_of(self, name: str = "created") -> str:
@@ -108,13 +108,13 @@ class Shop:
 
 
 @asynccontextmanager
-async def opened(cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
-    """The shop of this namespace, with an admin's client."""
+async def open_shop(cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
+    """Yield the shop of this namespace, with an admin's client."""
     async with ApiClient(Connection.load(str(cluster.kubeconfig))) as client:
         yield Shop(cluster, namespace, client)
 
 
 def reviews(metrics: str) -> int:
-    """How many reviews the webhook's metrics count."""
+    """Return the number of reviews in the webhook's metrics."""
     lines = [line for line in metrics.splitlines() if line.startswith("topicschema_admission_reviews_total{")]
     return sum(int(float(line.rpartition(" ")[2])) for line in lines)

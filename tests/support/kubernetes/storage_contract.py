@@ -1,6 +1,6 @@
-"""What every SchemaStorage promises, as tests: subclass it, give a `storage`, and each promise is asked of it.
+"""The promises of every SchemaStorage, as tests. A subclass has a fixture `storage` and inherits them.
 
-Not a test file by its name: the memory's is in the unit tier, the record's needs a cluster.
+It is not a test module by its name: that of MemoryStorage is in the unit tier, RecordStorage needs a cluster.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ OWNER = Owner("shop", "orders-created", "7d1f6bd4-0d0f-4dd0-9d0e-6b1b3a9d5c11")
 
 @dataclass(frozen=True)
 class Text:
-    """A schema as storage sees it: some bytes that it keeps and never looks into."""
+    """A schema as storage knows it: bytes that it stores and never parses."""
 
     info: SchemaInfo
 
@@ -41,13 +41,13 @@ def text(content: str, properties: Mapping[str, str] | None = None, kind: Schema
     return Text(SchemaInfo(kind, content.encode(), properties or {}))
 
 
-def following(history: History, schema: Text) -> History:
+def add_version(history: History, schema: Text) -> History:
     return history.with_version(schema, Origin.SPEC, TIME)
 
 
 async def append(storage: SchemaStorage, key: TopicKey, schema: Text) -> Stored:
     stored = await storage.get_history(key)
-    return await storage.put(stored, following(stored.history, schema), (schema.info,))
+    return await storage.put(stored, add_version(stored.history, schema), (schema.info,))
 
 
 async def newest(storage: SchemaStorage, stored: Stored) -> SchemaInfo:
@@ -57,7 +57,7 @@ async def newest(storage: SchemaStorage, stored: Stored) -> SchemaInfo:
 class SchemaStorageContract:
     @pytest.fixture
     def key(self, request: pytest.FixtureRequest) -> TopicKey:
-        """A topic of this test alone."""
+        """Return a topic of this test alone."""
         return TopicKey("pulsar", Topic("shop", "orders", request.node.name[:200]))
 
     async def test_an_unknown_topic_has_an_empty_history(self, storage: SchemaStorage, key: TopicKey) -> None:
@@ -81,29 +81,29 @@ class SchemaStorageContract:
         await storage.put(claimed, claimed.history.claimed_by(None))
         assert (await storage.get_history(key)).history == stored.history
 
-    async def test_tombstones_and_incarnations_are_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
+    async def test_tombstones_and_incarnations_are_stored(self, storage: SchemaStorage, key: TopicKey) -> None:
         stored = await append(storage, key, text("one"))
-        grave = VersionEntry(1, SchemaType.NONE, digest(b""), digest(b""), Origin.BROKER, TIME, is_tombstone=True)
-        history = replace(stored.history, incarnation=3, entries=(*stored.history.entries, grave))
+        tombstone = VersionEntry(1, SchemaType.NONE, digest(b""), digest(b""), Origin.BROKER, TIME, is_tombstone=True)
+        history = replace(stored.history, incarnation=3, entries=(*stored.history.entries, tombstone))
         await storage.put(stored, history)
         assert (await storage.get_history(key)).history == history
         after = await append(storage, key, text("two"))
         assert after.history.latest == after.history.entries[2]
         assert after.history.entries[2].schema_version == 2
 
-    async def test_who_writes_on_an_outdated_history_is_refused_and_changes_nothing(
+    async def test_a_write_to_an_outdated_history_is_refused_and_changes_nothing(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         before = await append(storage, key, text("one"))
         after = await append(storage, key, text("two"))
         with pytest.raises(ConflictError):
-            await storage.put(before, following(before.history, text("other")), (text("other").info,))
+            await storage.put(before, add_version(before.history, text("other")), (text("other").info,))
         with pytest.raises(ConflictError):
-            await storage.put(Stored(History(key)), following(History(key), text("other")), (text("other").info,))
+            await storage.put(Stored(History(key)), add_version(History(key), text("other")), (text("other").info,))
         assert await storage.get_history(key) == after
         assert await newest(storage, after) == text("two").info
 
-    async def test_of_writers_at_once_each_gets_one_version_and_none_is_lost(
+    async def test_concurrent_writers_get_one_version_each_and_none_is_lost(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         lost_races = 0
@@ -114,7 +114,7 @@ class SchemaStorageContract:
                 stored = await storage.get_history(key)
                 await asyncio.sleep(0)
                 try:
-                    await storage.put(stored, following(stored.history, text(content)), (text(content).info,))
+                    await storage.put(stored, add_version(stored.history, text(content)), (text(content).info,))
                 except ConflictError:
                     lost_races += 1
                 else:
@@ -127,11 +127,11 @@ class SchemaStorageContract:
         contents = [(await storage.get(key, 0, entry)).schema.decode() for entry in history.entries]
         assert sorted(contents) == sorted(f"schema {n}" for n in range(WRITERS))
 
-    async def test_the_same_call_goes_on_where_a_crash_left_a_payload_without_history(
+    async def test_the_same_call_succeeds_after_a_crash_that_left_a_payload_without_history(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         stored = await self.crashed_before_history(storage, key, text("two"))
-        again = await storage.put(stored, following(stored.history, text("two")), (text("two").info,))
+        again = await storage.put(stored, add_version(stored.history, text("two")), (text("two").info,))
         assert await newest(storage, again) == text("two").info
 
     @pytest.mark.parametrize(
@@ -143,30 +143,30 @@ class SchemaStorageContract:
         self, storage: SchemaStorage, key: TopicKey, edited: Text
     ) -> None:
         stored = await self.crashed_before_history(storage, key, text("two"))
-        written = await storage.put(stored, following(stored.history, edited), (edited.info,))
+        written = await storage.put(stored, add_version(stored.history, edited), (edited.info,))
         assert await newest(storage, written) == edited.info
 
     async def crashed_before_history(self, storage: SchemaStorage, key: TopicKey, schema: Text) -> Stored:
-        """A topic with one version, and the payload of a second one that never came to be."""
+        """Store a topic with one version, and the payload of a second one without its history."""
         first = await append(storage, key, text("one"))
         moved = await storage.put(first, first.history.claimed_by(OWNER))
-        with pytest.raises(ConflictError):  # the payload is written before the history is found to have moved
-            await storage.put(first, following(first.history, schema), (schema.info,))
+        with pytest.raises(ConflictError):  # the payload is written before the history's revision is checked
+            await storage.put(first, add_version(first.history, schema), (schema.info,))
         return moved
 
-    async def test_a_deleted_history_is_unknown_and_its_topic_begins_anew(
+    async def test_a_deleted_history_is_empty_and_its_topic_starts_again(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         other = TopicKey("another", key.topic)
-        kept = await append(storage, other, text("one"))
+        unrelated = await append(storage, other, text("one"))
         await append(storage, key, text("one"))
         stored = await append(storage, key, text("two"))
         await storage.delete(stored)
         assert await storage.get_history(key) == Stored(History(key), "")
         with pytest.raises(ConflictError):
-            await self.forgetful(storage).get(key, 0, stored.history.entries[0])
-        assert await storage.get_history(other) == kept
-        assert await newest(self.forgetful(storage), kept) == text("one").info
+            await self.without_cache(storage).get(key, 0, stored.history.entries[0])
+        assert await storage.get_history(other) == unrelated
+        assert await newest(self.without_cache(storage), unrelated) == text("one").info
         assert (await append(storage, key, text("one"))).history.next_version == 1
 
     async def test_a_history_that_moved_is_not_deleted(self, storage: SchemaStorage, key: TopicKey) -> None:
@@ -176,78 +176,84 @@ class SchemaStorageContract:
             with pytest.raises(ConflictError):
                 await storage.delete(outdated)
         assert await storage.get_history(key) == after
-        assert await newest(self.forgetful(storage), after) == text("two").info
+        assert await newest(self.without_cache(storage), after) == text("two").info
 
-    async def test_deleting_what_is_not_there_does_nothing(self, storage: SchemaStorage, key: TopicKey) -> None:
+    async def test_deleting_a_history_that_does_not_exist_does_nothing(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
         await storage.delete(Stored(History(key)))
         assert await storage.get_history(key) == Stored(History(key), "")
 
-    async def test_a_history_holds_as_many_versions_as_it_may(self, storage: SchemaStorage, key: TopicKey) -> None:
+    async def test_a_history_holds_the_maximum_number_of_versions(self, storage: SchemaStorage, key: TopicKey) -> None:
         mark, numbers = "A" * 9, range(1_000_000, 1_000_000 + MAX_VERSIONS - 1)
         one = VersionEntry(0, SchemaType.PROTOBUF_NATIVE, digest(b""), digest(b""), Origin.SPEC, TIME, source_mark=mark)
         entries = tuple(replace(one, schema_version=number) for number in numbers)
         stored = await storage.put(Stored(History(key)), History(key, OWNER, 0, entries))
-        written = await storage.put(stored, following(stored.history, text("last")), (text("last").info,))
+        written = await storage.put(stored, add_version(stored.history, text("last")), (text("last").info,))
         assert (await storage.get_history(key)).history == written.history
         assert written.history.remaining == 0
 
-    async def test_what_a_broker_had_is_put_at_once(self, storage: SchemaStorage, key: TopicKey) -> None:
+    async def test_all_versions_of_a_broker_are_stored_in_one_call(self, storage: SchemaStorage, key: TopicKey) -> None:
         schemas = [text(f"version {n}") for n in range(40)]
-        history = reduce(following, schemas[:20], History(key))
+        history = reduce(add_version, schemas[:20], History(key))
         gone = replace(history.entries[-1], schema_version=20, is_tombstone=True)
-        history = reduce(following, schemas[20:], replace(history, entries=(*history.entries, gone)))
+        history = reduce(add_version, schemas[20:], replace(history, entries=(*history.entries, gone)))
         history = replace(history, numbered_by=NumberedBy.BROKER, topic_settings=SETTINGS)
         stored = await storage.put(Stored(History(key)), history, [each.info for each in schemas])
         assert (await storage.get_history(key)).history == stored.history == history
-        forgetful, kept = self.forgetful(storage), [each for each in history.entries if not each.is_tombstone]
-        assert [await forgetful.get(key, 0, each) for each in kept] == [each.info for each in schemas]
+        uncached, live = self.without_cache(storage), [each for each in history.entries if not each.is_tombstone]
+        assert [await uncached.get(key, 0, each) for each in live] == [each.info for each in schemas]
 
-    async def test_a_broker_s_versions_begin_a_new_incarnation(self, storage: SchemaStorage, key: TopicKey) -> None:
+    async def test_the_versions_of_a_broker_begin_a_new_incarnation(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
         before = await append(storage, key, text("ours"))
-        anew = reduce(following, (text("theirs"), text("ours")), replace(before.history, incarnation=1, entries=()))
-        stored = await storage.put(before, anew, [text("theirs").info, text("ours").info])
-        forgetful = self.forgetful(storage)
-        assert [await forgetful.get(key, 1, each) for each in stored.history.entries] == [
+        replaced = reduce(
+            add_version, (text("theirs"), text("ours")), replace(before.history, incarnation=1, entries=())
+        )
+        stored = await storage.put(before, replaced, [text("theirs").info, text("ours").info])
+        uncached = self.without_cache(storage)
+        assert [await uncached.get(key, 1, each) for each in stored.history.entries] == [
             text("theirs").info,
             text("ours").info,
         ]
         assert stored.history.next_version == 2
 
-    async def test_a_crash_between_many_payloads_is_mended_by_the_same_call(
+    async def test_the_same_call_succeeds_after_a_crash_between_many_payloads(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         stored = await self.crashed_before_history(storage, key, text("two"))
-        both = reduce(following, (text("two"), text("three")), stored.history)
+        both = reduce(add_version, (text("two"), text("three")), stored.history)
         again = await storage.put(stored, both, [text("two").info, text("three").info])
-        forgetful = self.forgetful(storage)
-        assert [(await forgetful.get(key, 0, each)).schema for each in again.history.entries] == [
+        uncached = self.without_cache(storage)
+        assert [(await uncached.get(key, 0, each)).schema for each in again.history.entries] == [
             b"one",
             b"two",
             b"three",
         ]
 
-    async def test_a_payload_of_a_megabyte_is_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
+    async def test_a_payload_of_a_megabyte_is_stored(self, storage: SchemaStorage, key: TopicKey) -> None:
         large = text(random.Random(1).randbytes(500_000).hex())  # noqa: S311 - only to be hard to compress
         stored = await append(storage, key, large)
-        assert await newest(self.forgetful(storage), stored) == large.info
+        assert await newest(self.without_cache(storage), stored) == large.info
 
-    async def test_text_in_any_script_is_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
+    async def test_text_in_any_script_is_stored(self, storage: SchemaStorage, key: TopicKey) -> None:
         key = TopicKey("pulsár", Topic("shop", "orders", f"{key.topic.local_name[:20]}-заказ-注文-🦀"))
         schema = text('{"doc": "Ελληνικά \\u0000 \U0001f980\u2028"}', {"владелец": "команда 🦀"})
         stored = await append(storage, key, schema)
         assert (await storage.get_history(key)).history == stored.history
-        assert await newest(self.forgetful(storage), stored) == schema.info
+        assert await newest(self.without_cache(storage), stored) == schema.info
 
-    async def test_the_histories_of_a_pulsar_namespace_are_named(self, storage: SchemaStorage) -> None:
-        wanted = [TopicKey("pulsar", Topic("tenant", "listed", name)) for name in ("a", "b", "ü")]
+    async def test_the_histories_of_a_pulsar_namespace_are_listed(self, storage: SchemaStorage) -> None:
+        keys = [TopicKey("pulsar", Topic("tenant", "listed", name)) for name in ("a", "b", "ü")]
         places = (("pulsar", "tenant", "other"), ("pulsar", "tenant2", "listed"), ("pulsar2", "tenant", "listed"))
         others = [TopicKey(cluster, Topic(tenant, namespace, "a")) for cluster, tenant, namespace in places]
-        for key in (*reversed(wanted), *others):
+        for key in (*reversed(keys), *others):
             await append(storage, key, text("one"))
         listed = PulsarNamespaceKey("pulsar", "tenant", "listed")
-        assert await storage.history_names(listed) == tuple(sorted(key.history_name for key in wanted))
+        assert await storage.history_names(listed) == tuple(sorted(key.history_name for key in keys))
         assert await storage.history_names(PulsarNamespaceKey("pulsar", "tenant", "nothing")) == ()
-        for key in wanted:
+        for key in keys:
             assert await storage.read_history(listed, key.history_name) == await storage.get_history(key)
         for key in (*others, TopicKey("pulsar", Topic("tenant", "listed", "nothing"))):
             assert await storage.read_history(listed, key.history_name) is None
@@ -257,34 +263,34 @@ class SchemaStorageContract:
         await self.lose_payloads(storage, key)
         for read in (entry, replace(entry, pulsar_version=PulsarVersion.V4_1)):  # whichever parser read it since
             with pytest.raises(StalledError) as caught:
-                await self.forgetful(storage).get(key, 0, read)
+                await self.without_cache(storage).get(key, 0, read)
             assert caught.value.reason == "RecordDamaged"
 
-    async def test_a_version_that_the_history_names_no_more_is_a_conflict(
+    async def test_a_version_that_the_history_does_not_name_is_a_conflict(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         stored = await append(storage, key, text("one"))
-        never = following(stored.history, text("two")).entries[-1]
+        unnamed = add_version(stored.history, text("two")).entries[-1]
         with pytest.raises(ConflictError):
-            await storage.get(key, 0, never)
+            await storage.get(key, 0, unnamed)
 
     async def test_a_payload_of_another_version_is_a_bug_of_the_caller(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         with pytest.raises(ValueError, match="newest entries"):
-            await storage.put(Stored(History(key)), following(History(key), text("one")), (text("two").info,))
+            await storage.put(Stored(History(key)), add_version(History(key), text("one")), (text("two").info,))
         with pytest.raises(ValueError, match="newest entries"):
-            await storage.put(Stored(History(key)), following(History(key), text("one")), [text("one").info] * 2)
+            await storage.put(Stored(History(key)), add_version(History(key), text("one")), [text("one").info] * 2)
         with pytest.raises(ValueError, match="another topic"):
             await storage.put(Stored(History(key)), History(TopicKey("another", key.topic)))
         assert (await storage.get_history(key)).revision == ""
 
-    async def test_what_is_announced_is_known_until_the_history_names_it(
+    async def test_a_payload_is_announced_until_the_history_names_it(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         two = text("two", {"owner": "team-a"})
         stored = await append(storage, key, text("one"))
-        history = following(stored.history, two)
+        history = add_version(stored.history, two)
         assert not await storage.is_announced(stored.history, two.info)
         await storage.announce(history, two.info)
         assert await storage.is_announced(stored.history, two.info)
@@ -297,14 +303,14 @@ class SchemaStorageContract:
     async def test_another_topic_or_incarnation_has_other_announcements(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
-        await storage.announce(following(History(key), text("two")), text("two").info)
+        await storage.announce(add_version(History(key), text("two")), text("two").info)
         for other in (History(key, incarnation=1), History(replace(key, pulsar_cluster="another"))):
             assert not await storage.is_announced(other, text("two").info)
 
-    async def test_what_was_only_kept_is_not_announced_before_it_is(
+    async def test_a_stored_payload_is_not_announced_until_it_is_announced(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
-        history = following(History(key), text("two"))
+        history = add_version(History(key), text("two"))
         await storage.keep(history, [(history.entries[-1], text("two").info)])
         assert not await storage.is_announced(History(key), text("two").info)
         await storage.announce(history, text("two").info)
@@ -314,12 +320,12 @@ class SchemaStorageContract:
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         with pytest.raises(ValueError, match="not the contents"):
-            await storage.announce(following(History(key), text("two")), text("three").info)
+            await storage.announce(add_version(History(key), text("two")), text("three").info)
 
-    def forgetful(self, storage: SchemaStorage) -> SchemaStorage:
-        """The same storage, with nothing remembered of what it was asked or told."""
+    def without_cache(self, storage: SchemaStorage) -> SchemaStorage:
+        """Return the same storage with an empty cache."""
         raise NotImplementedError
 
     async def lose_payloads(self, storage: SchemaStorage, key: TopicKey) -> None:
-        """Damage the record: the topic's payloads are gone."""
+        """Damage the record: delete the topic's payloads."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""A topic with a record behind a played API server, at a broker in memory: what passes over it come to."""
+"""A topic with a record at a fake API server and a broker in memory: the results of reconciles."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -8,10 +8,10 @@ from yarl import URL
 
 from support.kubernetes.admission import SYSTEM
 from support.kubernetes.api_server import FakeApiServer
-from support.kubernetes.passes import reconcile_context
-from support.pulsar.fake_broker import TurnedClock
+from support.kubernetes.reconciling import reconcile_context
+from support.pulsar.fake_broker import ManualClock
 from support.pulsar.schema_service import PulsarSchemas
-from support.pulsar.schema_service_rest import PulsarAtTheWire, serving
+from support.pulsar.schema_service_rest import FakeSchemaBroker, run_schema_broker
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.api.metadata import Metadata
@@ -42,52 +42,52 @@ class World:
     """A topic, its record and its broker."""
 
     ctx: ReconcileContext
-    broker: PulsarAtTheWire
+    broker: FakeSchemaBroker
     api: FakeApiServer
     resource: TopicSchema = field(init=False)
 
-    def wants(self, schema: Schema, **spec: object) -> None:
-        """The resource as it is to be."""
-        wanted = TopicSchemaSpec(
+    def set_schema(self, schema: Schema, **spec: object) -> None:
+        """Set the resource's schema and spec."""
+        resource_spec = TopicSchemaSpec(
             topic=f"persistent://shop/orders/{TOPIC}",
             type=schema.info.type,
             schema=schema.info.schema.decode(),
             **spec,  # type: ignore[arg-type]
         )
         metadata = Metadata(name="created", namespace="shop", uid="uid-1", generation=1)
-        self.resource = TopicSchema(metadata=metadata, spec=wanted)
+        self.resource = TopicSchema(metadata=metadata, spec=resource_spec)
 
-    async def seen(self) -> Judged:
-        """What a reconcile gathers."""
-        found = await gather.governing_policy(self.ctx, self.resource)
-        loaded = await gather.load(self.ctx, self.resource, found)
+    async def gather(self) -> Judged:
+        """Return what a reconcile gathers."""
+        governing = await gather.governing_policy(self.ctx, self.resource)
+        loaded = await gather.load(self.ctx, self.resource, governing)
         return await gather.judge(self.ctx, await gather.gather_broker(self.ctx, loaded))
 
-    async def acted(self) -> Judged | None:
-        """What is gathered once nothing is left to do; None where it must be read again."""
-        seen = await self.seen()
-        while seen.planned:
-            loaded = await apply(self.ctx, seen, seen.planned[0])
+    async def apply_actions(self) -> Judged | None:
+        """Apply actions until none is planned and return what is then gathered; None if it must be read again."""
+        judged = await self.gather()
+        while judged.planned:
+            loaded = await apply(self.ctx, judged, judged.planned[0])
             if loaded is None:
                 return None
-            seen = await gather.judge(self.ctx, loaded, seen)
-        return seen
+            judged = await gather.judge(self.ctx, loaded, judged)
+        return judged
 
     async def settle(self) -> str:
-        """Passes until nothing is left to do; the reason that they stop with, "" where all is settled."""
+        """Reconcile until nothing is left to do. Return the reason that it stops with, "" if all is settled."""
         for _ in range(_PASSES):
             with suppress(ConflictError, BrokerInconsistentError):
-                seen = await self.acted()
-                if seen is None:
+                judged = await self.apply_actions()
+                if judged is None:
                     continue
-                stop = blocking_error(seen)
+                stop = blocking_error(judged)
                 if stop is not None:
                     return stop.reason
-                return "" if seen.verdict is not None and seen.verdict.is_compatible else "Incompatible"
-        raise AssertionError("it never settles")
+                return "" if judged.verdict is not None and judged.verdict.is_compatible else "Incompatible"
+        raise AssertionError("the topic does not settle")
 
     async def reason(self) -> str:
-        """The same with the reason of an error that only a person can mend."""
+        """Return as `settle`, but also the reason of a StalledError."""
         try:
             return await self.settle()
         except StalledError as error:
@@ -97,36 +97,36 @@ class World:
         return (await self.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
 
     def allow_claims(self, namespace: str = "shop") -> None:
-        """Store the Kubernetes namespace with the leave to claim the Pulsar namespaces of `shop`."""
+        """Allow the Kubernetes namespace to claim the Pulsar namespaces of `shop`."""
         annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
         self.api.put(NAMESPACE, "", namespace, {"metadata": {"annotations": annotations}})
 
-    async def loses_its_record(self) -> None:
-        """Somebody deletes it, payloads too."""
+    async def delete_record(self) -> None:
+        """Delete the record with its payloads."""
         history = await self.history()
         for entry in history.entries:
             name = version_name(history.key, history.incarnation, entry.schema_version, entry.content_hash)
-            self.api.take_away(SCHEMA_VERSION, SYSTEM, name)
-        self.api.take_away(SCHEMA_HISTORY, SYSTEM, history.key.history_name)
+            self.api.delete(SCHEMA_VERSION, SYSTEM, name)
+        self.api.delete(SCHEMA_HISTORY, SYSTEM, history.key.history_name)
 
-    def there(self, *schemas: Schema) -> None:
-        """The broker has these versions, whoever brought them."""
+    def upload(self, *schemas: Schema) -> None:
+        """Upload these versions to the broker as another client."""
         for schema in schemas:
             self.broker.schemas.upload(TOPIC, schema.info)
 
-    async def agrees(self) -> bool:
-        """Whether record and broker tell the same of what counts, each content once."""
+    async def is_recorded(self) -> bool:
+        """Return True if record and broker have the same versions, each content once."""
         history, served = await self.history(), self.broker.schemas.served(TOPIC)
         contents = [version.info.content_hash for version in served]
-        assert len(set(contents)) == len(contents), "a version is there twice"
+        assert len(set(contents)) == len(contents), "a version is stored twice"
         return [(e.schema_version, e.content_hash, e.registered_at) for e in history.active_versions] == [
             (v.schema_version, v.info.content_hash, v.registered_at) for v in served
         ]
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[World]:
-    """A topic whose policy is in force, at a broker with FULL; its clock shows each time but once."""
+async def open_topic() -> AsyncIterator[World]:
+    """Yield a topic with an effective policy at a broker with FULL. No two readings of its clock are equal."""
     ticks = [0]
 
     def now() -> str:
@@ -135,11 +135,11 @@ async def opened() -> AsyncIterator[World]:
 
     schemas = PulsarSchemas(now, Strategy.FULL)
     api = FakeApiServer()
-    async with api.running(), ApiClient(api.connection) as client, serving(schemas) as broker:
+    async with api.running(), ApiClient(api.connection) as client, run_schema_broker(schemas) as broker:
         spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": broker.url}}
         spec["brokerProfile"] = {"pulsarVersion": "4.0"}  # the policy is not reconciled in most tests
         policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
-        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
+        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, ManualClock().as_clock())
         async with reconcile_context(client, brokers) as ctx:
             owner = Owner("shop", "orders", policy["metadata"]["uid"])
             await ctx.claims.put_claim(await ctx.claims.get_claim(ORDERS), owner, URL(broker.url).authority)

@@ -1,6 +1,6 @@
-"""A Kubernetes namespace on a real API server that the controller looks after, with no webhook in the way.
+"""A Kubernetes namespace on a real API server that the controller reconciles, without a webhook.
 
-Waits for what a status is to say, and reads from the audit log what the controller wrote.
+It waits for a status and reads the controller's writes from the audit log.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from support.kubernetes.argo_health import assert_tools_agree
-from support.kubernetes.reviewed_namespace import Shop, opened
+from support.kubernetes.reviewed_namespace import Shop, open_shop
 from testbed import audit
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
@@ -35,7 +35,7 @@ _PLURALS = {
 
 
 def text(*fields: str, doc: str = "") -> str:
-    """An AVRO record of text fields; one written `name?` has a default."""
+    """Return an AVRO record of text fields. A field `name?` has a default."""
     members = [
         {"name": field.rstrip("?"), "type": "string", **({"default": ""} if field.endswith("?") else {})}
         for field in fields
@@ -43,23 +43,23 @@ def text(*fields: str, doc: str = "") -> str:
     return json.dumps({"type": "record", "name": "Created", "fields": members, **({"doc": doc} if doc else {})})
 
 
-async def until(ask: Callable[[], Awaitable[T]], is_well: Callable[[T], bool]) -> T:
-    """The first answer that is well; AssertionError with the last one when none ever is."""
-    answer = None
+async def wait_for(fetch: Callable[[], Awaitable[T]], matches: Callable[[T], bool]) -> T:
+    """Return the first value that matches. Raise AssertionError with the last one if none does in time."""
+    value = None
     try:
         async with asyncio.timeout(_SECONDS):
             while True:
-                answer = await ask()
-                if is_well(answer):
-                    return answer
+                value = await fetch()
+                if matches(value):
+                    return value
                 await asyncio.sleep(0.05)
     except TimeoutError:
-        raise AssertionError(f"it never came about; in the end: {json.dumps(answer, default=str)[:3000]}") from None
+        raise AssertionError(f"no value matched; the last one: {json.dumps(value, default=str)[:3000]}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedShop:
-    """A namespace, and what the controller makes of it."""
+    """A namespace, and the controller's work in it."""
 
     shop: Shop
 
@@ -70,16 +70,16 @@ class WatchedShop:
     def apply(self, *objects: dict[str, Any]) -> None:
         """Apply as kubectl does on the server's side."""
         for wire in objects:
-            placed = wire | {"metadata": {"namespace": self.namespace, **wire["metadata"]}}
-            self.shop.api.apply(_PLURALS[wire["kind"]], placed, manager="kubectl", wins=False)
+            namespaced = wire | {"metadata": {"namespace": self.namespace, **wire["metadata"]}}
+            self.shop.api.apply(_PLURALS[wire["kind"]], namespaced, manager="kubectl", force=False)
 
     def govern(self, **spec: Any) -> None:
-        """Leave to claim, and a policy."""
+        """Allow claims and apply a policy."""
         self.shop.allow_claims()
         self.apply(self.shop.policy(**spec))
 
-    async def waits_for_claim_of(self, holder: "WatchedShop") -> dict[str, Any]:
-        """Apply a policy for the Pulsar namespace that another shop governs; the policy's status."""
+    async def apply_losing_policy(self, holder: "WatchedShop") -> dict[str, Any]:
+        """Apply a policy for the Pulsar namespace that another shop governs, and return its status."""
         self.shop.allow_claims()
         self.apply(self.shop.policy(pulsarNamespace=holder.shop.pulsar_namespace))
         return await self.policy_ready("TopicAlreadyClaimed")
@@ -91,28 +91,28 @@ class WatchedShop:
         """Apply a TopicSchema."""
         self.apply(self.topic(schema, name, **spec))
 
-    def delete(self, what: str, *arguments: str) -> None:
-        """Delete `tsc/NAME`, `nsp/NAME` or `quota/NAME`, and wait until it is gone unless `--wait=false` is said."""
-        short, _, name = what.partition("/")
+    def delete(self, resource: str, *arguments: str) -> None:
+        """Delete `tsc/NAME`, `nsp/NAME` or `quota/NAME`. Wait until it is gone, unless `--wait=false` is given."""
+        short, _, name = resource.partition("/")
         plural = _SHORT[short]
-        assert self.shop.api.delete(plural, self.namespace, name), f"there was no {what}"
+        assert self.shop.api.delete(plural, self.namespace, name), f"there was no {resource}"
         deadline = time.monotonic() + _SECONDS
         while not arguments and self.shop.api.get(plural, self.namespace, name) is not None:
-            assert time.monotonic() < deadline, f"{what} does not go"
+            assert time.monotonic() < deadline, f"{resource} is not deleted"
             time.sleep(0.02)
 
     async def get(self, name: str = "created", kind: Kind = TOPIC_SCHEMA) -> dict[str, Any]:
         return await self.shop.client.get(kind, self.namespace, name)
 
     async def ready(self, reason: str, name: str = "created", kind: Kind = TOPIC_SCHEMA) -> dict[str, Any]:
-        """The status once Ready has that reason for the newest generation."""
+        """Return the status once Ready has that reason for the newest generation."""
 
-        def is_told(wire: dict[str, Any]) -> bool:
-            told = conditions(wire.get("status", {})).get("Ready", {})
-            is_newest = told.get("observedGeneration") == wire["metadata"]["generation"]
-            return bool(is_newest and told["reason"] == reason)
+        def matches(wire: dict[str, Any]) -> bool:
+            condition = conditions(wire.get("status", {})).get("Ready", {})
+            is_newest = condition.get("observedGeneration") == wire["metadata"]["generation"]
+            return bool(is_newest and condition["reason"] == reason)
 
-        wire = await until(lambda: self.get(name, kind), is_told)
+        wire = await wait_for(lambda: self.get(name, kind), matches)
         assert_tools_agree(wire)
         status: dict[str, Any] = wire["status"]
         return status
@@ -128,27 +128,27 @@ class WatchedShop:
                 return True
             return False
 
-        await until(is_gone, bool)
+        await wait_for(is_gone, bool)
 
     def mark(self) -> int:
-        """The audit log's end, once the controller does nothing for the shop any more."""
+        """Return the end of the audit log once the controller is idle."""
         return audit.settled(self._log, counts=self._is_about)
 
     def position(self) -> int:
-        """The audit log's end as it is now."""
+        """Return the current end of the audit log."""
         return audit.position(self._log)
 
     def writes(self, since: int, kind: Kind = TOPIC_SCHEMA, after: str = "") -> list[str]:
-        """What the controller wrote after `since`, and after the time `after`, each as `VERB RESOURCE[/SUBRESOURCE]`.
+        """Return the controller's writes after `since` and after the time `after`, as `VERB RESOURCE[/SUBRESOURCE]`.
 
-        Leases are left out, and of the two kinds that people write the other one: a policy counts its topics later.
-        So are other shops' claims, which end while their namespaces do, and Events about records, of whichever shop.
+        Not returned are leases, and writes to the other of the two public kinds: a policy counts its topics later.
+        Nor are the claims of other shops, which end with their namespaces, and Events about records.
         """
         self.mark()
         return self._written(since, kind, after)
 
     def written_since(self, since: int, kind: Kind, after: str) -> list[str]:
-        """The same, where a pass is known to be over: its writes are in the log in a moment."""
+        """Return as `writes`, after a reconcile that has ended: its writes are in the log in a moment."""
         audit.settled(self._log, counts=lambda request: request.is_write and self._is_about(request))
         return self._written(since, kind, after)
 
@@ -166,30 +166,30 @@ class WatchedShop:
         ]
 
     def reads(self, since: int, kind: Kind = TOPIC_SCHEMA) -> int:
-        """How many objects of a kind the controller read here after `since`: each pass reads its own once."""
+        """Return the number of reads of a kind after `since`: each reconcile reads its own object once."""
         self.mark()
-        seen = audit.requests(self._log, since, CONTROLLER)
-        return sum((one.verb, one.resource, one.namespace) == ("get", kind.plural, self.namespace) for one in seen)
+        requests = audit.requests(self._log, since, CONTROLLER)
+        return sum((one.verb, one.resource, one.namespace) == ("get", kind.plural, self.namespace) for one in requests)
 
-    async def looked_again(self, name: str = "created", kind: Kind = TOPIC_SCHEMA) -> list[str]:
-        """What the controller writes in a pass that follows a new annotation of ours and nothing else.
+    async def writes_of_a_reconcile(self, name: str = "created", kind: Kind = TOPIC_SCHEMA) -> list[str]:
+        """Return the controller's writes in a reconcile that only a new annotation causes.
 
-        It counts from that pass's first read: the pass before may still have an Event to write.
+        It counts from the first read of that reconcile: the previous one may still have an Event to write.
         """
         since = self.mark()
         self.shop.api.merge(
-            kind.plural, self.namespace, name, {"metadata": {"annotations": {"topicschema.io/looked": str(since)}}}
+            kind.plural, self.namespace, name, {"metadata": {"annotations": {"topicschema.io/test": str(since)}}}
         )
 
-        async def looks() -> list[str]:
-            seen = audit.requests(self._log, since, CONTROLLER)
-            return [one.at for one in seen if (one.verb, one.resource, one.name) == ("get", kind.plural, name)]
+        async def reads() -> list[str]:
+            requests = audit.requests(self._log, since, CONTROLLER)
+            return [one.at for one in requests if (one.verb, one.resource, one.name) == ("get", kind.plural, name)]
 
-        began = await until(looks, bool)
-        return self.writes(since, kind, began[0])
+        times = await wait_for(reads, bool)
+        return self.writes(since, kind, times[0])
 
     def _is_about(self, request: audit.Request) -> bool:
-        """Whether the controller asked it, of this shop or of what is on record."""
+        """Return True if the request is the controller's, for this shop or for the record."""
         is_here = request.namespace in {self.namespace, SYSTEM} and request.resource != "leases"
         return request.user == CONTROLLER and is_here
 
@@ -200,17 +200,17 @@ class WatchedShop:
 
 
 def conditions(status: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The conditions by type."""
+    """Return the conditions by type."""
     return {condition["type"]: condition for condition in status.get("conditions", ())}
 
 
-def says(status: dict[str, Any]) -> dict[str, str]:
-    """The statuses of the conditions by type."""
+def statuses(status: dict[str, Any]) -> dict[str, str]:
+    """Return the statuses of the conditions by type."""
     return {kind: condition["status"] for kind, condition in conditions(status).items()}
 
 
 def record_key(shop: WatchedShop, topic: str = "created") -> TopicKey:
-    """The key of a topic's record."""
+    """Return the key of a topic's record."""
     return TopicKey("pulsar", Topic("shop", shop.namespace, topic))
 
 
@@ -219,7 +219,7 @@ async def has_record(shop: WatchedShop) -> bool:
 
 
 @asynccontextmanager
-async def watched(cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
-    """The namespace, ready to be looked after."""
-    async with opened(cluster, namespace) as shop:
+async def watch_shop(cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
+    """Yield the namespace."""
+    async with open_shop(cluster, namespace) as shop:
         yield WatchedShop(shop)

@@ -1,4 +1,4 @@
-"""Pairs of Avro schemas and messages of the writer, by the seed: whole, in any sort of blocks, cut, broken, longer."""
+"""Random pairs of Avro schemas and messages of the writer: valid, in all kinds of blocks, truncated, broken, longer."""
 
 import random
 import re
@@ -14,7 +14,7 @@ from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, P
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
 _SMALL = 700
-_HELD = re.compile(r'"values": "([a-z]+)"')
+_MAP_VALUES = re.compile(r'"values": "([a-z]+)"')
 _LOGICAL = {
     "long": '{"type": "long", "logicalType": "timestamp-millis"}',
     "int": '{"type": "int", "logicalType": "date"}',
@@ -24,28 +24,30 @@ _LOGICAL = {
 
 
 def parsed(text: str) -> AvroSchema:
-    """An AVRO schema; InvalidSchemaError."""
+    """Parse an AVRO schema. Raise InvalidSchemaError."""
     schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
     assert isinstance(schema, AvroSchema)
     return schema
 
 
 def pair(rng: random.Random) -> tuple[AvroSchema, AvroSchema] | None:
-    """A reader and a writer; None where the texts are none."""
+    """Return a reader and a writer; None if a text is invalid."""
     reader, writer = avro_readings.pair(rng)
-    while len(reader) + len(writer) < _SMALL and rng.random() < 0.9:  # most of those that parse have hardly a field
+    while len(reader) + len(writer) < _SMALL and rng.random() < 0.9:  # most valid ones have few fields
         reader, writer = avro_readings.pair(rng)
     if rng.random() < 0.5:
-        reader, writer = (_HELD.sub(r'"values": {"type": "array", "items": "\1"}', each) for each in (reader, writer))
+        reader, writer = (
+            _MAP_VALUES.sub(r'"values": {"type": "array", "items": "\1"}', each) for each in (reader, writer)
+        )
     try:
-        reader = _promoted(rng, reader)
+        reader = _promote(rng, reader)
         return parsed(_with_logical_types(rng, reader)), parsed(_with_logical_types(rng, writer))
     except InvalidSchemaError:
         return None
 
 
-def _promoted(rng: random.Random, text: str) -> str:
-    """The text with another type in the place of some, that reads what was written."""
+def _promote(rng: random.Random, text: str) -> str:
+    """Replace some types by types that read their values."""
     for kind, wider in avro_readings.PROMOTED.items():
         if rng.random() < 0.3:
             text = text.replace(f'"{kind}"', f'"{rng.choice(wider)}"', rng.randint(1, 2))
@@ -60,19 +62,19 @@ def _with_logical_types(rng: random.Random, text: str) -> str:
 
 
 def messages(rng: random.Random, root: Node, count: int) -> list[bytes]:
-    """So many messages; as many fewer as there are values that would never end, or that no schema has."""
-    found = []
+    """Return at most that number of messages: values that do not end, or that do not exist, are left out."""
+    contents = []
     for _ in range(count):
         try:
             content = written(rng, root, 6)
         except (RecursionError, IndexError):
             continue
-        found.append(content if rng.random() < 0.35 else broken(rng, content))
-    return found
+        contents.append(content if rng.random() < 0.35 else broken(rng, content))
+    return contents
 
 
 def broken(rng: random.Random, content: bytes) -> bytes:
-    """The bytes with some bits turned, cut, or with more behind them; or others."""
+    """Return the bytes truncated, extended or with flipped bits; or random bytes."""
     out = bytearray(content or b"\0")
     roll = rng.random()
     if roll < 0.3:
@@ -87,7 +89,7 @@ def broken(rng: random.Random, content: bytes) -> bytes:
 
 
 def written(rng: random.Random, node: Node, depth: int) -> bytes:
-    """The bytes of a value; RecursionError where the schema has none that ends, IndexError where it has none at all."""
+    """Return the bytes of a value. Raise RecursionError if no value ends, IndexError if the schema has none."""
     if depth < -3:
         raise RecursionError
     if isinstance(node, Union):
@@ -135,7 +137,7 @@ def _primitive(value: Any) -> bytes:
 
 
 def number(value: int) -> bytes:
-    """A zigzag integer."""
+    """Return a zigzag integer."""
     bits = value << 1 ^ value >> 63
     out = bytearray()
     while bits > 0x7F:

@@ -19,7 +19,7 @@ _MAKERS: dict[str, Callable[[random.Random], Any]] = {
 
 
 def value(rng: random.Random, node: Node, depth: int = 6) -> Any:
-    """A value; RecursionError where the schema has none that ends."""
+    """Return a value. Raise RecursionError if no value ends."""
     if depth < -3:
         raise RecursionError
     if isinstance(node, Union):

@@ -24,7 +24,7 @@ _UNIONS = (
 
 
 def schema(random: Random) -> Any:
-    """A record."""
+    """Return a record."""
     return _Maker(random).record(3)
 
 
@@ -66,7 +66,7 @@ class _Maker:
 
 
 def value(random: Random, of: Any) -> Any:
-    """A value of the schema."""
+    """Return a value of the schema."""
     if isinstance(of, list):
         return value(random, random.choice(of))
     kind = of["type"] if isinstance(of, dict) else of

@@ -21,7 +21,7 @@ _SINGLE: Final[dict[str, tuple[Any, ...]]] = {
 
 
 def value(rng: Random, node: Node, depth: int = 5, wrong: float = 0.02) -> Any:  # noqa: PLR0911  # one for each type
-    """A JSON value of the type; now and then another one."""
+    """Return a JSON value of the type, sometimes of another one."""
     if rng.random() < wrong:
         return rng.choice(_ODD)
     if isinstance(node, Union):
@@ -52,7 +52,7 @@ def _record(rng: Random, node: Record, depth: int, wrong: float) -> Any:
 
 
 def content(rng: Random, node: Node) -> bytes:
-    """A payload."""
+    """Return a payload."""
     wrong = rng.choice((0.0, 0.0, 0.02, 0.3))
     written = json.dumps(value(rng, node, wrong=wrong), ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, 1)))
     if rng.random() < 0.05:

@@ -1,4 +1,4 @@
-"""The messages that judges are measured with: an order, as JSON of some 630 bytes and as protobuf of some 280."""
+"""The messages of measurements of validators: an order, as JSON of some 630 bytes and as protobuf of some 280."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ _LINE: Final = [("sku", "string"), ("quantity", "int"), ("price", "double")]
 
 
 def json_schema(*, drops: bool = False) -> SchemaInfo:
-    """The order's schema; a reader's may drop a field."""
+    """Return the order's schema; with `drops`, a reader's that lacks a field."""
     line = {"type": "record", "name": "Line", "fields": [{"name": name, "type": kind} for name, kind in _LINE]}
     state = {"type": "enum", "name": "State", "symbols": ["NEW", "PAID", "SENT"]}
     address = ["street", "city", "country", *([] if drops else ["remark"])]
@@ -40,7 +40,7 @@ def json_schema(*, drops: bool = False) -> SchemaInfo:
 
 
 def order(rng: Random) -> dict[str, Any]:
-    """An order."""
+    """Return an order."""
     return {
         "id": rng.getrandbits(48),
         "customer": f"customer-{rng.getrandbits(32):08x}",
@@ -58,14 +58,14 @@ def order(rng: Random) -> dict[str, Any]:
             "street": f"{rng.randrange(200)} Rue de l'Église",
             "city": "Besançon",
             "country": "FR",
-            "remark": "please ring twice, the bell is not loud",
+            "remark": "please leave it at the gate on the left",
         },
         "signature": base64.b64encode(rng.randbytes(32)).decode(),
     }
 
 
 def protobuf_schema(*, drops: bool = False) -> SchemaInfo:
-    """The order's descriptors; a reader's may drop a field."""
+    """Return the order's descriptors; with `drops`, a reader's that lack a field."""
     file = FileDescriptorProto(name="order.proto", package="shop", syntax="proto3")
     state = file.enum_type.add(name="State")
     for number, name in enumerate(("NEW", "PAID", "SENT")):
@@ -87,11 +87,11 @@ def protobuf_schema(*, drops: bool = False) -> SchemaInfo:
 
 
 def descriptor_of(schema: SchemaInfo) -> Any:
-    """The root message's descriptor, as google.protobuf has it."""
+    """Return google.protobuf's descriptor of the root message."""
     envelope = json.loads(schema.schema)
     pool = DescriptorPool()
     for file in FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"])).file:
-        pool.Add(file)  # type: ignore[no-untyped-call]  # the stubs say nothing of it
+        pool.Add(file)  # type: ignore[no-untyped-call]  # it has no type in the stubs
     return pool.FindMessageTypeByName(envelope["rootMessageTypeName"])
 
 
@@ -101,10 +101,10 @@ def _fields(message: Any, fields: list[tuple[str, int, int, str]]) -> None:
 
 
 def protobuf_payloads(messages: int, bad: float = 0.0065) -> list[bytes]:
-    """Orders; of some something is wrong: cut, a number without a name, a field of another wire type."""
+    """Return orders, some invalid: truncated, an unknown enum number, a field of another wire type."""
     rng = Random(SEED)  # noqa: S311  # as below
     schema = formats.parse(protobuf_schema())
-    made = []
+    payloads = []
     for _ in range(messages):
         one = order(rng)
         one["signature"] = base64.b64decode(one["signature"])
@@ -113,17 +113,17 @@ def protobuf_payloads(messages: int, bad: float = 0.0065) -> list[bytes]:
         content = payload.encode(schema, one).payload or b""
         if rng.random() < bad:
             content = rng.choice((content[:-3], content + b"\x20\x07", content + b"\x0d\0\0\0\0"))
-        made.append(content)
-    return made
+        payloads.append(content)
+    return payloads
 
 
 def json_payloads(messages: int, bad: float = 0.0065) -> list[bytes]:
-    """Orders; of some something is wrong."""
+    """Return orders, some invalid."""
     rng = Random(SEED)  # noqa: S311  # a seed, not a secret
-    made = []
+    payloads = []
     for _ in range(messages):
         one = order(rng)
         if rng.random() < bad:
             one.update(rng.choice(({"id": "none"}, {"state": "LOST"}, {"lines": None}, {"total": "much"})))
-        made.append(json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode())
-    return made
+        payloads.append(json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode())
+    return payloads

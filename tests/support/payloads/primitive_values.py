@@ -38,7 +38,7 @@ _TEXTS = ("", "text", "é", "€", "\U0001f600", "\ud800", "\udc00", "\x00", "\u
 
 
 def value(rng: random.Random, info: SchemaInfo) -> Any:
-    """A value of the type, None now and then."""
+    """Return a value of the type, sometimes None."""
     if rng.random() < 0.03:
         return None
     make = _MAKERS.get(info.type)
@@ -80,7 +80,7 @@ def content(rng: random.Random, info: SchemaInfo) -> bytes:
 
 
 def pair(rng: random.Random, schema: Schema) -> Pair:
-    """A value of a KEY_VALUE."""
+    """Return a value of a KEY_VALUE."""
     assert isinstance(schema, KeyValueSchema)
     return Pair(value(rng, schema.key.info), value(rng, schema.value.info))
 
@@ -100,7 +100,7 @@ def inline(rng: random.Random, schema: Schema) -> bytes:
 
 
 def shown(schema: Schema, of: Any) -> Any:
-    """A value as the Java client's oracle shows it."""
+    """Return a value in the form of the Java client's oracle."""
     if of is None:
         return None
     if isinstance(schema, KeyValueSchema):

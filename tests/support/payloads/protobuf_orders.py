@@ -66,7 +66,7 @@ message_type { name: "Line" field { name: "id" number: 1 type: TYPE_INT64 label:
 
 
 def schema(file: str) -> Schema:
-    """The schema of a file descriptor in text form, whose root is p.Order."""
+    """Return the schema of a file descriptor in text form, whose root is p.Order."""
     files = FileDescriptorSet(file=[text_format.Parse(file, FileDescriptorProto())])
     envelope = json.dumps(protobuf_schemas.envelope(files, "p.Order", "o.proto")).encode()
     return formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))

@@ -25,7 +25,7 @@ _SYNTAXES = ("proto2", "proto3", "proto3", "editions")
 
 
 def envelope(rng: random.Random) -> bytes:
-    """An envelope around one file with a few messages that refer to each other."""
+    """Return an envelope of one file with a few messages that refer to each other."""
     file = FileDescriptorProto(name="a.proto", package=rng.choice(("", "p", "p.q")), syntax=rng.choice(_SYNTAXES))
     if rng.random() < 0.2:
         file.options.java_string_check_utf8 = True
@@ -102,13 +102,13 @@ def _map(
 
 
 def value(rng: random.Random, plan: MessagePlan, depth: int = 3) -> dict[str, Any]:
-    """A value of the message; what is required is there."""
-    found: dict[str, Any] = {}
+    """Return a value of the message with all required fields."""
+    members: dict[str, Any] = {}
     for field in plan.written:
-        taken = any(name in found for name in field.rivals)
+        taken = any(name in members for name in field.rivals)
         if field.is_required or (not taken and rng.random() < 0.6 and (depth or not field.message_name)):
-            found[field.name] = _of(rng, field, depth)
-    return found
+            members[field.name] = _of(rng, field, depth)
+    return members
 
 
 def _of(rng: random.Random, field: FieldPlan, depth: int) -> Any:
@@ -143,7 +143,7 @@ _OTHERS: dict[Kind, Callable[[random.Random], Any]] = {
 
 
 def broken(rng: random.Random, content: bytes) -> bytes:
-    """The bytes with some bits turned, cut, or with other bytes among them."""
+    """Return the bytes truncated, with flipped bits or with inserted bytes."""
     out = bytearray(content)
     for _ in range(rng.randint(1, 3)):
         if not out or rng.random() < 0.3:
@@ -177,7 +177,7 @@ def several(rng: random.Random, parsed: ProtobufNativeSchema, plan: MessagePlan)
 
 
 def shown(plan: MessagePlan, message: dict[str, Any]) -> list[Any]:
-    """A value as the Java client's oracle shows it."""
+    """Return a value in the form of the Java client's oracle."""
     return [[field.number, _shown_field(field, message[field.name])] for field in plan.written if field.name in message]
 
 
@@ -211,5 +211,5 @@ def _java(field: FieldPlan, of: Any) -> str:
 
 
 def absent(field: FieldPlan) -> str:
-    """The default of a single value, as the oracle would show it."""
+    """Return the default of a single value in the form of the oracle."""
     return str(_shown(field, field.default))

@@ -1,4 +1,4 @@
-"""Verdicts, findings and refusals in words."""
+"""Verdicts, findings and refusals as texts."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

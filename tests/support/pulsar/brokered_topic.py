@@ -1,11 +1,11 @@
-"""A topic with a TopicSchema at a real broker behind a proxy: what both have, what the controller asks and writes."""
+"""A topic with a TopicSchema at a real broker behind a proxy: what both store, and the controller's requests."""
 
 import json
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from support.kubernetes.watched_namespace import conditions, record_key, text, until
+from support.kubernetes.watched_namespace import conditions, record_key, text, wait_for
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
 from testbed.calls import Call
@@ -32,21 +32,21 @@ class BrokeredTopic:
         """The topic's schemas at the broker itself."""
         return RestTopic(self.shop.pulsar, self.shop.pulsar_namespace, self.local_name or self.name)
 
-    async def governed(self, reason: str = "Active", **spec: Any) -> None:
-        """Have a policy, and what was asked until it was in force forgotten."""
+    async def govern(self, reason: str = "Active", **spec: Any) -> None:
+        """Apply a policy, wait until it has that reason, and clear the proxy's calls."""
         self.shop.govern(**spec)
         await self.shop.policy_ready(reason)
-        self.shop.proxy.forget()
+        self.shop.proxy.clear()
 
-    def make(self) -> None:
-        """Have the topic itself at the broker."""
-        self.shop.pulsar.tell("PUT", self.rest.itself)
+    def create(self) -> None:
+        """Create the topic at the broker."""
+        self.shop.pulsar.call("PUT", self.rest.itself)
 
     def put(self, schema: str, **spec: Any) -> None:
         self.shop.watched.put(schema, self.name, **spec)
 
     async def edit(self, schema: str, **spec: Any) -> None:
-        """As `put`, without kubectl, whose start costs more than all that follows; for who edits hundreds of times."""
+        """Apply as `put` does, without the cost of kubectl: for hundreds of edits."""
         watched = self.shop.watched
         wire = watched.topic(schema, self.name, **spec)
         await watched.shop.client.apply(TOPIC_SCHEMA, watched.namespace, self.name, wire, field_manager="git")
@@ -60,59 +60,59 @@ class BrokeredTopic:
         return await self.shop.watched.ready(reason, self.name)
 
     async def in_sync(self, reason: str) -> dict[str, Any]:
-        """The status once InSync has that reason."""
+        """Return the status once InSync has that reason."""
 
-        async def told() -> dict[str, Any]:
+        async def current() -> dict[str, Any]:
             wire = await self.shop.watched.get(self.name, TOPIC_SCHEMA)
             status: dict[str, Any] = wire.get("status", {})
             return status
 
-        return await until(told, lambda status: conditions(status).get("InSync", {}).get("reason") == reason)
+        return await wait_for(current, lambda status: conditions(status).get("InSync", {}).get("reason") == reason)
 
     async def history(self) -> History:
-        """The topic's record."""
+        """Return the topic's record."""
         storage = RecordStorage(self.shop.watched.shop.client, SYSTEM)
         return (await storage.get_history(record_key(self.shop.watched, self.name))).history
 
-    async def agree(self) -> list[int]:
-        """The numbers of the versions that count, which record and broker must have alike, each content once."""
+    async def assert_recorded(self) -> list[int]:
+        """Check that record and broker have the same versions, each content once, and return their numbers."""
         history = await self.history()
-        there = self.shop.pulsar.tell("GET", f"{self.rest.schemas}/schemas")["getSchemaResponses"]
-        numbers = [entry["version"] for entry in there]
+        versions = self.shop.pulsar.call("GET", f"{self.rest.schemas}/schemas")["getSchemaResponses"]
+        numbers = [entry["version"] for entry in versions]
         assert [entry.schema_version for entry in history.active_versions] == numbers
-        assert [entry.type.value for entry in history.active_versions] == [entry["type"] for entry in there]
-        contents = [(entry["type"], entry["data"]) for entry in there]
-        assert len(set(contents)) == len(contents), "a version is there twice"
+        assert [entry.type.value for entry in history.active_versions] == [entry["type"] for entry in versions]
+        contents = [(entry["type"], entry["data"]) for entry in versions]
+        assert len(set(contents)) == len(contents), "a version is stored twice"
         return numbers
 
     @property
     def calls(self) -> list[Call]:
-        """What was asked of the broker about this topic since the proxy last forgot."""
-        about = (self.rest.schemas, self.rest.itself)
-        return [call for call in self.shop.proxy.calls if any(f"{path}/" in call.path for path in about)]
+        """The calls about this topic at the broker since the proxy's last clear()."""
+        paths = (self.rest.schemas, self.rest.itself)
+        return [call for call in self.shop.proxy.calls if any(f"{path}/" in call.path for path in paths)]
 
     @property
-    def written(self) -> list[str]:
-        """What was written at the broker, of this topic."""
+    def broker_writes(self) -> list[str]:
+        """The writes to this topic at the broker."""
         return [str(call) for call in self.calls if call.is_write]
 
     @property
-    def namespace_written(self) -> list[str]:
-        """What was written of the topic's Pulsar namespace, which all of its topics share."""
-        return [str(call) for call in self.shop.written if "/namespaces/" in call.path]
+    def namespace_writes(self) -> list[str]:
+        """The writes to the settings of the topic's Pulsar namespace, which all of its topics share."""
+        return [str(call) for call in self.shop.broker_writes if "/namespaces/" in call.path]
 
-    async def looked_again(self) -> list[str]:
-        """What the controller writes, at the API server and at the broker, in a pass that looks there once more.
+    async def writes_of_a_reconcile(self) -> list[str]:
+        """Return the controller's writes to the API server and to the broker in one more reconcile.
 
-        In each of these looks it asks once, unless settings of the topic's own are to be compared.
+        A reconcile begins with one read at the broker, unless settings of the topic itself are compared.
         """
-        told = await self.shop.told_in_a_look(
+        api_writes = await self.shop.api_writes_of_a_reconcile(
             lambda call: call.path.endswith(f"{self.rest.schemas}/schema") and not call.is_write, TOPIC_SCHEMA
         )
-        return [*told, *self.written]
+        return [*api_writes, *self.broker_writes]
 
     def events(self, reason: str, namespace: str | None = None) -> list[dict[str, Any]]:
-        """The Events with that reason about the resource, or in that namespace."""
-        where = ("-n", namespace) if namespace else ()
-        told = self.shop.watched.shop.run("get", "events.events.k8s.io", "-o", "json", *where)
-        return [one for one in json.loads(told.stdout)["items"] if one["reason"] == reason]
+        """Return the Events with that reason about the resource, or in that namespace."""
+        options = ("-n", namespace) if namespace else ()
+        result = self.shop.watched.shop.run("get", "events.events.k8s.io", "-o", "json", *options)
+        return [one for one in json.loads(result.stdout)["items"] if one["reason"] == reason]

@@ -1,4 +1,4 @@
-"""Schemas, topics and clients that tests of `core.clients` are made with."""
+"""Schemas, topics and clients for tests of `core.clients`."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ ID = avro(field("id"))
 MORE = avro(field("id"), field("note", default=""))  # ID and MORE read each other
 NEEDS = avro(field("id"), field("note"))  # reads MORE, not ID; both read it
 STRANGER = avro(field("other"))  # reads neither ID nor MORE, nor is it read
-CHOKES = avro(field("id"), field("note", default=None))
+INVALID_DEFAULT = avro(field("id"), field("note", default=None))
 SPACED = SchemaInfo(SchemaType.AVRO, ID.schema.replace(b":", b" : "))
 BROKEN = SchemaInfo(SchemaType.AVRO, b'{"name": "record"')
 NONE = SchemaInfo(SchemaType.NONE, b"whatever")
@@ -50,10 +50,16 @@ def consumer(sent: SchemaInfo | None, state: TopicState) -> Connection:
     return connect(Client.CONSUMER, sent, state)
 
 
-def refused(found: Connection, error: BrokerError, begins: str = "") -> bool:
-    told = (found.outcome, found.may_connect, found.schema_version, found.error, found.message.startswith(begins))
-    return told == (Outcome.REFUSED, False, None, error, True)
+def is_refused(connection: Connection, error: BrokerError, begins: str = "") -> bool:
+    outcome = (
+        connection.outcome,
+        connection.may_connect,
+        connection.schema_version,
+        connection.error,
+        connection.message.startswith(begins),
+    )
+    return outcome == (Outcome.REFUSED, False, None, error, True)
 
 
-def rules(found: Connection) -> list[str]:
-    return [each.rule for each in found.incompatibilities]
+def rules(connection: Connection) -> list[str]:
+    return [each.rule for each in connection.incompatibilities]

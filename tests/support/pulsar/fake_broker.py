@@ -1,6 +1,6 @@
-"""A broker played at the wire: a real HTTP server on loopback that answers what it is told to, and counts.
+"""A fake broker: a real HTTP server on loopback that sends the responses that a test sets, and records requests.
 
-What a real broker answers is asked in tests/broker; here is what one answers that is ill.
+tests/broker has the responses of real brokers; this one sends those of a faulty broker.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from support.http_server import Answer, served
+from support.http_server import Handler, serve
 from topicschema.broker.clock import Clock
 
 
 @dataclass
-class TurnedClock:
-    """A clock that stands until it is turned; whoever sleeps turns it. `chance` (0 to 1) is what it draws."""
+class ManualClock:
+    """A clock that only a test or `sleep` moves. `chance` (0 to 1) is its random number."""
 
     time: float = 1000.0
     chance: float = 0.5
@@ -32,58 +32,58 @@ class TurnedClock:
 
 
 @dataclass
-class PlayedBroker:
-    """What it answers, one after another (the last for ever), and the requests that it saw."""
+class FakeBroker:
+    """The handlers of its requests, one after another (the last one repeats), and the requests that it received."""
 
     url: str = ""
-    answers: list[Answer] = field(default_factory=list)
+    handlers: list[Handler] = field(default_factory=list)
     requests: list[web.Request] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(request)
         self.bodies.append(await request.text())
-        return await (self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])(request)
+        return await (self.handlers.pop(0) if len(self.handlers) > 1 else self.handlers[0])(request)
 
-    def says(self, status: int, body: object = "", **headers: str) -> None:
-        """Answer this next; a header is written with `_` for `-`."""
+    def respond_with(self, status: int, body: object = "", **headers: str) -> None:
+        """Add a response. A header's name has `_` for `-`."""
         text = body if isinstance(body, str) else json.dumps(body)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
 
-        async def answer(_: web.Request) -> web.Response:
+        async def respond(_: web.Request) -> web.Response:
             return web.Response(status=status, text=text, headers=named)
 
-        self.answers.append(answer)
+        self.handlers.append(respond)
 
-    def forgets(self) -> None:
-        """Forget what was to be answered, and what was asked."""
-        self.answers.clear()
+    def clear(self) -> None:
+        """Remove the responses and the requests."""
+        self.handlers.clear()
         self.requests.clear()
         self.bodies.clear()
 
     @property
-    def asked(self) -> list[str]:
+    def request_lines(self) -> list[str]:
         """Method and path of each request, the path as it was sent."""
         return [f"{each.method} {each.raw_path}" for each in self.requests]
 
 
 @asynccontextmanager
-async def playing(tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> AsyncIterator[PlayedBroker]:
-    """A played broker, listening while the context lasts."""
-    broker = PlayedBroker()
-    async with served(broker.answer, tls, host) as broker.url:
+async def run_fake_broker(tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> AsyncIterator[FakeBroker]:
+    """Run a fake broker while the context lasts."""
+    broker = FakeBroker()
+    async with serve(broker.handle, tls, host) as broker.url:
         yield broker
 
 
-async def reset(request: web.Request) -> web.StreamResponse:
-    """End the connection without an answer."""
+async def abort_connection(request: web.Request) -> web.StreamResponse:
+    """Abort the connection without a response."""
     if request.transport is not None:
         request.transport.abort()
     return web.Response()
 
 
-async def half(request: web.Request) -> web.StreamResponse:
-    """Promise a thousand bytes, send a few, and end the connection."""
+async def send_half(request: web.Request) -> web.StreamResponse:
+    """Announce a thousand bytes, send a few, and abort the connection."""
     response = web.StreamResponse(headers={"Content-Length": "1000"})
     await response.prepare(request)
     await response.write(b'{"version"')

@@ -1,6 +1,6 @@
-"""What a Pulsar broker does with schemas, in memory: numbers, tombstones, dedupe, strategies. No wire here.
+"""The schema service of a Pulsar broker, in memory: numbers, tombstones, deduplication and strategies.
 
-It stands for the real one in tests that need thousands of them, or a moment between two calls; tests/broker runs the
+It replaces the real one in tests that need thousands of schemas, or an action between two calls. tests/broker runs the
 same scenarios on a real one, and compares.
 """
 
@@ -16,7 +16,7 @@ from topicschema.core.strategies import Strategy
 
 
 class RefusedError(Exception):
-    """The broker answers with this status."""
+    """The broker responds with this status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -34,7 +34,7 @@ class Entry:
 
 @dataclass(slots=True)
 class PulsarSchemas:
-    """The schemas of all topics of one namespace, and the settings that bear on them."""
+    """The schemas of all topics of one namespace, and the settings that concern them."""
 
     now: Callable[[], str]
     strategy: Strategy = Strategy.FULL
@@ -43,21 +43,21 @@ class PulsarSchemas:
     """The topics that exist, each with its own settings."""
 
     def served(self, topic: str) -> tuple[RemoteVersion, ...]:
-        """The versions after the newest tombstone, oldest first."""
-        found: list[RemoteVersion] = []
+        """Return the versions after the newest tombstone, oldest first."""
+        versions: list[RemoteVersion] = []
         for entry in self.entries.get(topic, ()):
             if entry.info is None:
-                found.clear()
+                versions.clear()
             else:
-                found.append(RemoteVersion(entry.number, entry.info, entry.at))
-        return tuple(found)
+                versions.append(RemoteVersion(entry.number, entry.info, entry.at))
+        return tuple(versions)
 
     def index(self, topic: str) -> tuple[int, ...]:
-        """All numbers, tombstones too."""
+        """Return all numbers, including those of tombstones."""
         return tuple(entry.number for entry in self.entries.get(topic, ()))
 
     def upload(self, topic: str, info: SchemaInfo) -> int:
-        """The number of the schema, new or not, as putSchemaIfAbsent gives it."""
+        """Store the schema unless it is there and return its number, as putSchemaIfAbsent does."""
         served = self.served(topic)
         candidate = _parsed(info, 422, validates=False)
         if served and info.type in AVRO_TEXTS:
@@ -70,22 +70,22 @@ class PulsarSchemas:
         return self._append(topic, info)
 
     def number_of(self, topic: str, info: SchemaInfo) -> int:
-        """The number of the version with these very bytes, -1 where there is none."""
+        """Return the number of the version with the same bytes, -1 if there is none."""
         alike = (each for each in self.served(topic) if (each.info.type, each.info.schema) == (info.type, info.schema))
         return next((each.schema_version for each in alike), -1)
 
     def soft_delete(self, topic: str) -> int:
-        """A tombstone, whatever was there."""
+        """Append a tombstone and return its number."""
         return self._append(topic, None)
 
     def force_delete(self, topic: str) -> None:
-        """Nothing is left, as after the collection of an idle topic."""
+        """Delete everything, as the collection of an idle topic does."""
         self.entries.pop(topic, None)
 
     def _append(self, topic: str, info: SchemaInfo | None) -> int:
-        there = self.entries.get(topic, ())
-        number = there[-1].number + 1 if there else 0
-        self.entries[topic] = (*there, Entry(number, info, self.now()))
+        entries = self.entries.get(topic, ())
+        number = entries[-1].number + 1 if entries else 0
+        self.entries[topic] = (*entries, Entry(number, info, self.now()))
         return number
 
     def _check(self, topic: str, candidate: Schema, served: tuple[RemoteVersion, ...]) -> None:
@@ -110,9 +110,9 @@ def _parsed(info: SchemaInfo, status: int, *, validates: bool) -> Schema:
         raise RefusedError(status) from None
 
 
-def _equal(candidate: Schema, there: SchemaInfo) -> bool:
+def _equal(candidate: Schema, stored: SchemaInfo) -> bool:
     kind = candidate.info.type
-    if kind not in AVRO_TEXTS or there.type not in AVRO_TEXTS:
-        return (kind, candidate.info.schema) == (there.type, there.schema)
-    parsed = _parsed(there, 500, validates=True)  # of another type, too: the broker parses before it compares types
-    return kind is there.type and candidate.fingerprint == parsed.fingerprint
+    if kind not in AVRO_TEXTS or stored.type not in AVRO_TEXTS:
+        return (kind, candidate.info.schema) == (stored.type, stored.schema)
+    parsed = _parsed(stored, 500, validates=True)  # also of another type: the broker parses before it compares types
+    return kind is stored.type and candidate.fingerprint == parsed.fingerprint

@@ -1,6 +1,6 @@
 """`schema_service` behind Pulsar's REST paths of schemas, on loopback.
 
-A broker with more versions, or larger ones, than a real one can be given in a test's time.
+It can have more versions, or larger ones, than a test can upload to a real broker in time.
 """
 
 import json
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from support.http_server import served
+from support.http_server import serve
 from support.pulsar.schema_service import PulsarSchemas, RefusedError
 from topicschema.core.formats import key_value
 from topicschema.core.remote import RemoteVersion
@@ -34,64 +34,63 @@ _OWN = {
     405: "Topic level policies is disabled",
     412: "Topic name is not valid",
 }
-"""Why a broker does not tell a topic's own settings."""
+"""The broker's reasons to refuse a topic's own settings."""
 
 
-def _nothing(number: int) -> None:
-    """Nobody else does anything."""
+def _do_nothing(number: int) -> None:
+    """Do nothing: no other client acts."""
     del number
 
 
 @dataclass(slots=True)
-class PulsarAtTheWire:
-    """The broker, and the calls that it got as METHOD and the part of the path after the topic.
+class FakeSchemaBroker:
+    """The fake broker. `calls` are its schema requests as METHOD and the part of the path after the topic.
 
-    `is_shut` while it lets nobody in; it knows nobody without `token`, if there is one. `settings` are those of its
-    Pulsar namespaces, `settings_status` is how it answers who writes them, `own_status` who asks for a topic's own,
-    `upload_status` who uploads; `topics` are the names of the topics, None where nobody may list them; `asked_for_own`
-    is how often somebody asked, `asked_for_settings` how often for those of the Pulsar namespace; `hides_numbers` where
-    nobody may ask which versions there are. `happens` is told the number of each call of schemas, from 1, before it is
-    carried out: what others do meanwhile.
+    While `is_forbidden` it responds 403 to all; if `token` is set, 401 to requests without it. `settings` are those of
+    its Pulsar namespaces. The statuses of responses are: `settings_status` for writes of these settings,
+    `topic_settings_status` for those of a topic, `upload_status` for uploads. `topics` are the topics' names, None if
+    listing them is forbidden; `is_index_forbidden` if listing versions is. The `..._reads` count requests.
+    `on_call` is called with the number of each schema request, from 1, before its execution: for concurrent changes.
     """
 
     schemas: PulsarSchemas
     url: str = ""
     calls: list[str] = field(default_factory=list)
-    happens: Callable[[int], object] = _nothing
-    is_shut: bool = False
+    on_call: Callable[[int], object] = _do_nothing
+    is_forbidden: bool = False
     token: str = ""
-    own_status: int = 200
-    asked_for_own: int = 0
+    topic_settings_status: int = 200
+    topic_settings_reads: int = 0
     upload_status: int = 200
     settings_status: int = 200
-    asked_for_settings: int = 0
+    namespace_settings_reads: int = 0
     are_settings_shown: bool = True
-    hides_numbers: bool = False
+    is_index_forbidden: bool = False
     version: str = "4.0.7"
     topics: tuple[str, ...] | None = ()
     requests: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        """What Pulsar answers to this."""
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Authenticate the request and respond to it."""
         if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":
             return web.Response(status=401)
-        return await self._answer(request)
+        return await self._handle(request)
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        """What it answers to whom it knows."""
-        if self.is_shut:
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        """Respond to an authenticated request."""
+        if self.is_forbidden:
             return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")
         self.requests.append(f"{request.method} /{'/'.join(parts[2:])}")
         if parts[2] != "schemas":
             return await self._other(parts[2:], request)
-        topic, what = unquote(parts[5]), "/".join(parts[6:])
-        self.calls.append(f"{request.method} {what}")
-        self.happens(len(self.calls))
+        topic, endpoint = unquote(parts[5]), "/".join(parts[6:])
+        self.calls.append(f"{request.method} {endpoint}")
+        self.on_call(len(self.calls))
         if request.method == "GET":
-            return self._read(topic, what)
-        if what == "version":
+            return self._read(topic, endpoint)
+        if endpoint == "version":
             return web.json_response({"version": self.schemas.number_of(topic, await _sent(request))})
         try:
             number = (
@@ -102,7 +101,7 @@ class PulsarAtTheWire:
         return web.json_response({"version": number if request.method == "DELETE" else {"version": number}})
 
     async def _other(self, parts: list[str], request: web.Request) -> web.Response:
-        """What is no schema: of a Pulsar namespace, of the broker itself, or of a topic."""
+        """Respond to a request that is not about schemas: about a Pulsar namespace, the broker or a topic."""
         if parts[0] == "namespaces":
             return await self._namespace(parts[3:], request)
         if parts[0] == "brokers":
@@ -114,33 +113,33 @@ class PulsarAtTheWire:
         return web.json_response(names, status=403 if self.topics is None else 200)
 
     async def _namespace(self, setting: list[str], request: web.Request) -> web.Response:
-        """The settings of the Pulsar namespace, or one of them written; schemas are judged by its strategy."""
-        self.asked_for_settings += request.method == "GET"
+        """Return the settings of the Pulsar namespace, or write one. Its strategy decides about schemas."""
+        self.namespace_settings_reads += request.method == "GET"
         if request.method == "GET" and not self.are_settings_shown:
             return web.json_response({"reason": "no"}, status=403)
         if request.method == "GET":
             return web.json_response(self.settings)
         if self.settings_status != HTTPStatus.OK:
             return web.json_response({"reason": "no"}, status=self.settings_status)
-        wanted = await request.json()
-        self.settings[_SETTINGS[setting[0]]] = wanted
+        value = await request.json()
+        self.settings[_SETTINGS[setting[0]]] = value
         if setting == ["schemaCompatibilityStrategy"]:
-            self.schemas.strategy = Strategy.FULL if wanted == Strategy.UNDEFINED else Strategy(wanted)
+            self.schemas.strategy = Strategy.FULL if value == Strategy.UNDEFINED else Strategy(value)
         return web.Response(status=204)
 
     async def _own(self, topic: str, setting: str, request: web.Request) -> web.Response:
-        """The topic's own setting, read or written, as a topic has it that exists."""
-        self.asked_for_own += request.method == "GET"
-        if self.own_status != HTTPStatus.OK:
-            return web.json_response({"reason": _OWN[self.own_status]}, status=self.own_status)
+        """Read or write a setting of an existing topic."""
+        self.topic_settings_reads += request.method == "GET"
+        if self.topic_settings_status != HTTPStatus.OK:
+            return web.json_response({"reason": _OWN[self.topic_settings_status]}, status=self.topic_settings_status)
         if setting == "partitions":
             return web.json_response({"partitions": 0})
         key = {"schemaCompatibilityStrategy": "strategy", "schemaValidationEnforced": "enforced"}[setting]
         if request.method == "GET":
             return web.json_response(self.schemas.settings.get(topic, {}).get(key))
-        wanted = await request.json()
-        is_unset = wanted == Strategy.UNDEFINED
-        value = wanted if isinstance(wanted, bool) else None if is_unset else Strategy(wanted)
+        sent = await request.json()
+        is_unset = sent == Strategy.UNDEFINED
+        value = sent if isinstance(sent, bool) else None if is_unset else Strategy(sent)
         self.schemas.settings.setdefault(topic, {})[key] = value
         return web.Response(status=204)
 
@@ -149,22 +148,22 @@ class PulsarAtTheWire:
             raise RefusedError(self.upload_status)
         return self.schemas.upload(topic, await _sent(request))
 
-    def _read(self, topic: str, what: str) -> web.Response:
+    def _read(self, topic: str, endpoint: str) -> web.Response:
         served, index = self.schemas.served(topic), self.schemas.index(topic)
-        if self.hides_numbers and what == "metadata":
+        if self.is_index_forbidden and endpoint == "metadata":
             return web.json_response({"reason": "no"}, status=403)
-        if what == "metadata":
-            found = {"index": [{"version": number} for number in index]}
-            return web.Response(text=json.dumps(found) if index else "", content_type="application/json")
-        if what == "schemas":
+        if endpoint == "metadata":
+            metadata = {"index": [{"version": number} for number in index]}
+            return web.Response(text=json.dumps(metadata) if index else "", content_type="application/json")
+        if endpoint == "schemas":
             return web.json_response({"getSchemaResponses": [_wire(version) for version in served]})
-        number = what.partition("/")[2]
-        asked = [each for each in served if not number or each.schema_version == int(number)]
-        return web.json_response(_wire(asked[-1])) if asked else web.json_response(_MISSING, status=404)
+        number = endpoint.partition("/")[2]
+        matches = [each for each in served if not number or each.schema_version == int(number)]
+        return web.json_response(_wire(matches[-1])) if matches else web.json_response(_MISSING, status=404)
 
 
 async def _sent(request: web.Request) -> SchemaInfo:
-    """The schema that the request has, as it is stored."""
+    """Return the schema of the request, as it is stored."""
     body = await request.json()
     kind, text = SchemaType(body["type"]), body["schema"]
     stored = key_value.payload_of(text) if kind is SchemaType.KEY_VALUE else text.encode()
@@ -172,7 +171,7 @@ async def _sent(request: web.Request) -> SchemaInfo:
 
 
 def _shown(info: SchemaInfo) -> str:
-    """The text of a schema; of a pair with fractions spelt anew, and without text of a STRING part."""
+    """Return the text of a schema. That of a pair has its numbers rewritten and no text of a STRING part."""
     if info.type is not SchemaType.KEY_VALUE:
         return info.schema.decode()
     parts = [part.info for _, part in key_value.decode(info).parts]
@@ -192,8 +191,8 @@ def _wire(version: RemoteVersion) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def serving(schemas: PulsarSchemas) -> AsyncIterator[PulsarAtTheWire]:
-    """The broker, listening while the context lasts."""
-    broker = PulsarAtTheWire(schemas)
-    async with served(broker.answer) as broker.url:
+async def run_schema_broker(schemas: PulsarSchemas) -> AsyncIterator[FakeSchemaBroker]:
+    """Run the fake broker while the context lasts."""
+    broker = FakeSchemaBroker(schemas)
+    async with serve(broker.handle) as broker.url:
         yield broker

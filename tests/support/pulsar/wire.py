@@ -1,4 +1,4 @@
-"""Protocol Buffers by number: what producers send may break every promise of the protocol, and tests let it."""
+"""Protocol Buffers by number: tests send messages that break the protocol, as producers may."""
 
 from collections.abc import Mapping
 
@@ -7,8 +7,8 @@ from topicschema.payload.varints import encode
 Members = Mapping[int, int | bytes]
 
 
-def written(members: Members) -> bytes:
-    """A Protobuf message with these members; negative numbers as int32 and int64 have them."""
+def encode_members(members: Members) -> bytes:
+    """Return a Protobuf message with these members. Negative numbers are encoded as int32 and int64 do."""
     out = bytearray()
     for number, value in members.items():
         if isinstance(value, int):

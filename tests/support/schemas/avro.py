@@ -1,4 +1,4 @@
-"""Short ways to write Avro schemas as JSON values, and to ask what a reader cannot read of a writer."""
+"""Short functions for Avro schemas as JSON values and for the incompatibilities of a reader and a writer."""
 
 import json
 from typing import Any
@@ -11,17 +11,17 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 
 def parsed(schema: Any) -> Node:
-    """The model of a schema, its defaults unread (as in the broker's check); asked as JSON, which may be a union."""
+    """Return the model of a schema without validated defaults, as in the broker's check. As JSON it may be a union."""
     info = SchemaInfo(SchemaType.JSON, json.dumps(schema).encode())
     return FORMAT.parse(info, PulsarVersion.V4_0, validate_defaults=False).root
 
 
 def unreadable(reader: Any, writer: Any) -> tuple[Mismatch, ...]:
-    """Every mismatch."""
+    """Return all mismatches."""
     return resolver.unreadable(parsed(reader), parsed(writer))
 
 
-def found(reader: Any, writer: Any) -> list[tuple[str, str, str]]:
+def find_mismatches(reader: Any, writer: Any) -> list[tuple[str, str, str]]:
     """Rule, reader's path and writer's path of every mismatch."""
     return [(each.rule, each.reader_path, each.writer_path) for each in unreadable(reader, writer)]
 

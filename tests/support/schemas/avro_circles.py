@@ -1,4 +1,4 @@
-"""Readers and writers whose records come back to themselves, by the seed: where Avro builds no grammar."""
+"""Random readers and writers with recursive records, for which Avro builds no grammar."""
 
 import copy
 import json
@@ -39,7 +39,7 @@ class _Maker:
 
 
 def pair(rng: random.Random) -> tuple[str, str]:
-    """The texts of a reader and a writer: one schema and what an edit or two make of it."""
+    """Return the texts of a reader and a writer: a schema, and the schema after an edit or two."""
     first = _Maker(rng).record(6)
     second = copy.deepcopy(first)
     for _ in range(rng.randint(0, 2)):

@@ -1,9 +1,9 @@
-"""Schemas as teams write them and the edits that teams make, by the seed: a pair is a schema and what a few edits made.
+"""Random schemas as teams write them, and the edits that teams make: a pair is a schema and its edited form.
 
-Where `avro_schemas` looks for corners of the notation and `avro_readings` for corners of resolution, this has a share
-of everything that real histories have: aliases, namespaces, recursion, unions of records, enum defaults, logical types,
-promotions, renamed and reordered fields, and of what Avro's releases take differently (`$`, definitions that come late
-or twice, defaults of a later branch). `avro_features` tells what a pair has.
+`avro_schemas` tests corners of the notation and `avro_readings` corners of resolution. This module has a share of all
+features of real histories: aliases, namespaces, recursion, unions of records, enum defaults, logical types, promotions,
+renamed and reordered fields. It also has the corners in which Avro's releases differ: `$`, definitions that come late
+or twice, defaults of a later branch. `avro_features` returns the features of a pair.
 """
 
 import copy
@@ -86,7 +86,7 @@ class _Maker:
         return make(depth - 1)
 
     def reference(self) -> _Schema:
-        """The name of a type before, within a union or an array, where it may be that of a record around it."""
+        """Return the name of an earlier type, in a union or an array if it may be that of an enclosing record."""
         made = self.rng.choice(list(self.taken.values()))
         space = made.get("namespace")
         name = f"{space}.{made['name']}" if space else made["name"]
@@ -133,12 +133,12 @@ class _Maker:
 
 
 def schema(rng: random.Random) -> _Schema:
-    """A schema, as a JSON value; most parse."""
+    """Return a schema as a JSON value. Most are valid."""
     return _Maker(rng).record(3)
 
 
 def pair(rng: random.Random) -> tuple[str, str]:
-    """The texts of a schema and of what a few edits made of it, in either order."""
+    """Return the texts of a schema and of its edited form, in either order."""
     first = schema(rng)
     second = copy.deepcopy(first)
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -151,8 +151,8 @@ def pair(rng: random.Random) -> tuple[str, str]:
     return texts if rng.random() < 0.5 else texts[::-1]
 
 
-def _some(rng: random.Random, found: list[Any]) -> list[Any]:
-    return rng.sample(found, 1) if found else []
+def _some(rng: random.Random, candidates: list[Any]) -> list[Any]:
+    return rng.sample(candidates, 1) if candidates else []
 
 
 def _add_field(rng: random.Random, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a pair of Avro schemas has of all that a generator should bring up; used to see that it does."""
+"""The features of a pair of Avro schemas, to check that a generator produces all of them."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from support.schemas.avro_evolution import NUMBERS
 
 
 def of(first: str, second: str) -> set[str]:
-    """The features of the pair."""
+    """Return the features of the pair."""
     one, other = json.loads(first), json.loads(second)
     return _within(one) | _within(other) | _between(one, other)
 
@@ -18,7 +18,7 @@ def _within(value: Any) -> set[str]:
     named = [each for each in objects(value) if isinstance(each.get("name"), str)]
     types = [each for each in named if each.get("type") in ("record", "error", "enum", "fixed")]
     text = json.dumps(value)
-    found = {
+    features = {
         "type alias": any("aliases" in each for each in types),
         "field alias": any("aliases" in each for each in named if each not in types),
         "namespace": any("namespace" in each or "." in each["name"] for each in types),
@@ -37,7 +37,7 @@ def _within(value: Any) -> set[str]:
         "union of records": _has_union_of_records(value),
         "named before defined": any(_is_late(text, each["name"]) for each in types),
     }
-    return {name for name, is_there in found.items() if is_there}
+    return {name for name, is_there in features.items() if is_there}
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -80,7 +80,7 @@ def _is_of(held: Any, kind: str) -> bool:
 
 
 def _is_late(text: str, name: str) -> bool:
-    """Whether the last part of a type's name stands as a type before it stands as a definition."""
+    """Return True if a type's name is used before its definition."""
     used = min((at for each in ("", ".") if (at := text.find(f'{each}{name}"')) >= 0), default=-1)
     return 0 <= used < text.find(f'"name": "{name}"')
 
@@ -88,14 +88,14 @@ def _is_late(text: str, name: str) -> bool:
 def _between(one: Any, other: Any) -> set[str]:
     before, after = _fields(one), _fields(other)
     common = before.keys() & after.keys()
-    found = {
+    features = {
         "promotion": any(_promotes(before[each], after[each]) for each in common),
         "changed default": any(before[each].get("default") != after[each].get("default") for each in common),
         "renamed field": bool(before.keys() - after.keys()) and bool(after.keys() - before.keys()),
         "reordered fields": [each for each in before if each in common] != [each for each in after if each in common],
         "only one has the field": before.keys() != after.keys(),
     }
-    return {name for name, is_there in found.items() if is_there}
+    return {name for name, is_there in features.items() if is_there}
 
 
 def _fields(value: Any) -> dict[tuple[int, str], dict[str, Any]]:

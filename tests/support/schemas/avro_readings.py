@@ -1,8 +1,8 @@
-"""Readers and writers that try the reading rules, by the seed: few names, many references, unions of several records.
+"""Random readers and writers for the rules of reading: few names, many references, unions of several records.
 
-Where `avro_schemas` looks for corners of the notation, this looks for corners of resolution: records that come back to
-themselves, branches chosen by structure, aliases, promotions, defaults that only just fit. All texts parse (but for a
-few whose names clash after an edit).
+`avro_schemas` tests corners of the notation, this module corners of resolution: recursive records, branches chosen by
+structure, aliases, promotions, defaults at their limits. All texts are valid, except a few whose names clash after an
+edit.
 """
 
 import copy
@@ -53,7 +53,7 @@ class _Maker:
         return {"type": kind, inner: self.type(depth - 1)}
 
     def named(self, depth: int) -> Any:
-        """A record, enum or fixed; once a name is taken, what follows refers to it."""
+        """Return a record, an enum or a fixed; its name if it is already defined."""
         name = self.rng.choice(_RECORDS) if self.rng.random() < 0.8 else self.rng.choice(("E", "n.E", "F", "n.F"))
         if name in self.known:
             return name
@@ -106,13 +106,13 @@ class _Maker:
         if kind["type"] == "map":
             return {"k": self.default(kind["values"], depth)} if self.rng.random() < 0.5 else {}
         if kind["type"] == "record":
-            kept = [each for each in kind["fields"] if "default" not in each or self.rng.random() < 0.3]
-            return {each["name"]: self.default(each["type"], depth) for each in kept}
+            present = [each for each in kind["fields"] if "default" not in each or self.rng.random() < 0.3]
+            return {each["name"]: self.default(each["type"], depth) for each in present}
         return self.rng.choice(("A", "B")) if kind["type"] == "enum" else "x"
 
 
 def pair(rng: random.Random) -> tuple[str, str]:
-    """The texts of a reader and a writer: mostly one schema and what a few edits make of it."""
+    """Return the texts of a reader and a writer, mostly a schema and its edited form."""
     first = _schema(rng)
     if rng.random() < 0.2:
         return json.dumps(first), json.dumps(_schema(rng))
@@ -147,7 +147,7 @@ def _edited(rng: random.Random, text: str) -> str:
 
 
 def _rename(rng: random.Random, record: dict[str, Any]) -> None:
-    """Another name for the record's definition (references keep theirs), often with the old one as an alias."""
+    """Rename the record's definition but not references to it, often with the old name as an alias."""
     old = record["name"]
     record["name"] = rng.choice((*_RECORDS, old.rpartition(".")[2], "n." + old))
     if rng.random() < 0.6:

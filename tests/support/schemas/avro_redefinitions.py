@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 _Place = tuple[Any, Any, tuple[dict[str, Any], ...]]
-"""What holds a type, the key or index in it, and the records that the type is part of."""
+"""The container of a type, the key or index in it, and the records that contain the type."""
 
 
 class _Maker:
@@ -47,7 +47,7 @@ class _Maker:
 
 
 def pair(rng: random.Random) -> tuple[str, str]:
-    """The texts of a reader and a writer: one schema, unrolled here and there, and sometimes edited."""
+    """Return the texts of a reader and a writer: one schema, unrolled in places, and sometimes edited."""
     first = _Maker(rng).record(5)
     second = copy.deepcopy(first)
     for each in (first, second, second):
@@ -101,7 +101,7 @@ def _edit(rng: random.Random, schema: Any) -> None:
 
 
 def _places(node: Any, outer: tuple[dict[str, Any], ...]) -> Iterator[_Place]:
-    """Every place of a type, outermost first."""
+    """Return all places of types, outer ones first."""
     if isinstance(node, list):
         inner: list[tuple[Any, Any]] = [(node, index) for index in range(len(node))]
     elif not isinstance(node, dict):

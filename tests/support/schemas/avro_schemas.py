@@ -119,11 +119,11 @@ class _Maker:
         branches = [self.type(depth) for _ in range(self.rng.choice((0, 1, 2, 2, 2, 3)))]
         if self.rng.random() < 0.5:
             branches = ["null", *(branch for branch in branches if branch != "null")]
-        seen: dict[str, Any] = {}
+        by_label: dict[str, Any] = {}
         for branch in branches:  # most unions have each branch once, and none inside
             if not isinstance(branch, list) or self.rng.random() < 0.03:
-                seen.setdefault(_label(branch) if self.rng.random() < 0.98 else json.dumps(branch), branch)
-        return list(seen.values())
+                by_label.setdefault(_label(branch) if self.rng.random() < 0.98 else json.dumps(branch), branch)
+        return list(by_label.values())
 
     def default(self, kind: Any) -> Any:
         rng = self.rng
@@ -166,18 +166,18 @@ def _label(branch: Any) -> str:
 
 
 def seeded(seed: int | str) -> random.Random:
-    """The source of chance that a seed names."""
+    """Return the random generator of a seed."""
     return random.Random(seed)  # noqa: S311 - chance for tests, to be repeated
 
 
 def schema(rng: random.Random, depth: int = 3) -> Any:
-    """A schema, as a JSON value; most are right."""
+    """Return a schema as a JSON value. Most are valid."""
     maker = _Maker(rng)
     return maker.record(depth) if rng.random() < 0.6 else maker.type(depth)
 
 
 def pair(rng: random.Random) -> tuple[Any, Any]:
-    """A reader and a writer: one schema, and what a few edits make of it."""
+    """Return a reader and a writer: a schema and its edited form."""
     first = schema(rng)
     second = copy.deepcopy(first)
     for _ in range(rng.randint(0, 3)):
@@ -186,7 +186,7 @@ def pair(rng: random.Random) -> tuple[Any, Any]:
 
 
 def edited(rng: random.Random, value: Any) -> Any:
-    """The schema after one edit, of the kind that people make."""
+    """Return the schema after one edit, as people make it."""
     spots = list(_spots(value))
     holder, key = rng.choice(spots) if spots else (None, None)
     if holder is None:
@@ -235,7 +235,7 @@ def _retyped(rng: random.Random, kind: Any) -> Any:
 
 
 def _spots(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every member and element inside a JSON value, with what holds it."""
+    """Yield every member and element inside a JSON value, with its container."""
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield value, key
@@ -243,7 +243,7 @@ def _spots(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def spoilt(rng: random.Random) -> str:
-    """A schema's text, broken: an odd value somewhere, a member lost or twice, or other characters."""
+    """Return a broken text of a schema: with an odd value, a missing or duplicate member, or other characters."""
     value = schema(rng)
     spots = list(_spots(value))
     if spots and rng.random() < 0.7:

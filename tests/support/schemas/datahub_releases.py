@@ -57,5 +57,5 @@ RELEASES = tuple(
 
 
 def texts(file: str) -> list[str]:
-    """The schema of that name in every release, oldest first; DemoError where a release cannot be fetched."""
+    """Return the schema of that name in every release, oldest first. Raise DemoError if one cannot be fetched."""
     return [wheels.extract(wheel, f"{file}.avsc") for wheel in wheels.fetch(RELEASES, Progress()).values()]

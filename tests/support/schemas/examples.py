@@ -16,7 +16,7 @@ LATER = "2026-11-21T07:00:00Z"
 
 
 def record(*fields: str, doc: str = "") -> Schema:
-    """An AVRO record `Created` of text fields; one written `name?` may be absent."""
+    """Return an AVRO record `Created` of text fields. A field `name?` is optional."""
     members = [
         {"name": field.rstrip("?"), "type": "string", **({"default": ""} if field.endswith("?") else {})}
         for field in fields
@@ -26,12 +26,12 @@ def record(*fields: str, doc: str = "") -> Schema:
 
 
 def parsed(kind: SchemaType, text: str = "", properties: Mapping[str, str] | None = None) -> Schema:
-    """The schema as the product parses it."""
+    """Parse the schema with the product's parser."""
     return formats.parse(SchemaInfo(kind, text.encode(), dict(properties or {})))
 
 
 def history(*schemas: Schema, claim: Owner | None = None) -> History:
-    """A history with these versions, from 0 on."""
+    """Return a history with these versions, numbered from 0."""
     made = History(KEY, claim)
     for schema in schemas:
         made = made.with_version(schema, Origin.SPEC, NOW)

@@ -1,4 +1,4 @@
-"""Schemas of any type by the seed, each an edit of the one before: what a topic's history looks like."""
+"""Random schemas of any type, each an edit of the previous one, as in a topic's history."""
 
 import copy
 import json
@@ -15,26 +15,26 @@ from topicschema.core.schemas import PRIMITIVES, Schema, SchemaInfo, SchemaType
 AVRO_TEXTS: Final = (SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF)
 TYPES: Final = (*AVRO_TEXTS, SchemaType.PROTOBUF_NATIVE, SchemaType.KEY_VALUE, SchemaType.INT32, SchemaType.STRING)
 _TRIES: Final = 40
-_KEPT: Final = 0.7  # of the edits that leave a root message what it is called
+_SAME_NAME: Final = 0.7  # the share of edits that do not rename the root message
 
 
 def family(random: Random, kind: SchemaType, count: int) -> list[Schema]:
-    """So many schemas, or fewer where chance made too many that do not parse."""
+    """Return that number of schemas, or fewer if too many are invalid."""
     info = _new(random, kind)
-    found: list[Schema] = []
+    schemas: list[Schema] = []
     for _ in range(_TRIES):
-        if len(found) == count:
+        if len(schemas) == count:
             break
         try:
-            found.append(formats.parse(info))
+            schemas.append(formats.parse(info))
         except InvalidSchemaError:
-            info = found[-1].info if found else _new(random, kind)
+            info = schemas[-1].info if schemas else _new(random, kind)
         info = _edited(random, info)
-    return found
+    return schemas
 
 
 def avro(kind: SchemaType, value: Any) -> SchemaInfo:
-    """The SchemaInfo of a JSON value."""
+    """Return the SchemaInfo of a JSON value."""
     return SchemaInfo(kind, json.dumps(value, ensure_ascii=False).encode())
 
 
@@ -55,7 +55,7 @@ def _edited(random: Random, info: SchemaInfo) -> SchemaInfo:
         if random.random() < 0.1:
             parts[random.randrange(2)] = Part(_new(random, random.choice(TYPES[:4])))
         return _pair(random, *parts)
-    if info.type is SchemaType.PROTOBUF_NATIVE and random.random() < _KEPT:
+    if info.type is SchemaType.PROTOBUF_NATIVE and random.random() < _SAME_NAME:
         return SchemaInfo(info.type, protobuf_schemas.spoilt(random, info.schema))
     return _new(random, info.type)
 

@@ -51,7 +51,7 @@ _WELL_KNOWN = "google/protobuf/"
 
 @functools.cache
 def envelopes(root: str) -> dict[str, bytes]:
-    """The envelope of the message in each release, by the release's number; DemoError where they cannot be fetched."""
+    """Return the envelope of the message by release number. Raise DemoError if they cannot be fetched."""
     fetched = _fetched()
     if isinstance(fetched, DemoError):
         raise fetched
@@ -91,11 +91,11 @@ def _files(wheel: Path) -> dict[str, FileDescriptorProto]:
 
 
 def _descriptors(module: bytes) -> Iterator[FileDescriptorProto]:
-    """What a module gives to `AddSerializedFile`, or, as older ones do, to `FileDescriptor`."""
+    """Return the argument of a module's `AddSerializedFile` call, or of `FileDescriptor` in an older module."""
     for call in (node for node in ast.walk(ast.parse(module)) if isinstance(node, ast.Call)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        given = {word.arg: word.value for word in call.keywords}
-        value = call.args[0] if name == "AddSerializedFile" else given.get("serialized_pb")
+        arguments = {word.arg: word.value for word in call.keywords}
+        value = call.args[0] if name == "AddSerializedFile" else arguments.get("serialized_pb")
         if name in ("AddSerializedFile", "FileDescriptor") and isinstance(value, ast.Constant):
             yield FileDescriptorProto.FromString(value.value)
 

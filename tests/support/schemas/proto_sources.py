@@ -1,4 +1,4 @@
-"""Sources for tests: a shop with everything that a notation has, and random files that import each other."""
+"""Sources for tests: a shop with all features of the notation, and random files that import each other."""
 
 from random import Random
 
@@ -120,7 +120,7 @@ local message Hidden {}
 
 
 def random_files(random: Random) -> dict[str, str]:
-    """A root file, first, with the message `Root`, and what it imports: up to sixty files in folders."""
+    """Return a root file, first, with the message `Root`, and its imports: up to sixty files in folders."""
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
     names = [
         "/".join(_word(random, letters) for _ in range(random.randrange(1, 4))) for _ in range(random.randrange(60))
@@ -134,7 +134,7 @@ def _word(random: Random, letters: str) -> str:
 
 
 def _text(index: int, later: list[str], random: Random) -> str:
-    """A file that imports some of the later ones, and the next one always."""
+    """Return a file that imports some of the later ones, always the next one."""
     imports = [*later[:1], *random.sample(later[1:], min(len(later[1:]), random.randrange(4)))]
     random.shuffle(imports)
     lines = "".join(f'import "{each}";\n' for each in imports)

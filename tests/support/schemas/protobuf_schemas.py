@@ -1,4 +1,4 @@
-"""Random PROTOBUF_NATIVE envelopes, and slightly wrong ones: what compilers write and what nobody would."""
+"""Random PROTOBUF_NATIVE envelopes, valid and slightly invalid ones."""
 
 import base64
 import json
@@ -49,13 +49,13 @@ _MESSAGE, _GROUP, _ENUM = 11, 10, 14
 
 
 def envelope(files: FileDescriptorSet, root: str, file: str) -> dict[str, str]:
-    """An envelope as the Java client writes it."""
+    """Return an envelope as the Java client writes it."""
     content = base64.b64encode(files.SerializeToString()).decode()
     return {"fileDescriptorSet": content, "rootMessageTypeName": root, "rootFileDescriptorName": file}
 
 
 def random_envelope(random: Random, mistakes: int) -> bytes:
-    """An envelope around up to four files, with up to `mistakes` edits that may break something."""
+    """Return an envelope of up to four files, with up to `mistakes` edits that may break it."""
     files = FileDescriptorSet()
     for index in range(random.randint(1, 4)):
         _file(random, files, index)
@@ -71,7 +71,7 @@ def random_envelope(random: Random, mistakes: int) -> bytes:
 
 
 def spoilt(random: Random, content: bytes) -> bytes:
-    """The envelope after an edit inside its files, with the same root message; the edit may break something."""
+    """Return the envelope after an edit in its files, with the same root message. The edit may break it."""
     written = json.loads(content)
     files = FileDescriptorSet.FromString(base64.b64decode(written["fileDescriptorSet"]))
     _spoil(random, files)
@@ -187,9 +187,9 @@ def _spoil(random: Random, files: FileDescriptorSet) -> None:
         return
 
 
-def _one(random: Random, found: Sequence[Any]) -> Any:
-    """One of them; IndexError where there is none, before hypothesis' own random is asked to choose from nothing."""
-    return found[random.randrange(len(found))] if found else found[0]
+def _one(random: Random, candidates: Sequence[Any]) -> Any:
+    """Return a random candidate. Raise IndexError if there is none, before hypothesis' own random fails."""
+    return candidates[random.randrange(len(candidates))] if candidates else candidates[0]
 
 
 def _rename(random: Random, named: Any) -> None:
@@ -220,22 +220,22 @@ def _spoil_field(random: Random, field: FieldDescriptorProto) -> None:
 
 
 def _messages(file: FileDescriptorProto) -> list[DescriptorProto]:
-    found = list(file.message_type)
-    for message in found:
-        found.extend(message.nested_type)  # the list grows while it is walked
-    return found
+    messages = list(file.message_type)
+    for message in messages:
+        messages.extend(message.nested_type)  # the list grows while it is walked
+    return messages
 
 
 def _types(files: list[FileDescriptorProto]) -> dict[str, int]:
-    """The full names of the messages and enums in the files, each with the type of a field that has it."""
-    found: dict[str, int] = {}
+    """Return the full names of the messages and enums in the files, each with its field type."""
+    kinds: dict[str, int] = {}
     for file in files:
         prefix = f".{file.package}" if file.package else ""
         waiting: list[tuple[str, Any]] = [(prefix, file)]
         while waiting:
             scope, holder = waiting.pop()
             inner = holder.message_type if holder is file else holder.nested_type
-            found.update({f"{scope}.{enum.name}": _ENUM for enum in holder.enum_type})
-            found.update({f"{scope}.{message.name}": _MESSAGE for message in inner})
+            kinds.update({f"{scope}.{enum.name}": _ENUM for enum in holder.enum_type})
+            kinds.update({f"{scope}.{message.name}": _MESSAGE for message in inner})
             waiting += [(f"{scope}.{message.name}", message) for message in inner]
-    return found
+    return kinds

@@ -1,4 +1,4 @@
-"""Runs whose driver makes executors on a real node: their pods, and how far they are."""
+"""Runs whose driver creates executors on a real node: their pods and their progress."""
 
 import json
 import re
@@ -25,14 +25,14 @@ _SECONDS = 400.0
 
 
 def rights(namespace: str) -> list[Object]:
-    """The account, its role and their binding, as the documentation tells people to make them."""
-    found = _RIGHTS.search(_DOCUMENT.read_text(encoding="utf-8"))
-    assert found is not None
-    return list(yaml.safe_load_all(found[1].replace("namespace: shop", f"namespace: {namespace}")))
+    """Return the account, its role and their binding as the documentation has them."""
+    match = _RIGHTS.search(_DOCUMENT.read_text(encoding="utf-8"))
+    assert match is not None
+    return list(yaml.safe_load_all(match[1].replace("namespace: shop", f"namespace: {namespace}")))
 
 
 def allowed(role: Object) -> set[tuple[str, str]]:
-    """Which resources the role lets drivers ask for, and how."""
+    """Return each resource and verb that the role allows."""
     return {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
 
 
@@ -42,84 +42,84 @@ class ExecutedRuns:
 
     pods: Pods
 
-    def driver(self, besides: str = "") -> str:
-        """The driver, once there is one that is not ending and has another name."""
-        (found,) = until(lambda: [name for name in self._living("driver") if name != besides], bool)
-        return found
+    def driver(self, other_than: str = "") -> str:
+        """Return the driver once there is one that is not ending and has another name."""
+        (name,) = wait_for(lambda: [name for name in self._living("driver") if name != other_than], bool)
+        return name
 
     def executors(self, number: int) -> list[str]:
-        """The executors that run, once they are so many."""
-        return until(self.executors_now, lambda found: len(found) == number)
+        """Return the running executors once there is that number."""
+        return wait_for(self.executors_now, lambda names: len(names) == number)
 
     def executors_now(self) -> list[str]:
-        """The executors that run."""
+        """Return the running executors."""
         return self._living("executor", "Running")
 
     def no_executor_is_left(self, driver: str) -> bool:
-        """Whether all of that driver are gone, those that ended among them; waits for it."""
-        return until(lambda: self._executors_of(driver), lambda found: not found) == []
+        """Wait until all executors of the driver are gone, including ended ones. Return True."""
+        return wait_for(lambda: self._executors_of(driver), lambda names: not names) == []
 
-    def ended(self, driver: str) -> Object:
-        """How that driver ended, once it has: its exitCode and message."""
-        return until(lambda: self.end(driver), bool)
+    def wait_for_end(self, driver: str) -> Object:
+        """Return the driver's end once it has ended: exitCode and message."""
+        return wait_for(lambda: self.end(driver), bool)
 
     def end(self, driver: str) -> Object:
-        """How that driver ended; nothing while it has not."""
-        found: Object = self._container(driver).get("state", {}).get("terminated", {})
-        return found
+        """Return the driver's end; nothing before it has ended."""
+        end: Object = self._container(driver).get("state", {}).get("terminated", {})
+        return end
 
     def container(self, pod: str) -> str:
-        """The id of the pod's container; "" while it does not run."""
-        found = self._container(pod)
-        return found["containerID"].rpartition("/")[2] if "running" in found.get("state", {}) else ""
+        """Return the id of the pod's container; "" while it does not run."""
+        container = self._container(pod)
+        return container["containerID"].rpartition("/")[2] if "running" in container.get("state", {}) else ""
 
-    def begun(self, driver: str) -> str:
-        """The driver, once its run reads messages."""
-        until(lambda: self.percent(driver), lambda told: told >= 0)
+    def wait_for_reading(self, driver: str) -> str:
+        """Return the driver once its run reads messages."""
+        wait_for(lambda: self.percent(driver), lambda percent: percent >= 0)
         return driver
 
     def percent(self, driver: str) -> int:
-        """How far the driver's log says that it is; -1 while that says nothing."""
-        told = progress_in(self.log(driver).splitlines()) or {}
-        return int(told.get("percent", -1))
+        """Return the progress in the driver's log; -1 while it has none."""
+        progress = progress_in(self.log(driver).splitlines()) or {}
+        return int(progress.get("percent", -1))
 
     def log(self, driver: str) -> str:
-        """What the driver has written."""
+        """Return the driver's log."""
         return self.pods.cluster.try_kubectl("-n", self.pods.namespace, "logs", driver).stdout
 
     def delete(self, pod: str) -> None:
-        """Delete the pod; returns when it is gone."""
+        """Delete the pod and wait until it is gone."""
         self.pods.cluster.kubectl("-n", self.pods.namespace, "delete", "pod", pod, "--grace-period=1", seconds=120)
 
     @property
     def audit_log(self) -> Path:
-        """Where the API server writes down who asked for what; on a node of ours it does."""
+        """The audit log of the API server, which runs on a node of the testbed."""
         log = self.pods.cluster.audit_log
         assert log is not None
         return log
 
-    def asked(self, since: int) -> set[tuple[str, str]]:
-        """Which resources drivers asked for, and how, after that position of the audit log; nothing was refused."""
+    def requests(self, since: int) -> set[tuple[str, str]]:
+        """Return resources and verbs of the drivers' requests after that position of the log. None was refused."""
         user = f"system:serviceaccount:{self.pods.namespace}:{ACCOUNT}"
         audit.settled(self.audit_log, counts=lambda request: request.user == user)
-        found = [one for one in audit.requests(self.audit_log, since, user) if one.resource]
-        refused = [one for one in found if one.code == HTTPStatus.FORBIDDEN]
+        requests = [one for one in audit.requests(self.audit_log, since, user) if one.resource]
+        refused = [one for one in requests if one.code == HTTPStatus.FORBIDDEN]
         assert not refused, refused
-        return {(one.resource, one.verb) for one in found}
+        return {(one.resource, one.verb) for one in requests}
 
     def evict(self, pod: str) -> None:
-        """Have the pod go as `kubectl drain` has it, by the Eviction API; returns at once."""
-        place = f"/api/v1/namespaces/{self.pods.namespace}/pods/{pod}/eviction"
-        wanted = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
-        self.pods.cluster.kubectl("create", "--raw", place, "-f", "-", stdin=json.dumps(wanted))
+        """Start the pod's eviction, as `kubectl drain` does."""
+        path = f"/api/v1/namespaces/{self.pods.namespace}/pods/{pod}/eviction"
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        self.pods.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
 
     def _container(self, pod: str) -> Object:
-        found = self.pods.cluster.get("-n", self.pods.namespace, "pod", pod)["status"]
-        return next(iter(found.get("containerStatuses", ())), {})
+        status = self.pods.cluster.get("-n", self.pods.namespace, "pod", pod)["status"]
+        return next(iter(status.get("containerStatuses", ())), {})
 
     def _living(self, role: str, *phases: str) -> list[str]:
-        wanted = phases or ("Pending", "Running")
-        living = [pod for pod in self._pods(role) if pod["status"]["phase"] in wanted]
+        expected = phases or ("Pending", "Running")
+        living = [pod for pod in self._pods(role) if pod["status"]["phase"] in expected]
         return [pod["metadata"]["name"] for pod in living if not pod["metadata"].get("deletionTimestamp")]
 
     def _executors_of(self, driver: str) -> list[str]:
@@ -127,15 +127,15 @@ class ExecutedRuns:
         return [name for name, owners in owned if owners[0]["name"] == driver]
 
     def _pods(self, role: str) -> list[Object]:
-        found = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")
-        items: list[Object] = found["items"]
+        pods = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")
+        items: list[Object] = pods["items"]
         return items
 
 
-def until(ask: Callable[[], T], is_well: Callable[[T], bool]) -> T:
-    """The first answer that is well; AssertionError with the last one when none ever is."""
+def wait_for(fetch: Callable[[], T], matches: Callable[[T], bool]) -> T:
+    """Return the first value that matches. Raise AssertionError with the last one if none does in time."""
     deadline = time.monotonic() + _SECONDS
-    while not is_well(answer := ask()):
-        assert time.monotonic() < deadline, answer
+    while not matches(value := fetch()):
+        assert time.monotonic() < deadline, value
         time.sleep(0.2)
-    return answer
+    return value

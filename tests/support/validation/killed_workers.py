@@ -1,4 +1,4 @@
-"""Files whose reader is killed once, in the middle of a split, as a worker may be."""
+"""Files whose reader is killed once, in the middle of a split, as a worker may be killed."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from topicschema.validation.sources.files.source import FileMessages
 
 
 @dataclass(frozen=True, slots=True)
-class DyingFiles:
-    """The source; `trace` is made by the process that dies, after it handed on a batch."""
+class KillingFiles:
+    """The source. The process that is killed first creates the file `trace`, after it has yielded a batch."""
 
     files: FileMessages
     trace: Path

@@ -1,6 +1,6 @@
-"""A namespace on a real node whose topic has messages at a real broker: real Jobs are asked about them.
+"""A namespace on a real node whose topic has messages at a real broker: real Jobs validate them.
 
-What users do is done by kubectl, and waiting, too: it watches.
+Actions of users and waiting are done by kubectl.
 """
 
 import base64
@@ -26,13 +26,13 @@ from testbed.tokens import ORDINARY
 Object = dict[str, Any]
 
 MESSAGES: Final = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or sized(20_000, 2_000_000))
-"""The number of messages that a gate judges."""
+"""The number of messages that a gate validates."""
 SUPERUSERS: Final = "superusers-token"
 READERS: Final = "readers-token"
 """The Secrets with the operator's token and with that of its pods."""
 _SECONDS: Final = 240
 _SMALL: Final = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}}
-"""Of a run's pod: two cores have no room for the default beside what kind runs."""
+"""The resources of a run's pod: beside kind, two cores are too few for the default."""
 _CLAIMS = "topicschema.io/pulsar-namespaces"
 _RESOURCE = "topicschemas.topicschema.io"
 
@@ -41,7 +41,7 @@ _RESOURCE = "topicschemas.topicschema.io"
 class RetainedShop:
     """The namespace, and the topic `created` of a Pulsar namespace of its own.
 
-    `reader_token` is what its pods show a broker that asks for a token; "" for one that may read the topic.
+    `reader_token` is the token of its pods at a broker that requires one; "" for that of a role that may read.
     """
 
     pods: Pods
@@ -55,38 +55,38 @@ class RetainedShop:
         return RestTopic(self.broker, self.topic.namespace, self.topic.name)
 
     def govern(self, mode: str, pulsar: Mapping[str, str] | None = None, **validation: Any) -> None:
-        """Leave to claim, and a policy in force that validates; `pulsar` is of its spec.pulsar."""
+        """Apply a policy that validates, and wait until it is Active. `pulsar` are fields of its spec.pulsar."""
         self.pods.cluster.kubectl("annotate", "namespace", self.pods.namespace, f"{_CLAIMS}={self.topic.namespace}")
         credentials = self.broker.credentials
-        shown, reader = ({}, {}) if credentials is None else self._introduced(credentials)
-        reached = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **shown, **(pulsar or {})}
+        own, reader = ({}, {}) if credentials is None else self._apply_credentials(credentials)
+        connection = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **own, **(pulsar or {})}
         spec = {
             "pulsarCluster": "pulsar",
             "pulsarNamespace": self.topic.namespace,
             "isAllowAutoUpdateSchema": False,
             "lockUndeclared": True,
             "schemaCompatibilityStrategy": "BACKWARD",
-            "pulsar": reached,
+            "pulsar": connection,
             "validation": {"mode": mode, "source": {"pulsar": {}}, "template": _SMALL, **reader, **validation},
         }
         self.pods.apply(_object("NamespaceSchemaPolicy", "orders", spec))
         self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "Active", 240)
 
-    def _introduced(self, credentials: Credentials) -> tuple[Object, Object]:
-        """What spec.pulsar and spec.validation say of who calls: the broker's superuser, and who may only consume."""
-        self.broker.tell("POST", f"/namespaces/{self.topic.namespace}/permissions/{ORDINARY}", ["consume"])
-        self._keep(SUPERUSERS, "token", credentials.tokens.superuser)
-        self._keep(READERS, "token", self.reader_token or credentials.tokens.ordinary)
-        self._keep("trusted", "ca.crt", credentials.ca.read_text("ascii"))
+    def _apply_credentials(self, credentials: Credentials) -> tuple[Object, Object]:
+        """Apply the Secrets of superuser and reader. Return their fields in spec.pulsar and spec.validation."""
+        self.broker.call("POST", f"/namespaces/{self.topic.namespace}/permissions/{ORDINARY}", ["consume"])
+        self._apply_secret(SUPERUSERS, "token", credentials.tokens.superuser)
+        self._apply_secret(READERS, "token", self.reader_token or credentials.tokens.ordinary)
+        self._apply_secret("trusted", "ca.crt", credentials.ca.read_text("ascii"))
         trusted = {"tls": {"caSecretKeyRef": {"name": "trusted", "key": "ca.crt"}}}
         return _by_token(SUPERUSERS) | trusted, _by_token(READERS)
 
-    def _keep(self, name: str, key: str, content: str) -> None:
+    def _apply_secret(self, name: str, key: str, content: str) -> None:
         data = {key: base64.b64encode(content.encode()).decode()}
         self.pods.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data})
 
     def fill(self, *parts: tuple[list[Message], int]) -> None:
-        """Send to each partition its share of so many messages of each part, over and over."""
+        """Send the number of messages of each part, repeated, in equal shares to the partitions."""
         pulsar = self.broker
         for partition in self._partitions:
             for messages, count in parts:
@@ -94,19 +94,19 @@ class RetainedShop:
                     fill(pulsar.service_url, partition, messages, share, pulsar.credentials)
 
     @contextmanager
-    def paced(self, seconds: int = 300) -> Iterator[None]:
-        """While it lasts the broker hands out the topic's messages so that all of them take at least that long.
+    def throttle(self, seconds: int = 300) -> Iterator[None]:
+        """Limit the broker's dispatch rate, so that reading all messages of the topic takes at least that long.
 
-        The topic has partitions and its messages; a run over them is then under way for as long as a test needs it.
+        The topic has partitions and its messages. A run over them then lasts as long as a test needs it.
         """
-        tell, place = self.broker.tell, f"/namespaces/{self.topic.namespace}/dispatchRate"
-        size = tell("GET", f"{self.topic.path}/partitioned-stats")["storageSize"]
+        call, path = self.broker.call, f"/namespaces/{self.topic.namespace}/dispatchRate"
+        size = call("GET", f"{self.topic.path}/partitioned-stats")["storageSize"]
         rate = {"dispatchThrottlingRateInByte": max(1, size // self.topic.partitions // seconds)}
-        tell("POST", place, {"dispatchThrottlingRateInMsg": -1, "ratePeriodInSecond": 1, **rate})
+        call("POST", path, {"dispatchThrottlingRateInMsg": -1, "ratePeriodInSecond": 1, **rate})
         try:
             yield
         finally:
-            tell("DELETE", place)
+            call("DELETE", path)
 
     @property
     def _partitions(self) -> list[str]:
@@ -119,61 +119,61 @@ class RetainedShop:
         self.pods.apply(_object("TopicSchema", self.topic.name, spec))
 
     def ready(self, reason: str, seconds: int = _SECONDS) -> Object:
-        """The status once Ready has that reason for what was proposed last."""
+        """Return the status once Ready has that reason for the newest generation."""
         self._wait(self._itself, _condition("Ready", "observedGeneration"), str(self._generation), seconds)
         self._wait(self._itself, _condition("Ready", "reason"), reason, seconds)
         return self.status
 
     def validated(self, phase: str, seconds: int = _SECONDS) -> Object:
-        """The status once its validation is in that phase."""
+        """Return the status once its validation is in that phase."""
         self._wait(self._itself, "{.status.validation.phase}", phase, seconds)
         return self.status
 
-    def says(self, condition: str, words: str, seconds: int) -> Object:
-        """The condition once its message has these words."""
+    def wait_for_message(self, condition: str, text: str, seconds: int) -> Object:
+        """Return the condition once its message contains the text."""
         deadline = time.monotonic() + seconds
-        while words not in (found := conditions(self.status).get(condition, {})).get("message", ""):
-            assert time.monotonic() < deadline, found
+        while text not in (current := conditions(self.status).get(condition, {})).get("message", ""):
+            assert time.monotonic() < deadline, current
             time.sleep(1)
-        return found
+        return current
 
     @property
     def status(self) -> Object:
-        """The status as it is."""
-        found: Object = self._get(self._itself).get("status", {})
-        return found
+        """The current status."""
+        status: Object = self._get(self._itself).get("status", {})
+        return status
 
     @property
     def report(self) -> Mapping[str, str]:
         """The members of the report's ConfigMap."""
-        found: Mapping[str, str] = self._get("configmap", self.status["validation"]["report"])["data"]
-        return found
+        members: Mapping[str, str] = self._get("configmap", self.status["validation"]["report"])["data"]
+        return members
 
     @property
     def jobs(self) -> list[Object]:
         """The Jobs of the namespace."""
-        found: list[Object] = self._get("jobs")["items"]
-        return found
+        jobs: list[Object] = self._get("jobs")["items"]
+        return jobs
 
     def running(self) -> Object:
-        """The one Job, once its pod runs."""
+        """Return the one Job once its pod runs."""
         driver = ExecutedRuns(self.pods).driver()
         self._wait_for(f"pod/{driver}", "--for=jsonpath={.status.phase}=Running")
         (job,) = self.jobs
         return job
 
     def gone(self, job: Object) -> None:
-        """Return once the Job is gone, and with it its pods and its question."""
+        """Return once the Job, its pods and its request are gone."""
         name = job["metadata"]["name"]
         self._wait_for(f"job/{name}", "--for=delete")
         self._wait_for(f"configmap/{name}-0", "--for=delete")
         self._wait_for("pod", "-l", f"job-name={name}", "--for=delete")
 
     @property
-    def names_at_the_broker(self) -> list[str]:
+    def broker_topics(self) -> list[str]:
         """All topics of the Pulsar namespace."""
-        found: list[str] = self.broker.tell("GET", f"/persistent/{self.topic.namespace}")
-        return found
+        topics: list[str] = self.broker.call("GET", f"/persistent/{self.topic.namespace}")
+        return topics
 
     @property
     def _itself(self) -> str:
@@ -200,7 +200,7 @@ class RetainedShop:
 
 
 def conditions(status: Mapping[str, Any]) -> dict[str, Object]:
-    """The conditions by type."""
+    """Return the conditions by type."""
     return {condition["type"]: condition for condition in status.get("conditions", ())}
 
 

@@ -1,4 +1,4 @@
-"""A store of the S3 protocol for tests, with the one user that it lets in."""
+"""A store of the S3 protocol for tests, with one user."""
 
 import sys
 import time
@@ -24,10 +24,10 @@ class ObjectStore:
 
     @classmethod
     def start(cls, instance: Instance, folder: Path, host: str = ports.LOOPBACK) -> Self:
-        """Start a store of what is, or comes, in the folder, at that address; it ends with the instance."""
+        """Start a store of the folder's files at that address. It ends with the instance."""
         store = cls(ports.free(), folder, host)
-        told = (host, str(store.port), str(folder), store.key, store.secret)
-        program = instance.run("object-store", [sys.executable, "-m", "testbed.object_store", *told])
+        arguments = (host, str(store.port), str(folder), store.key, store.secret)
+        program = instance.run("object-store", [sys.executable, "-m", "testbed.object_store", *arguments])
         deadline = time.monotonic() + _SECONDS
         while ports.is_free(store.port, host):
             assert time.monotonic() < deadline, program.log_tail()
@@ -36,7 +36,7 @@ class ObjectStore:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a program is told that may read."""
+        """The environment of a program that may read."""
         return {
             "AWS_ACCESS_KEY_ID": self.key,
             "AWS_SECRET_ACCESS_KEY": self.secret,
@@ -44,11 +44,11 @@ class ObjectStore:
         }
 
     def uri(self, path: str) -> str:
-        """Return what a bucket and a path in it are called."""
+        """Return the URI of a bucket and a path in it."""
         return f"s3://{path}?scheme=http&endpoint_override={self.host}:{self.port}"
 
     def put(self, path: str, content: bytes) -> None:
-        """An object; its bucket is made with it."""
+        """Write an object, with its bucket."""
         place = self.folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)

@@ -1,6 +1,6 @@
-"""Orders as files, for validation runs: three AVRO versions, so many bad ones among them, the same for the same seed.
+"""Orders as files, for validation runs: valid and invalid messages, the same for the same seed.
 
-What is wrong is known beforehand: `Orders.bad` has how many messages have which reason, as the run must find them.
+The invalid messages are known: `reasons` counts them by reason, as the run must.
 """
 
 import random
@@ -27,13 +27,13 @@ VERSIONS: Final = {number: SchemaInfo(SchemaType.AVRO, text) for number, text in
 CANDIDATE: Final = SchemaInfo(
     SchemaType.AVRO, b'{"type":"record","name":"Order","fields":[{"name":"id","type":"double"}]}'
 )
-STRANGER: Final = 7
-"""A version that nobody knows."""
+UNKNOWN_VERSION: Final = 7
+"""A version that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A message, and what is wrong with it: a reason, or nothing."""
+    """A message, and the reason if it is invalid."""
 
     payload: bytes | None
     version: int
@@ -42,30 +42,30 @@ class Order:
 
 
 def orders(count: int, seed: int = 1, share: float = 0.01, note: int = 30) -> Sequence[Order]:
-    """So many orders, about that share of them bad; the notes that version 0 has are shorter than `note`."""
+    """Return that number of orders, about that share of them invalid. Notes of version 0 are shorter than `note`."""
     return list(_orders(count, random.Random(seed), share, note))  # noqa: S311  # the same each time
 
 
-def reasons(given: Sequence[Order]) -> dict[str, int]:
-    """How many have which reason."""
-    return dict(Counter(each.reason for each in given if each.reason))
+def reasons(orders: Sequence[Order]) -> dict[str, int]:
+    """Return the number of messages by reason."""
+    return dict(Counter(each.reason for each in orders if each.reason))
 
 
-def write(given: Sequence[Order], path: Path, group: int = 1_000) -> Path:
-    """The orders as a Parquet file with row groups of that many."""
+def write(orders: Sequence[Order], path: Path, group: int = 1_000) -> Path:
+    """Write the orders into a Parquet file with row groups of that size."""
     table = pa.table(
         {
-            "value": pa.array([each.payload for each in given], pa.binary()),
-            "schema_version": pa.array([each.version for each in given], pa.int64()),
-            "publish_time": pa.array([each.publish_time for each in given], pa.timestamp("ms")),
+            "value": pa.array([each.payload for each in orders], pa.binary()),
+            "schema_version": pa.array([each.version for each in orders], pa.int64()),
+            "publish_time": pa.array([each.publish_time for each in orders], pa.timestamp("ms")),
         }
     )
     parquet.write_table(table, path, row_group_size=group)
     return path
 
 
-def question(*paths: Path, **more: object) -> ValidationRequest:
-    """Whether the orders in these files can be read with CANDIDATE."""
+def validation_request(*paths: Path, **more: object) -> ValidationRequest:
+    """Return the request to validate the orders in these files with CANDIDATE."""
     files = FileSource(tuple(map(str, paths)))
     return ValidationRequest(CANDIDATE, VERSIONS, "persistent://shop/orders/created", files=files, **more)  # type: ignore[arg-type]
 
@@ -86,7 +86,7 @@ def _orders(count: int, chance: random.Random, share: float, note: int) -> Itera
         elif chance.random() < 0.5:
             yield Order(payload[:-1] if version else payload[:1], version, when, "TRUNCATED")
         else:
-            yield Order(payload, STRANGER, when, "UNKNOWN_WRITER_VERSION")
+            yield Order(payload, UNKNOWN_VERSION, when, "UNKNOWN_WRITER_VERSION")
 
 
 def _varint(number: int) -> bytes:

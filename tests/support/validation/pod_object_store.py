@@ -1,4 +1,4 @@
-"""An object store that the pods of a node reach, which lets in who the node is known as, and what is put there."""
+"""An object store that the pods of a node reach, with the keys that a metadata service serves them."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,13 @@ from pyarrow import parquet
 from support.validation.object_store import ObjectStore
 from support.validation.topic_filling import Message
 from testbed import ports
-from testbed.instance_metadata import ADDRESS as TELLS
+from testbed.instance_metadata import ADDRESS as METADATA_ADDRESS
 from testbed.kind import Node
 from testbed.product import wait_until_listening
 
 _GROUP = 1_000
-_ASKED = """table ip identity {{
-  chain asked {{
+_REDIRECT = """table ip identity {{
+  chain redirect {{
     type nat hook prerouting priority dstnat
     {}
   }}
@@ -28,7 +28,7 @@ _ASKED = """table ip identity {{
 
 @dataclass(frozen=True, slots=True)
 class PodStore:
-    """The store, whose requests must be signed; `identity` is the port at which pods could be told by what keys."""
+    """The store, whose requests must be signed. `identity` is the port of the service that serves the keys."""
 
     node: Node
     store: ObjectStore
@@ -36,31 +36,31 @@ class PodStore:
 
     @classmethod
     def start(cls, node: Node, folder: Path) -> Self:
-        """A store of what comes in the folder; it ends with the node."""
+        """Start a store of the folder's files. It ends with the node."""
         host, identity = node.address, ports.free()
         store = ObjectStore.start(node.instance, folder, host)
-        told = (host, str(identity), store.key, store.secret)
+        arguments = (host, str(identity), store.key, store.secret)
         python = {"PYTHONPATH": str(Path(__file__).parents[2])}
-        node.instance.run("instance-metadata", [sys.executable, "-m", "testbed.instance_metadata", *told], python)
+        node.instance.run("instance-metadata", [sys.executable, "-m", "testbed.instance_metadata", *arguments], python)
         wait_until_listening(identity, host)
         return cls(node, store, identity)
 
     def uri(self, path: str) -> str:
-        """Return what a bucket and a path in it are called by pods."""
+        """Return the URI by which pods reach a bucket and a path in it."""
         return self.store.uri(path)
 
     @contextmanager
-    def known(self) -> Iterator[None]:
-        """While it lasts the node tells its pods who it is, as a cloud's does."""
-        there = f"ip daddr {TELLS} tcp dport 80 dnat to {self.node.address}:{self.identity}"
-        self.node.inside("nft", "-f", "-", stdin=_ASKED.format(there))
+    def serve_credentials(self) -> Iterator[None]:
+        """Serve the keys to the node's pods while the context lasts, as a cloud does."""
+        rule = f"ip daddr {METADATA_ADDRESS} tcp dport 80 dnat to {self.node.address}:{self.identity}"
+        self.node.inside("nft", "-f", "-", stdin=_REDIRECT.format(rule))
         try:
             yield
         finally:
             self.node.inside("nft", "delete", "table", "ip", "identity")
 
     def put(self, path: str, parts: Sequence[tuple[Sequence[Message], int]]) -> None:
-        """A Parquet file with so many messages of each part, over and over."""
+        """Write a Parquet file with that number of messages of each part, repeated."""
         rows = [part[number % len(part)] for part, count in parts for number in range(count)]
         columns = {
             "value": pa.array([payload for _, payload in rows], pa.binary()),

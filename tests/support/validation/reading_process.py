@@ -1,6 +1,6 @@
-"""Reads all messages of a file, in a process of its own: `python -m support.validation.reading_process FILE`.
+"""A process that reads all messages of a file: `python -m support.validation.reading_process FILE`.
 
-Prints how many there are, or why they cannot be read, and how much more memory (MiB) that took than to be ready for it.
+It prints the number of messages, the error if they cannot be read, and the memory (MiB) that reading added.
 """
 
 import json
@@ -15,17 +15,17 @@ _MIB = 1024 * 1024
 
 
 def main() -> None:
-    """Read, and tell."""
+    """Read the file and print the result."""
     before = peak()
     source = FileMessages(FileSource((sys.argv[1],)))
-    messages, said = 0, ""
+    messages, message = 0, ""
     try:
         for split in source.plan().splits:
             for batch in source.read(split):
                 messages += len(batch)
     except SourceError as error:
-        said = error.message
-    print(json.dumps({"messages": messages, "said": said, "memory": (peak() - before) // _MIB}))  # noqa: T201  # its answer
+        message = error.message
+    print(json.dumps({"messages": messages, "error": message, "memory": (peak() - before) // _MIB}))  # noqa: T201  # its result
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A topic that real producers filled, and what the product's source reads of it. Nothing is shared between the two."""
+"""A topic with messages of real producers, and the product's source that reads it. The two share no code."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ Row = Mapping[str, Any]
 
 
 @contextmanager
-def client_of(pulsar: Pulsar) -> Iterator[python.Client]:
-    """A client that says nothing of what it does."""
+def open_client(pulsar: Pulsar) -> Iterator[python.Client]:
+    """Yield a client that logs only errors."""
     client = python.Client(pulsar.service_url, logger=python.ConsoleLogger(python.LoggerLevel.Error))
     try:
         yield client
@@ -31,7 +31,7 @@ def client_of(pulsar: Pulsar) -> Iterator[python.Client]:
 
 
 class Sent(Schema):
-    """Bytes that are sent as messages of a schema. Python's client knows no properties: none of pairs."""
+    """Bytes that are sent as messages of a schema, but not of pairs: Python's client has no schema properties."""
 
     def __init__(self, info: SchemaInfo) -> None:
         kind = getattr(_pulsar.SchemaType, info.type.value)
@@ -44,9 +44,9 @@ class Sent(Schema):
 
 @dataclass(frozen=True, slots=True)
 class RetainedTopic:
-    """A topic of a fresh namespace that keeps all messages. `sent` counts payloads (None: null) with their keys.
+    """A topic of a new namespace that retains all messages. `sent` counts payloads (None: null) with their keys.
 
-    `receipts` are where the broker put them, by the same: ledger, entry, and the index in the batch if there is one.
+    `receipts` are the positions by payload and key: ledger, entry, and the index in a batch.
     """
 
     pulsar: Pulsar
@@ -57,16 +57,16 @@ class RetainedTopic:
     receipts: dict[tuple[bytes | None, str], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def made(cls, pulsar: Pulsar, name: str = "orders", partitions: int = 0) -> "RetainedTopic":
-        """A new one, empty."""
-        namespace = pulsar.fresh_namespace()
-        keep = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
-        pulsar.tell("POST", f"/namespaces/{namespace}/retention", keep)
+    def create(cls, pulsar: Pulsar, name: str = "orders", partitions: int = 0) -> "RetainedTopic":
+        """Create an empty topic."""
+        namespace = pulsar.create_namespace()
+        retention = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
+        pulsar.call("POST", f"/namespaces/{namespace}/retention", retention)
         topic = cls(pulsar, namespace, name, partitions)
         if partitions:
-            pulsar.tell("PUT", f"{topic.path}/partitions", partitions)
+            pulsar.call("PUT", f"{topic.path}/partitions", partitions)
         else:
-            pulsar.tell("PUT", topic.path)
+            pulsar.call("PUT", topic.path)
         return topic
 
     @property
@@ -78,41 +78,41 @@ class RetainedTopic:
         return f"/persistent/{self.namespace}/{self.name}"
 
     @property
-    def asked(self) -> PulsarSource:
+    def pulsar_source(self) -> PulsarSource:
         return PulsarSource(self.pulsar.admin_url, self.pulsar.service_url)
 
     def source(self, **more: Any) -> PulsarMessages:
-        """The product's source of it."""
-        return PulsarMessages(self.asked, self.full_name, **more)
+        """Return the product's source for the topic."""
+        return PulsarMessages(self.pulsar_source, self.full_name, **more)
 
     def send(self, client: python.Client, payloads: Sequence[bytes | None], key: str = "", **producer: Any) -> None:
-        """Send them with a producer of their own; with batching they are one batch or several."""
+        """Send the payloads with a new producer; with batching as one batch or several."""
         delay = {"batching_max_publish_delay_ms": 200} if producer.get("batching_enabled") else {}
-        made = client.create_producer(
+        producer_client = client.create_producer(
             self.full_name, block_if_queue_full=True, **{"schema": _BYTES, **delay, **producer}
         )
         for payload in payloads:
-            made._producer.send_async(_message(payload, key), partial(_receive, self.receipts[payload, key]))
+            producer_client._producer.send_async(_message(payload, key), partial(_receive, self.receipts[payload, key]))
             self.sent[payload, key] += 1
-        made.flush()
-        made.close()
+        producer_client.flush()
+        producer_client.close()
 
-    def around(self) -> dict[str, Any]:
-        """What there is at the broker of the topic and around it, which reading must not change."""
-        ask = self.pulsar.tell
-        names = sorted(ask("GET", f"/persistent/{self.namespace}"))
+    def broker_state(self) -> dict[str, Any]:
+        """Return the broker's state of the topic and its namespace, which reading must not change."""
+        call = self.pulsar.call
+        names = sorted(call("GET", f"/persistent/{self.namespace}"))
         own = [name.removeprefix("persistent://") for name in names]
         return {
             "topics": names,
-            "partitioned": ask("GET", f"/persistent/{self.namespace}/partitioned"),
-            "schemas": {name: ask("GET", f"/schemas/{name}/metadata") for name in own},
-            "cursors": {name: ask("GET", f"/persistent/{name}/internalStats")["cursors"] for name in own},
-            "subscriptions": {name: ask("GET", f"/persistent/{name}/subscriptions") for name in own},
+            "partitioned": call("GET", f"/persistent/{self.namespace}/partitioned"),
+            "schemas": {name: call("GET", f"/schemas/{name}/metadata") for name in own},
+            "cursors": {name: call("GET", f"/persistent/{name}/internalStats")["cursors"] for name in own},
+            "subscriptions": {name: call("GET", f"/persistent/{name}/subscriptions") for name in own},
         }
 
 
 def _receive(receipts: set[str], _: Any, at: Any) -> None:
-    """Keeps where the broker put a message."""
+    """Store the position of a message."""
     index = [at.batch_index()] if at.batch_index() >= 0 else []
     receipts.add(":".join(map(str, [at.ledger_id(), at.entry_id(), *index])))
 
@@ -132,20 +132,20 @@ _BYTES = python.schema.BytesSchema()
 
 
 def rows(source: PulsarMessages, plan: Plan | None = None) -> list[Row]:
-    """All that the source reads, split by split; nothing of it may be gone."""
-    found: list[Row] = []
+    """Return all messages that the source reads, split by split. None may have expired."""
+    messages: list[Row] = []
     for split in (plan or source.plan()).splits:
         for batch in source.read(split):
             assert not isinstance(batch, Expired), batch
-            found.extend([] if isinstance(batch, NotDelivered) else batch.to_pylist())
-    return found
+            messages.extend([] if isinstance(batch, NotDelivered) else batch.to_pylist())
+    return messages
 
 
-def places(found: Sequence[Row]) -> list[tuple[int, ...]]:
-    """Where the messages are, in the order in which they were read."""
-    return [(row["partition"], row["ledger"], row["entry"], row["batch_index"]) for row in found]
+def places(messages: Sequence[Row]) -> list[tuple[int, ...]]:
+    """Return the positions of the messages, in the order of reading."""
+    return [(row["partition"], row["ledger"], row["entry"], row["batch_index"]) for row in messages]
 
 
-def contents(found: Sequence[Row]) -> Counter[tuple[bytes | None, str]]:
-    """What the messages hold, and how often."""
-    return Counter((row["payload"], (row["key"] or b"").decode()) for row in found)
+def contents(messages: Sequence[Row]) -> Counter[tuple[bytes | None, str]]:
+    """Count the messages by payload and key."""
+    return Counter((row["payload"], (row["key"] or b"").decode()) for row in messages)

@@ -1,6 +1,6 @@
-"""Orders in a topic: what producers wrote, some of which a newer schema cannot read, and how many of which.
+"""Orders in a topic, some of which a newer schema cannot read.
 
-Of 2,000,000 messages 8,000 have a status that is no more, and 4,994 were cut off: of fewer as many in proportion.
+Of 2,000,000 messages, 8,000 have a removed status and 4,994 are truncated. Other totals have the same proportions.
 """
 
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ def _order(*states: str, more: tuple[dict[str, Any], ...] = (), doc: str = "") -
 
 
 WRITTEN: Final = _order(*_STATES)
-"""What the producers write with."""
+"""The producers' schema."""
 WIDER: Final = _order(*_STATES, more=({"name": "channel", "type": "string", "default": ""},))
-"""Reads all that is whole."""
+"""A schema that reads all messages that are not truncated."""
 NARROWER: Final = _order(*_STATES[:2])
-"""Reads no order that is lost."""
+"""A schema that cannot read orders with the status LOST."""
 NARROWER_STILL: Final = _order(*_STATES[:2], doc="the same in other words")
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of so many messages cannot be read with NARROWER, and why."""
+    """The messages of a total that NARROWER cannot read, by reason."""
 
     messages: int
 
@@ -49,13 +49,13 @@ class Share:
 
     @property
     def by_reason(self) -> list[dict[str, Any]]:
-        """As a status tells it, most first."""
-        found = [("UNKNOWN_SYMBOL", "$.status", self.lost), ("TRUNCATED", "$.note", self.cut)]
-        return [{"reason": reason, "path": path, "messages": count} for reason, path, count in found]
+        """The reasons as in a status, the most frequent first."""
+        reasons = [("UNKNOWN_SYMBOL", "$.status", self.lost), ("TRUNCATED", "$.note", self.cut)]
+        return [{"reason": reason, "path": path, "messages": count} for reason, path, count in reasons]
 
     @property
     def parts(self) -> tuple[tuple[list[Message], int], ...]:
-        """The messages to be sent, over and over, and how many of them."""
+        """The messages to send, repeated, and the number of each part."""
         good = [_message(number, number % 2) for number in range(_MADE)]
         lost = [_message(number, 2) for number in range(_MADE)]
         cut = [(version, payload[:-1]) for version, payload in good]
@@ -64,12 +64,12 @@ class Share:
 
 
 def whole(messages: int) -> tuple[list[Message], int]:
-    """So many that all can read who know the states."""
+    """Return messages that every schema with all statuses can read, and their number."""
     return [_message(number, number % 3) for number in range(_MADE)], messages
 
 
 def _message(number: int, status: int) -> Message:
-    return 0, _text(f"order-{number}") + bytes([2 * status]) + _text("to be left with the neighbours")
+    return 0, _text(f"order-{number}") + bytes([2 * status]) + _text("to be left with the caretakers")
 
 
 def _text(text: str) -> bytes:

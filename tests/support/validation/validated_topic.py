@@ -1,4 +1,4 @@
-"""A topic whose retained messages are asked, behind a played API server: whole passes, and Jobs as a test has them."""
+"""A topic whose retained messages are validated, at a fake API server: whole reconciles, and Jobs that a test ends."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,8 +9,8 @@ from typing import Any
 from yarl import URL
 
 from support.kubernetes.argo_health import assert_tools_agree
-from support.kubernetes.jobs import ended
-from support.kubernetes.topic import ORDERS, World, opened
+from support.kubernetes.jobs import ended_pod
+from support.kubernetes.topic import ORDERS, World, open_topic
 from support.schemas.examples import record
 from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
@@ -34,8 +34,8 @@ WELL = {"Ready": TRUE, "Compatible": TRUE, "Registered": TRUE, "InSync": TRUE}
 
 
 @dataclass
-class AskedTopic:
-    """The topic `created`. Its clocks stand, and `enqueued` is what was enqueued, and for when, in seconds."""
+class ValidatedTopic:
+    """The topic `created`. Its clocks stand still; `enqueued` are the enqueued keys with their delays in seconds."""
 
     world: World
     enqueued: list[tuple[str, float]] = field(default_factory=list)
@@ -54,36 +54,36 @@ class AskedTopic:
         ctx.index.are_topics_listed = True
         self.topics = TopicSchemas(ctx)
 
-    def governs(self, mode: str, **validation: Any) -> None:
-        """What the policy says of validating."""
-        told = {"mode": mode, "source": FILES, **validation}
+    def set_policy_validation(self, mode: str, **validation: Any) -> None:
+        """Set the policy's validation."""
+        validation_spec = {"mode": mode, "source": FILES, **validation}
         self.world.api.change(
-            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda there: there["spec"].update(validation=told)
+            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda wire: wire["spec"].update(validation=validation_spec)
         )
 
-    def wants(self, schema: Schema | None = None, /, **spec: Any) -> None:
-        """The resource as it is to be; its status stays."""
+    def set_topic(self, schema: Schema | None = None, /, **spec: Any) -> None:
+        """Set the resource's spec. Its status stays."""
         text = (schema or record("id")).info.schema.decode()
-        said = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text, **spec}
+        resource_spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text, **spec}
         try:
-            self.world.api.change("/topicschemas/created", lambda there: _edited(there, said))
+            self.world.api.change("/topicschemas/created", lambda wire: _edit(wire, resource_spec))
         except ValueError:
-            self.world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": said})
+            self.world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": resource_spec})
 
-    def annotated(self, value: str | None) -> None:
-        """It is told to ask again; None takes that off."""
-        told = {} if value is None else {"topicschema.io/revalidate": value}
-        self.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(annotations=told))
+    def annotate(self, value: str | None) -> None:
+        """Set the annotation that requests another validation; None removes it."""
+        annotations = {} if value is None else {"topicschema.io/revalidate": value}
+        self.world.api.change("/topicschemas/created", lambda wire: wire["metadata"].update(annotations=annotations))
 
     async def settle(self) -> Object:
-        """The status after another pass, which writes nothing."""
+        """Check that another reconcile writes nothing, and return the status."""
         before = self.world.api.writes
-        await self.look()
+        await self.reconcile()
         assert self.world.api.writes == before
         return await self.status()
 
-    async def look(self) -> str:
-        """Passes until it rests; the reason of the error that it rests with, or ""."""
+    async def reconcile(self) -> str:
+        """Reconcile until nothing is requeued. Return the reason of the error that it ends with, or ""."""
         self.enqueued.clear()
         try:
             while await self.topics.reconcile(KEY) is Result.REQUEUE:
@@ -92,28 +92,28 @@ class AskedTopic:
             return error.reason
         return ""
 
-    def begins_anew(self) -> None:
-        """Another process goes on, which has no payload in memory."""
+    def restart(self) -> None:
+        """Continue as another process, which has no payload in memory."""
         ctx = self.topics._ctx
         self.topics = TopicSchemas(replace(ctx, storage=RecordStorage(ctx.client, ctx.namespace)))
 
     async def status(self) -> Object:
         wire: Object = dict(await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))
         assert_tools_agree(wire)
-        found: Object = wire["status"]
-        return found
+        status: Object = wire["status"]
+        return status
 
     async def conditions(self) -> dict[str, Object]:
         return {each["type"]: each for each in (await self.status())["conditions"]}
 
-    async def says(self) -> dict[str, str]:
-        """The statuses of the conditions once nothing is left to do."""
-        await self.look()
+    async def settled_statuses(self) -> dict[str, str]:
+        """Return the statuses of the conditions once nothing is left to do."""
+        await self.reconcile()
         await self.settle()
         return {kind: each["status"] for kind, each in (await self.conditions()).items()}
 
-    async def governed(self, **spec: Any) -> None:
-        """By a policy that says this, too; None takes a field away."""
+    async def change_policy(self, **spec: Any) -> None:
+        """Set these fields of the policy; None removes a field."""
 
         def change(wire: Object) -> None:
             wire["spec"] = {name: value for name, value in {**wire["spec"], **spec}.items() if value is not None}
@@ -127,30 +127,29 @@ class AskedTopic:
         await claims.put_claim(await claims.get_claim(ORDERS), owner, address)
 
     async def jobs(self) -> list[Object]:
-        """The Jobs, by attempt."""
-        found = [dict(each) for each in await self.world.ctx.client.list(JOB, "shop")]
-        return sorted(found, key=lambda job: int(job["metadata"]["annotations"][ATTEMPT_ANNOTATION]))
+        """Return the Jobs, by attempt."""
+        jobs = [dict(each) for each in await self.world.ctx.client.list(JOB, "shop")]
+        return sorted(jobs, key=lambda job: int(job["metadata"]["annotations"][ATTEMPT_ANNOTATION]))
 
     async def newest(self) -> Object:
         return (await self.jobs())[-1]
 
-    async def named(self) -> Object:
-        """The Job that the status names."""
+    async def current_job(self) -> Object:
+        """Return the Job that the status names."""
         name = (await self.status())["validation"]["job"]
         return next(job for job in await self.jobs() if job["metadata"]["name"] == name)
 
-    def ends(self, job: Object, answer: Answer, when: str, messages: int | None = 10) -> None:
-        """The Job's pod has that verdict and a report, and both have ended; None where there was no topic to read."""
+    def finish_job(self, job: Object, answer: Answer, when: str, messages: int | None = 10) -> None:
+        """End the Job and its pod with that verdict and a report; `messages` is None if the topic did not exist."""
         metadata, is_pass = job["metadata"], answer is Answer.PASS
-        asked = metadata["annotations"][REQUEST_ANNOTATION]
-        told = VerdictDocument(
-            request_hash=asked,
+        document = VerdictDocument(
+            request_hash=metadata["annotations"][REQUEST_ANNOTATION],
             verdict=answer,
             messages=messages or 0,
             invalid=0 if is_pass else 1,
             topic_missing=True if messages is None else None,
         )
-        pod = ended(0 if is_pass else 42, told.text.decode(), owner=metadata["uid"])
+        pod = ended_pod(0 if is_pass else 42, document.text.decode(), owner=metadata["uid"])
         labels = {"batch.kubernetes.io/job-name": metadata["name"]}
         pod["metadata"] |= {"name": f"{metadata['name']}-x", "labels": labels}
         pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = when
@@ -158,38 +157,38 @@ class AskedTopic:
         self.world.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
         self._over(job, "Complete" if is_pass else "Failed", "PodFailurePolicy", when)
 
-    def fails(self, job: Object, when: str) -> None:
-        """It gives no verdict."""
+    def fail_job(self, job: Object, when: str) -> None:
+        """End the Job without a verdict."""
         self._over(job, "Failed", "BackoffLimitExceeded", when)
 
-    def goes(self, job: Object) -> None:
-        """The Job is deleted, and all that it owns."""
+    def delete_job(self, job: Object) -> None:
+        """Delete the Job and all that it owns."""
         name = job["metadata"]["name"]
-        self.world.api.take_away(JOB, "shop", name)
+        self.world.api.delete(JOB, "shop", name)
         for kind, owned in ((CONFIG_MAP, f"{name}-0"), (POD, f"{name}-x")):
             if self.world.api.has(kind, "shop", owned):
-                self.world.api.take_away(kind, "shop", owned)
+                self.world.api.delete(kind, "shop", owned)
 
     def _over(self, job: Object, kind: str, reason: str, when: str) -> None:
         end = {"type": kind, "status": "True", "reason": reason, "lastTransitionTime": when}
 
-        def edit(there: Object) -> None:
-            there["spec"]["suspend"] = False
-            there["status"] = {"conditions": [end]}
+        def edit(wire: Object) -> None:
+            wire["spec"]["suspend"] = False
+            wire["status"] = {"conditions": [end]}
 
         self.world.api.change(f"/jobs/{job['metadata']['name']}", edit)
 
 
-def _edited(there: Object, spec: Object) -> None:
-    there["spec"] = spec
-    there["metadata"]["generation"] += 1
+def _edit(wire: Object, spec: Object) -> None:
+    wire["spec"] = spec
+    wire["metadata"]["generation"] += 1
 
 
 @asynccontextmanager
-async def asked(mode: str, **validation: Any) -> AsyncIterator[AskedTopic]:
-    """The topic as its resource is made, before any pass."""
-    async with opened() as world:
-        topic = AskedTopic(world)
-        topic.governs(mode, **validation)
-        topic.wants()
+async def open_validated_topic(mode: str, **validation: Any) -> AsyncIterator[ValidatedTopic]:
+    """Yield the topic with a new resource, before any reconcile."""
+    async with open_topic() as world:
+        topic = ValidatedTopic(world)
+        topic.set_policy_validation(mode, **validation)
+        topic.set_topic()
         yield topic

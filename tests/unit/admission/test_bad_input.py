@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import TOPIC, World, as_go_writes, wanted_topic
+from support.kubernetes.admission import TOPIC, World, as_go_writes, new_topic
 
 FIELD = {"name": "a", "type": "string"}
 
@@ -90,13 +90,13 @@ SPECS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", SPECS)
 async def test_an_object_that_bypassed_the_crd_is_refused_at_its_field(world: World, name: str) -> None:
     spec, field = SPECS[name]
-    reply = await world.ask(wanted_topic(spec))
+    reply = await world.review(new_topic(spec))
     assert [cause["field"] for cause in reply.causes] == [field]
 
 
 async def test_an_old_object_that_bypassed_the_crd_does_not_stand_in_the_way_of_its_repair(world: World) -> None:
     await world.policy()
-    assert (await world.ask(wanted_topic({"topic": TOPIC, "type": "STRING"}), wanted_topic([1, 2]))).is_allowed
+    assert (await world.review(new_topic({"topic": TOPIC, "type": "STRING"}), new_topic([1, 2]))).is_allowed
 
 
 @pytest.mark.parametrize(("filler", "count"), [("x", 1_200_000), ("<", 210_000), ("é", 600_000)])
@@ -114,8 +114,8 @@ async def test_a_large_schema_within_the_limit_is_judged(world: World) -> None:
 
 
 async def test_a_review_with_both_objects_at_their_largest_is_read(world: World) -> None:
-    old = wanted_topic({"topic": TOPIC, "type": "AVRO", "schema": record(doc="<" * 250_000)})
-    wanted = wanted_topic({"topic": TOPIC, "type": "AVRO", "schema": record(doc="<" * 900_000)})
+    old = new_topic({"topic": TOPIC, "type": "AVRO", "schema": record(doc="<" * 250_000)})
+    wanted = new_topic({"topic": TOPIC, "type": "AVRO", "schema": record(doc="<" * 900_000)})
     body = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": wanted, "oldObject": old}}
     escaped = as_go_writes(body)
     assert len(escaped) > 6_500_000

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, PROFILE, V0, World, record_schema, running
+from support.kubernetes.admission import ID, NOTE, PROFILE, V0, World, record_schema, run_webhook
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Owner
 from topicschema.core.topics import PulsarNamespaceKey
@@ -141,13 +141,13 @@ async def _policy_review(
         {"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": fixed | spec, "status": status}
         for spec in (before or {}, after)
     )
-    return await world.ask(new, None if before is None else old)
+    return await world.review(new, None if before is None else old)
 
 
 @pytest.fixture
 async def told_world() -> AsyncIterator[World]:
     """The webhook knows which hosts the controller may call."""
-    async with running(TOPICSCHEMA_BROKER_HOSTS="pulsar:8443") as world:
+    async with run_webhook(TOPICSCHEMA_BROKER_HOSTS="pulsar:8443") as world:
         world.namespace("shop", "shop/*")
         yield world
 
@@ -168,7 +168,7 @@ async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webh
 ) -> None:
     spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": pulsar}
     metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
-    reply = await told_world.ask({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
+    reply = await told_world.review({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
     assert reply.is_allowed
     stops = {"serviceURL": "validation stops with ValidationError"}
     assert reply.warnings == [
@@ -192,7 +192,7 @@ async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is
     await told_world.claims.put_claim(await told_world.claims.get_claim(key), owner, "pulsar:8443")
     spec = {"pulsarCluster": "main", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": url}}
     metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
-    reply = await told_world.ask({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
+    reply = await told_world.review({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
     assert reply.is_allowed is is_allowed
     if not is_allowed:
         (cause,) = reply.causes

@@ -16,8 +16,8 @@ from support.kubernetes.admission import (
     TOPIC,
     V0,
     World,
+    new_topic,
     record_schema,
-    wanted_topic,
 )
 from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
@@ -131,15 +131,15 @@ async def test_the_strategy_that_a_topic_had_counts_for_the_edit_that_drops_anot
     await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
     dropped = {name: value for name, value in old["spec"].items() if name != "schemaCompatibilityStrategy"}
     edited = {**old, "spec": {**dropped, "schema": FORWARD_ONLY}}
-    assert not (await world.ask(edited, old)).is_allowed
+    assert not (await world.review(edited, old)).is_allowed
     stored = await world.storage.get_history(KEY)
     settings = TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.FORWARD))
     freed = History(KEY, None, 0, stored.history.entries, topic_settings=settings)
     stored = await world.storage.put(stored, freed)
-    assert not (await world.ask(edited, old)).is_allowed  # what was written is taken back
+    assert not (await world.review(edited, old)).is_allowed  # what was written is taken back
     settings = TopicSettingsRecord(TopicSettings(Strategy.FORWARD), TopicSettings(Strategy.FULL))
     await world.storage.put(stored, replace(freed, topic_settings=settings))
-    assert (await world.ask(edited, old)).is_allowed
+    assert (await world.review(edited, old)).is_allowed
     assert (await world.create(FORWARD_ONLY)).is_allowed
     judged = seen_as({**old, "spec": dropped}, "BACKWARD", "Namespace")
     assert not (await world.edit(judged, schema=FORWARD_ONLY)).is_allowed
@@ -208,7 +208,7 @@ async def test_a_topic_is_told_what_its_edit_means_for_the_broker(world: World, 
     await governed(world, told.observed, **told.policy)
     spec = {"topic": TOPIC, "type": "AVRO", "schema": V0, **told.topic}
     await adopted(world, SchemaInfo(SchemaType(spec["type"]), spec["schema"].encode()))
-    (warning,) = (await world.ask(wanted_topic(spec))).warnings
+    (warning,) = (await world.review(new_topic(spec))).warnings
     assert warning.startswith(told.words)
     assert len(warning.encode()) <= WARNING_BYTES
 
@@ -220,7 +220,7 @@ async def test_an_edit_without_effects_has_no_warning(world: World) -> None:
         ({}, {}),
     ):
         await governed(world, observed, **policy)
-        assert (await world.ask(wanted_topic({"topic": OTHER, "type": "STRING"}))).warnings == [UNRECORDED]
+        assert (await world.review(new_topic({"topic": OTHER, "type": "STRING"}))).warnings == [UNRECORDED]
     await governed(world, {"broker": {"schemaValidationEnforced": False}}, isAllowAutoUpdateSchema=False)
     old = world.resource(deletionPolicy="Delete")
     await adopted(world, avro(V0), claim=Owner("shop", "created", old["metadata"]["uid"]))
@@ -248,7 +248,7 @@ OF_PYTHON = json.dumps(json.loads(ENVELOPE), indent=1)
 )
 async def test_a_message_is_found_by_its_clients_spelling_alone(world: World, text: str, shut_out: list[str]) -> None:
     await governed(world, {}, isAllowAutoUpdateSchema=False)
-    _, *told = (await world.ask(wanted_topic({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": text}))).warnings
+    _, *told = (await world.review(new_topic({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": text}))).warnings
     assert told == [
         f"clients may not add schemas, and {clients} clients send another text for PROTOBUF_NATIVE than this one: "
         "where they produce, set schema to theirs once, so that both are registered"
@@ -260,7 +260,7 @@ async def test_clients_whose_texts_are_all_registered_are_not_refused(world: Wor
     await governed(world, {}, isAllowAutoUpdateSchema=False)
     await adopted(world, *(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text.encode()) for text in (ENVELOPE, OF_PYTHON)))
     spec = {"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": OF_PYTHON}
-    assert (await world.ask(wanted_topic(spec))).warnings == []
+    assert (await world.review(new_topic(spec))).warnings == []
 
 
 async def test_schemas_that_are_not_recorded_yet_may_be_at_the_broker(world: World) -> None:
@@ -277,4 +277,4 @@ async def test_a_string_that_python_registered_is_the_topic_s_string(world: Worl
     await governed(world, {"schemaCompatibilityStrategy": "ALWAYS_INCOMPATIBLE"})
     await adopted(world, SchemaInfo(SchemaType.STRING, b"null"))
     for _ in range(2):
-        assert (await world.ask(wanted_topic({"topic": TOPIC, "type": "STRING"}))).is_allowed
+        assert (await world.review(new_topic({"topic": TOPIC, "type": "STRING"}))).is_allowed

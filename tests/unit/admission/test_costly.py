@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 from hostile.costly import FAMILIES
-from support.kubernetes.admission import PROFILE, V0, Reply, World, as_go_writes, wanted_topic
+from support.kubernetes.admission import PROFILE, V0, Reply, World, as_go_writes, new_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
 from topicschema.core.policy import Strictness
@@ -40,7 +40,7 @@ def hanging(world: World, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 async def ask(world: World, namespace: str, seconds: str) -> Reply:
-    wanted = wanted_topic({"topic": f"persistent://{namespace}/orders/created", "type": "AVRO", "schema": V0})
+    wanted = new_topic({"topic": f"persistent://{namespace}/orders/created", "type": "AVRO", "schema": V0})
     wanted["metadata"]["namespace"] = namespace
     request = {"uid": "4711", "kind": {"kind": "TopicSchema"}, "operation": "CREATE", "object": wanted}
     return await world.post(as_go_writes({"request": {**request, "namespace": namespace}}), seconds)

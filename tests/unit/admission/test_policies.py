@@ -36,7 +36,7 @@ def shop(world: World) -> World:
 
 
 async def test_a_namespace_may_claim_what_its_annotation_allows(shop: World) -> None:
-    reply = await shop.ask(wanted_policy())
+    reply = await shop.review(wanted_policy())
     assert reply.is_allowed
     assert reply.warnings == []
 
@@ -46,7 +46,7 @@ async def test_what_the_annotation_does_not_allow_is_refused_in_words_that_tell_
     world: World, globs: str | None
 ) -> None:
     world.namespace("shop", globs)
-    reply = await world.ask(wanted_policy())
+    reply = await world.review(wanted_policy())
     assert [cause["field"] for cause in reply.causes] == ["spec.pulsarNamespace"]
     message = reply.causes[0]["message"]
     assert message.startswith("ClaimNotAllowed: ")
@@ -66,7 +66,7 @@ async def test_a_pulsar_namespace_that_another_team_governs_is_refused_without_t
     shop.namespace("rival", "shop/*")
     there = shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", {"spec": {}})
     await shop.claim(Owner("rival", "secret-name", there["metadata"]["uid"]))
-    reply = await shop.ask(wanted_policy())
+    reply = await shop.review(wanted_policy())
     assert reply.rules == ["TopicAlreadyClaimed"]
     assert "rival" not in reply.text
     assert "secret-name" not in reply.text
@@ -87,12 +87,12 @@ async def test_an_invalid_claim_of_another_team_is_free(
         wire = {"metadata": metadata, "spec": {}}
         uid = shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", wire)["metadata"]["uid"]
     await shop.claim(Owner("rival", "secret-name", uid))
-    assert (await shop.ask(wanted_policy())).is_allowed
+    assert (await shop.review(wanted_policy())).is_allowed
 
 
 async def test_a_second_policy_of_the_namespace_is_refused_with_the_first_one_s_name(shop: World) -> None:
     await shop.policy("first")
-    reply = await shop.ask(wanted_policy(pulsarCluster="another"))
+    reply = await shop.review(wanted_policy(pulsarCluster="another"))
     assert reply.rules == ["TopicAlreadyClaimed"]
     assert "policy first" in reply.causes[0]["message"]
 
@@ -112,7 +112,7 @@ async def test_a_second_policy_of_the_namespace_is_refused_with_the_first_one_s_
 async def test_a_policy_that_bypassed_the_crd_is_refused_at_its_field(
     shop: World, spec: dict[str, Any], field: str
 ) -> None:
-    reply = await shop.ask(wanted_policy(**spec))
+    reply = await shop.review(wanted_policy(**spec))
     assert [cause["field"] for cause in reply.causes] == [field]
 
 
@@ -189,7 +189,7 @@ async def test_a_line_that_cannot_read_a_version_on_record_is_warned_of(shop: Wo
     old = await shop.policy(schemaCompatibilityStrategy="BACKWARD")
     texts = [json.dumps({"type": "record", "name": "R", "namespace": each, "fields": []}) for each in ("a.b-c", "a.b")]
     await topic(shop, "created", *texts)
-    reply = await shop.ask({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.1"}}}, old)
+    reply = await shop.review({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.1"}}}, old)
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
     assert (

@@ -65,12 +65,12 @@ async def test_without_a_version_nothing_is_judged_and_the_warning_says_what_to_
 async def test_an_edit_that_names_no_version_or_another_than_the_broker_s_is_warned_of(world: World) -> None:
     world.namespace("shop", "shop/*")
     wire = await world.policy(brokerProfile={})
-    (warning,) = (await world.ask(wire, None)).warnings
+    (warning,) = (await world.review(wire, None)).warnings
     assert warning.startswith("PulsarVersionUnknown: policy orders names no broker")
     status = {"brokerRelease": {"release": "4.2.1", "address": "pulsar:8443"}}
     spec = {**wire["spec"], "pulsar": PULSAR, "brokerProfile": {"pulsarVersion": "4.0"}}
     new = {**wire, "spec": spec, "status": status}
-    told = (await world.ask(new, {**wire, "status": status})).warnings
+    told = (await world.review(new, {**wire, "status": status})).warnings
     assert told[0].startswith("PulsarVersionMismatch: the broker is 4.2.1, whose rules judge")
 
 
@@ -90,7 +90,7 @@ async def test_a_policy_that_moves_to_a_line_that_does_not_take_a_topic_is_warne
         stored, history.claimed_by(Owner("shop", "created", resource["metadata"]["uid"])), (schema.info,)
     )
     old = await world.policy(brokerProfile={"pulsarVersion": "4.1"})
-    reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.0"}}}, old)
+    reply = await world.review({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.0"}}}, old)
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
     assert reply.warnings[1].startswith("TopicSchema created: INVALID_NAME at $.name: ")
@@ -140,5 +140,5 @@ async def test_a_policy_that_moves_to_the_line_of_its_broker_is_not_warned_of_wh
     resource = world.resource(schema=left)
     await adopted(world, left, left + " ", claim=Owner("shop", "created", resource["metadata"]["uid"]))
     old = await world.policy()
-    reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.1"}}}, old)
+    reply = await world.review({**old, "spec": {**old["spec"], "brokerProfile": {"pulsarVersion": "4.1"}}}, old)
     assert (reply.is_allowed, reply.warnings) == (True, [])

@@ -67,7 +67,7 @@ async def test_a_policy_made_strict_is_warned_of_the_topics_that_would_not_pass(
     await world.versions(AFTER, claim=Owner("shop", "created", resource["metadata"]["uid"]))
     old = await world.policy(schemaCompatibilityStrategy="BACKWARD")
     world.namespace("shop", "shop/*")
-    reply = await world.ask({**old, "spec": {**old["spec"], "strictness": "Strict"}}, old)
+    reply = await world.review({**old, "spec": {**old["spec"], "strictness": "Strict"}}, old)
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
     assert f"TopicSchema created: {RULE} at $.fields[0].type after version 0" in reply.warnings[1]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema, wanted_topic
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, new_topic, record_schema
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.history import Owner
@@ -148,7 +148,7 @@ async def test_deletions_and_an_unchanged_spec_are_not_judged(world: World) -> N
     old = world.resource(schema="not a schema")
     world.api.requests.clear()
     assert (await world.edit(old)).is_allowed
-    assert (await world.ask(None, old, "DELETE")).is_allowed
+    assert (await world.review(None, old, "DELETE")).is_allowed
     deleting = {**old, "metadata": {**old["metadata"], "deletionTimestamp": "2026-11-21T05:30:00Z"}}
     assert (await world.edit(deleting, schema="no schema either")).is_allowed
     assert world.api.requests == []
@@ -161,7 +161,7 @@ async def test_a_new_policy_and_a_new_version_count_for_the_very_next_review(wor
     assert not (await world.create(INCOMPATIBLE)).is_allowed
     await world.policy("first", **FORWARD)
     assert (await world.create(INCOMPATIBLE)).is_allowed
-    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "first")
+    world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "first")
     await world.policy("second", **BACKWARD)
     assert "set by policy second" in (await world.create(INCOMPATIBLE)).causes[0]["message"]
 
@@ -187,8 +187,8 @@ async def test_many_incompatibilities_are_capped_and_counted(world: World) -> No
 async def test_a_generated_name_is_judged_alike(world: World) -> None:
     await world.policy(**BACKWARD)
     await world.versions(V0)
-    new = wanted_topic({"topic": TOPIC, "type": "AVRO", "schema": INCOMPATIBLE}, "created-x7k2p")
-    assert (await world.ask(new)).rules == ["FIELD_WITHOUT_DEFAULT"]
+    new = new_topic({"topic": TOPIC, "type": "AVRO", "schema": INCOMPATIBLE}, "created-x7k2p")
+    assert (await world.review(new)).rules == ["FIELD_WITHOUT_DEFAULT"]
 
 
 async def test_an_edit_of_a_topic_with_a_lost_or_older_history_is_warned_of(world: World) -> None:

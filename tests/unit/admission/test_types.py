@@ -87,7 +87,7 @@ async def test_the_examples_are_admitted_without_a_warning(world: World) -> None
     examples = sorted(EXAMPLES.glob("topicschema*.yaml"))
     assert len(examples) == 3
     for path in examples:
-        reply = await world.ask(yaml.safe_load(path.read_text()) | {"kind": "TopicSchema"})
+        reply = await world.review(yaml.safe_load(path.read_text()) | {"kind": "TopicSchema"})
         assert (path.name, reply.is_allowed, reply.warnings) == (path.name, True, [])
 
 

@@ -1,4 +1,4 @@
-"""The CRDs say everything about every field, and what is committed is what the types say."""
+"""The CRDs describe and limit every field, and the committed ones are those of the types."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ def root(document: Schema) -> Schema:
 
 
 def members(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
-    """Every member of a schema with its path, all levels down."""
+    """Yield every member of a schema on all levels, with its path."""
     for name, member in schema.get("properties", {}).items():
         yield f"{path}.{name}", member
         yield from members(member, f"{path}.{name}")
@@ -67,8 +67,8 @@ def test_every_field_has_a_description(member: Schema) -> None:
 def test_every_text_list_and_map_has_a_limit_and_nothing_is_a_float(member: Schema) -> None:
     limits = {"string": {"maxLength", "enum"}, "array": {"maxItems"}, "object": {"maxProperties", "properties"}}
     assert member["type"] in {*limits, "integer", "boolean"}
-    wanted = limits.get(member["type"])
-    assert wanted is None or wanted & member.keys()
+    keys = limits.get(member["type"])
+    assert keys is None or keys & member.keys()
 
 
 def test_a_status_has_the_generation_minus_one_before_it_is_written_and_no_other_field_has_a_default() -> None:

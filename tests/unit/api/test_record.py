@@ -1,4 +1,4 @@
-"""The record's objects say what was put into them, fit into etcd, and are not believed when they are damaged."""
+"""The record's objects: they decode to what was encoded, fit into etcd, and are refused if they are damaged."""
 
 import base64
 import copy
@@ -48,7 +48,7 @@ INFO = SchemaInfo(SchemaType.AVRO, '{"type":"string","doc":"für <&>"}'.encode()
 
 
 def stored(obj: dict[str, Any]) -> str:
-    """The object as etcd holds it: compact JSON with Go's escapes."""
+    """Return the object as etcd stores it: compact JSON with Go's escapes."""
     text = json.dumps(obj, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -56,7 +56,7 @@ def stored(obj: dict[str, Any]) -> str:
 
 
 def entry(number: int, **changes: Any) -> VersionEntry:
-    """A version whose hashes are its own."""
+    """Return a version with its own hashes."""
     values = {
         "schema_version": number,
         "type": SchemaType.AVRO,
@@ -107,7 +107,9 @@ def test_a_history_reads_as_it_was_written(history: History) -> None:
 def test_every_kind_of_version_takes_at_most_140_stored_bytes() -> None:
     widest = [entry(9_999, type=SchemaType.PROTOBUF_NATIVE, source_mark=source_mark(digest(b"")))]
     for kind, origin, flaw in product(SchemaType, Origin, Flaw):
-        pulsar_version = PulsarVersion.V4_2 if kind in AVRO_TEXTS else PulsarVersion.V4_0  # of others it is not kept
+        pulsar_version = (
+            PulsarVersion.V4_2 if kind in AVRO_TEXTS else PulsarVersion.V4_0
+        )  # that of other types is not stored
         flags = {"flaw": flaw, "is_tombstone": flaw is Flaw.NONE}
         widest.append(entry(99_999_999, type=kind, origin=origin, pulsar_version=pulsar_version, **flags))
     for each in widest:
@@ -115,7 +117,7 @@ def test_every_kind_of_version_takes_at_most_140_stored_bytes() -> None:
         assert len(stored(wire["spec"]["versions"][0]).encode()) + len(",") <= 140
 
 
-def test_a_version_tells_the_hash_of_its_sources_in_full() -> None:
+def test_a_version_has_the_full_hash_of_its_sources() -> None:
     wire = version_to_wire(newest(0), INFO, digest(b"sources"), namespace="a")
     assert wire["spec"]["sourceHash"] == digest(b"sources")
     assert version_from_wire(wire) == INFO

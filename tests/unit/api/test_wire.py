@@ -30,7 +30,7 @@ from topicschema.core.strategies import Strategy
 
 
 def topic_schema(**spec: Any) -> dict[str, Any]:
-    """A TopicSchema as the API server gives it, with members of `spec` changed."""
+    """Return a TopicSchema as the API server sends it, with members of `spec` changed."""
     return {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "TopicSchema",
@@ -229,13 +229,13 @@ def test_what_was_observed_reads_as_it_was_written() -> None:
     assert status.items() <= encode(read).items()
 
 
-def test_nothing_observed_yet_is_told_from_nothing_set() -> None:
+def test_settings_not_observed_differ_from_settings_not_set() -> None:
     assert "observed" not in encode(NamespaceSchemaPolicyStatus())
     assert encode(NamespaceSchemaPolicyStatus(observed=ObservedSettings()))["observed"] == {}
     assert decode_status(NamespaceSchemaPolicyStatus, {"observed": {}}).observed == ObservedSettings()
 
 
-def test_resources_from_before_there_were_brokers_say_what_they_always_said() -> None:
+def test_resources_of_a_version_without_brokers_decode_as_before() -> None:
     policy, topic = decode(NamespaceSchemaPolicy, POLICY), decode(TopicSchema, TOPIC)
     assert policy.spec.pulsar is None
     assert policy.spec.is_allow_auto_update_schema is policy.spec.schema_validation_enforced is None
@@ -245,7 +245,7 @@ def test_resources_from_before_there_were_brokers_say_what_they_always_said() ->
     assert policy.status.observed is None
 
 
-def test_a_record_from_before_there_were_brokers_is_the_operator_s_own() -> None:
+def test_a_record_of_a_version_without_brokers_is_numbered_by_the_operator() -> None:
     history, claim = history_from_wire(HISTORY), claim_from_wire(CLAIM)
     assert not {"numberedBy", "topicSettings"} & HISTORY["spec"].keys()
     assert history.numbered_by is NumberedBy.OPERATOR
@@ -256,7 +256,7 @@ def test_a_record_from_before_there_were_brokers_is_the_operator_s_own() -> None
     assert (claim.original, claim.managed) == (None, ())
 
 
-def test_the_record_tells_what_was_found_and_what_is_written_also_one_that_an_earlier_release_wrote() -> None:
+def test_the_record_has_original_and_written_settings_also_in_an_earlier_format() -> None:
     history = history_from_wire(NUMBERED)
     assert history.numbered_by is NumberedBy.BROKER
     assert history.topic_settings == TopicSettingsRecord(

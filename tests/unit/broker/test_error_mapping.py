@@ -1,4 +1,4 @@
-"""The table of answers, at the wire: for each, our error, whether it is asked again, and what a person reads."""
+"""The table of responses, over a socket: for each, the error, the number of requests, and the message."""
 
 import json
 import re
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from support.http_server import Answer
-from support.pulsar.fake_broker import PlayedBroker, half, reset
+from support.http_server import Handler
+from support.pulsar.fake_broker import FakeBroker, abort_connection, send_half
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerForbiddenError,
@@ -37,7 +37,7 @@ KEY = PulsarNamespaceKey("main", "shop", "orders")
 TEXT = SchemaInfo(SchemaType.STRING)
 SECRET = "a text that must not be repeated"  # noqa: S105 - it stands for a schema
 
-Ask = Callable[[Broker], Awaitable[object]]
+Operation = Callable[[Broker], Awaitable[object]]
 
 
 async def read(broker: Broker) -> object:
@@ -81,8 +81,8 @@ UNREADABLE = (
 AWAY, FORBIDDEN, UNKNOWN = BrokerUnavailableError, BrokerForbiddenError, BrokerUnauthorizedError
 REFUSED = RefusedByBrokerError
 
-Row = tuple[Ask, int, object, type[TopicSchemaError], int]
-# What is asked, status, body, our error, how often it is sent.
+Row = tuple[Operation, int, object, type[TopicSchemaError], int]
+# The operation, status, body, the error, and the number of requests.
 TABLE: list[Row] = [
     (read, 401, page(401, "Authentication required"), UNKNOWN, 1),
     (read, 401, reason("Token expired"), UNKNOWN, 1),
@@ -149,51 +149,51 @@ REDIRECTED = 3
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0].__name__}-{row[1]}")
-async def test_each_answer_has_the_meaning_of_the_manual_and_repeats_no_schema(
-    wire: PlayedBroker, broker: Broker, row: Row
+async def test_each_response_has_the_error_of_the_manual_and_repeats_no_schema(
+    wire: FakeBroker, broker: Broker, row: Row
 ) -> None:
-    ask, status, body, expected, times = row
-    wire.says(status, body)
+    operation, status, body, expected, times = row
+    wire.respond_with(status, body)
     with pytest.raises(TopicSchemaError) as caught:
-        await ask(broker)
+        await operation(broker)
     assert type(caught.value) is expected
-    sent = [each for each in wire.asked if not each.endswith("/namespaces/shop")]
+    sent = [each for each in wire.request_lines if not each.endswith("/namespaces/shop")]
     assert len(sent) == times
     assert SECRET not in caught.value.message
     assert len(caught.value.message) < 400
     if expected is not StalledAtBrokerError:
         lines = manual_of(status, expected)
         assert lines
-        assert {line[2].startswith("yes") for line in lines} == {times > 1} or (ask is delete and times == 1)
+        assert {line[2].startswith("yes") for line in lines} == {times > 1} or (operation is delete and times == 1)
 
 
 def manual_of(status: int, error: type[TopicSchemaError]) -> list[list[str]]:
-    """The lines of the manual about that answer with that reason; first those that name the status."""
-    told = f"`{error.__name__.removesuffix('Error')}`"
+    """Return the lines of the manual with that error, first those that name the status."""
+    reason = f"`{error.__name__.removesuffix('Error')}`"
     kind = "redirect" if status // 100 == REDIRECTED else f"{status // 100}xx"
-    for called in (str(status), kind):
-        found = [line for line in MANUAL if called in line[0] and told in line[1]]
-        if found:
-            return found
+    for label in (str(status), kind):
+        lines = [line for line in MANUAL if label in line[0] and reason in line[1]]
+        if lines:
+            return lines
     return []
 
 
-def test_the_manual_s_table_has_no_answer_that_is_not_tried_here() -> None:
-    told = {int(number) for answer, *_ in MANUAL for number in re.findall(r"\b[2-5]\d\d\b", answer)}
-    assert told - {307, 308} <= {row[1] for row in TABLE}
+def test_every_status_in_the_manual_is_tested_here() -> None:
+    statuses = {int(number) for answer, *_ in MANUAL for number in re.findall(r"\b[2-5]\d\d\b", answer)}
+    assert statuses - {307, 308} <= {row[1] for row in TABLE}
 
 
 @pytest.mark.parametrize("text", ["Schema not found", "Schema is deleted"])
-async def test_there_is_no_schema_only_where_the_broker_itself_says_so(
-    wire: PlayedBroker, broker: Broker, text: str
+async def test_a_topic_without_a_schema_is_one_whose_broker_reports_it(
+    wire: FakeBroker, broker: Broker, text: str
 ) -> None:
-    wire.says(404, reason(text))
+    wire.respond_with(404, reason(text))
     assert await broker.latest(TOPIC) is None
     assert await broker.version(TOPIC, 7) is None
 
 
-async def test_the_words_of_an_error_are_few_and_say_what_it_is(wire: PlayedBroker, broker: Broker) -> None:
-    for status, body, told in (
+async def test_the_message_of_an_error_is_short_and_has_the_reason(wire: FakeBroker, broker: Broker) -> None:
+    for status, body, text in (
         (409, page(409, UNREADABLE), "409 Error during check: SchemaValidationException: Unable to read schema"),
         (409, json.dumps(page(409, UNREADABLE)).replace("\\n", "\n"), "Unable to read schema"),  # of Pulsar 4.2
         (409, page(409, "Incompatible schema: exists schema type AVRO, new schema type JSON"), "new schema type JSON"),
@@ -205,52 +205,50 @@ async def test_the_words_of_an_error_are_few_and_say_what_it_is(wire: PlayedBrok
         (500, crash(BAD_DEFAULT, AVRO), "500 Invalid default for field x"),
         (409, "", "409 Conflict"),
     ):
-        wire.forgets()
-        wire.says(status, body)
+        wire.clear()
+        wire.respond_with(status, body)
         with pytest.raises(RefusedByBrokerError, match="POST /admin/v2/schemas/shop/orders/created/schema: ") as caught:
             await broker.upload(TOPIC, TEXT)
-        assert told in caught.value.message
+        assert text in caught.value.message
         assert caught.value.status == status
 
 
 @pytest.mark.parametrize("hostile", ["\x1bc", "\x9b31m", "\b", "\u202e"], ids=["ESC", "C1", "backspace", "bidi"])
-async def test_the_words_of_an_error_hold_no_character_that_a_terminal_obeys(
-    wire: PlayedBroker, broker: Broker, hostile: str
-) -> None:
-    wire.says(403, reason(f"no {hostile}rights"))
+async def test_the_message_of_an_error_has_no_control_character(wire: FakeBroker, broker: Broker, hostile: str) -> None:
+    wire.respond_with(403, reason(f"no {hostile}rights"))
     with pytest.raises(TopicSchemaError, match="rights") as caught:
         await broker.latest(TOPIC)
     assert caught.value.message.isprintable()
 
 
-async def test_a_schema_repeated_as_the_status_line_does_not_hide_a_refusal(wire: PlayedBroker, broker: Broker) -> None:
+async def test_a_schema_repeated_as_the_status_line_does_not_hide_a_refusal(wire: FakeBroker, broker: Broker) -> None:
     async def answer(_: web.Request) -> web.Response:
         return web.Response(status=409, reason="Unable to read schema: " + "?" * 200_000, text="")
 
-    wire.answers.append(answer)
+    wire.handlers.append(answer)
     with pytest.raises(RefusedByBrokerError):
         await broker.upload(TOPIC, TEXT)
 
 
-@pytest.mark.parametrize(("answer", "told"), [(reset, "connection"), (half, "half way")])
-async def test_a_connection_that_ends_is_tried_once_more(
-    wire: PlayedBroker, broker: Broker, answer: Answer, told: str
+@pytest.mark.parametrize(("answer", "message"), [(abort_connection, "connection"), (send_half, "half way")])
+async def test_a_request_whose_connection_ends_is_tried_once_more(
+    wire: FakeBroker, broker: Broker, answer: Handler, message: str
 ) -> None:
-    wire.answers.append(answer)
-    with pytest.raises(BrokerUnavailableError, match=told):
+    wire.handlers.append(answer)
+    with pytest.raises(BrokerUnavailableError, match=message):
         await broker.latest(TOPIC)
     assert len(wire.requests) == 2
 
 
-async def test_a_request_that_passes_at_the_second_try_is_no_error(wire: PlayedBroker, broker: Broker) -> None:
-    wire.answers.append(reset)
-    wire.says(200, {"version": {"version": 3}})
+async def test_a_request_that_succeeds_at_the_second_try_is_no_error(wire: FakeBroker, broker: Broker) -> None:
+    wire.handlers.append(abort_connection)
+    wire.respond_with(200, {"version": {"version": 3}})
     assert await broker.upload(TOPIC, TEXT) == 3
     assert len(wire.requests) == 2
 
 
 @pytest.mark.parametrize(
-    ("told", "after"),
+    ("retry_after", "after"),
     [
         ("nan", 5.0),
         ("inf", 60.0),
@@ -265,17 +263,21 @@ async def test_a_request_that_passes_at_the_second_try_is_no_error(wire: PlayedB
         ("Wed, 21 Oct 99999999999999999999 07:28:20 GMT", 5.0),
     ],
 )
-async def test_what_is_to_be_waited_for_is_a_number_of_seconds_or_a_date(
-    wire: PlayedBroker, broker: Broker, told: str, after: float
+async def test_retry_after_is_a_number_of_seconds_or_a_date(
+    wire: FakeBroker, broker: Broker, retry_after: str, after: float
 ) -> None:
-    wire.says(503, "", Retry_After=told, Date="Wed, 21 Oct 2026 07:28:00 GMT")
+    wire.respond_with(503, "", Retry_After=retry_after, Date="Wed, 21 Oct 2026 07:28:00 GMT")
     with pytest.raises(BrokerUnavailableError) as caught:
         await broker.soft_delete(TOPIC)
     assert caught.value.after == after
 
 
-async def test_a_date_without_the_answer_s_own_is_by_our_clock(wire: PlayedBroker, broker: Broker) -> None:
-    wire.says(503, "", Retry_After=format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True), Date="none")
+async def test_a_date_without_the_date_of_the_response_is_compared_with_the_own_clock(
+    wire: FakeBroker, broker: Broker
+) -> None:
+    wire.respond_with(
+        503, "", Retry_After=format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True), Date="none"
+    )
     with pytest.raises(BrokerUnavailableError) as caught:
         await broker.soft_delete(TOPIC)
     assert caught.value.after == 60.0
@@ -284,31 +286,31 @@ async def test_a_date_without_the_answer_s_own_is_by_our_clock(wire: PlayedBroke
 @pytest.mark.parametrize(
     ("status", "after"), [(408, 40.0), (429, 40.0), (500, 5.0), (502, 40.0), (503, 40.0), (504, 40.0)]
 )
-async def test_who_asks_to_be_left_alone_may_be_the_broker_or_a_proxy_before_it(
-    wire: PlayedBroker, broker: Broker, status: int, after: float
+async def test_retry_after_of_the_broker_or_of_a_proxy_is_the_delay(
+    wire: FakeBroker, broker: Broker, status: int, after: float
 ) -> None:
-    wire.says(status, "", Retry_After="40")
+    wire.respond_with(status, "", Retry_After="40")
     with pytest.raises(BrokerUnavailableError) as caught:
         await broker.soft_delete(TOPIC)
     assert caught.value.after == after
 
 
-async def test_a_deletion_is_never_sent_twice(wire: PlayedBroker, broker: Broker) -> None:
-    wire.answers.append(reset)
-    wire.says(200, {"version": 1})
+async def test_a_deletion_is_never_sent_twice(wire: FakeBroker, broker: Broker) -> None:
+    wire.handlers.append(abort_connection)
+    wire.respond_with(200, {"version": 1})
     with pytest.raises(BrokerUnavailableError):
         await broker.soft_delete(TOPIC)
     assert len(wire.requests) == 1
 
 
-async def test_a_tenant_that_is_missing_is_told_from_a_namespace(wire: PlayedBroker, broker: Broker) -> None:
-    wire.says(404, reason("Namespace does not exist"))
-    wire.says(404, reason("Tenant not found"))
+async def test_a_missing_tenant_and_a_missing_namespace_are_different_errors(wire: FakeBroker, broker: Broker) -> None:
+    wire.respond_with(404, reason("Namespace does not exist"))
+    wire.respond_with(404, reason("Tenant not found"))
     with pytest.raises(TenantNotFoundError):
         await broker.namespace_settings(KEY)
-    wire.forgets()
-    wire.says(404, reason("Namespace does not exist"))
-    wire.says(200, ["shop/other"])
+    wire.clear()
+    wire.respond_with(404, reason("Namespace does not exist"))
+    wire.respond_with(200, ["shop/other"])
     with pytest.raises(NamespaceNotFoundError):
         await broker.upload(TOPIC, TEXT)
 

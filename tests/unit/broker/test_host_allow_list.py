@@ -1,4 +1,4 @@
-"""Which hosts the operator may call."""
+"""The hosts that the operator may call."""
 
 import socket
 
@@ -155,7 +155,7 @@ async def test_an_allowed_name_may_have_any_other_address() -> None:
     await resolver.close()
 
 
-async def test_other_spellings_of_loopback_are_found_out() -> None:
+async def test_other_spellings_of_loopback_are_refused() -> None:
     for spelling in ("2130706433", "0x7f000001", "127.1", "0177.0.0.1", "0x7f.1"):
         broker = Broker(ClientConfig(f"http://{spelling}:1", AllowedHosts.parse(spelling)))
         with pytest.raises(BrokerNotAllowedError):

@@ -1,4 +1,4 @@
-"""OAuth 2.0 client credentials at the wire, and secrets as they are read."""
+"""OAuth 2.0 client credentials over a socket, and the parsing of secrets."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 from aiohttp import web
 
-from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
+from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import (
@@ -25,73 +25,75 @@ from topicschema.core.topics import Topic
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
 TOPIC = Topic("shop", "orders", "created")
 VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
-SECRET = "c1ient-s3cret"  # noqa: S105 - it is what is looked for
+SECRET = "c1ient-s3cret"  # noqa: S105 - the tests search for it
 
 
 class Issuer:
-    """An issuer of tokens: each is told apart by its number, and lasts 3,600 seconds."""
+    """An issuer of numbered tokens that are valid for 3,600 seconds."""
 
-    def __init__(self, played: PlayedBroker) -> None:
-        self.played = played
-        self.given = 0
-        self.endpoint = f"{played.url}/oauth/token"
+    def __init__(self, server: FakeBroker) -> None:
+        self.server = server
+        self.token_count = 0
+        self.endpoint = f"{server.url}/oauth/token"
         self.refusal: tuple[int, Any] | None = None
-        played.answers.append(self.answer)
+        server.handlers.append(self.handle)
 
-    async def answer(self, request: web.Request) -> web.Response:
+    async def handle(self, request: web.Request) -> web.Response:
         if request.path == "/realm/.well-known/openid-configuration":
             return web.json_response({"issuer": "x", "token_endpoint": self.endpoint})
         if self.refusal is not None:
             return web.json_response(self.refusal[1], status=self.refusal[0])
-        self.given += 1
-        return web.json_response({"access_token": f"given-{self.given}", "expires_in": 3600, "token_type": "bearer"})
+        self.token_count += 1
+        return web.json_response(
+            {"access_token": f"token-{self.token_count}", "expires_in": 3600, "token_type": "bearer"}
+        )
 
 
 @pytest.fixture
 async def issuer() -> AsyncIterator[Issuer]:
-    async with playing() as played:
-        yield Issuer(played)
+    async with run_fake_broker() as server:
+        yield Issuer(server)
 
 
 def credential_of(issuer: Issuer) -> OAuth2ClientCredentials:
-    return OAuth2ClientCredentials(f"{issuer.played.url}/realm/", "operator", SECRET, "urn:pulsar", "a b")
+    return OAuth2ClientCredentials(f"{issuer.server.url}/realm/", "operator", SECRET, "urn:pulsar", "a b")
 
 
 @pytest.fixture
-async def broker(wire: PlayedBroker, issuer: Issuer, turned: TurnedClock) -> AsyncIterator[Broker]:
-    broker = Broker(ClientConfig(wire.url, LOOPBACK, credential_of(issuer)), turned.as_clock())
+async def broker(wire: FakeBroker, issuer: Issuer, clock: ManualClock) -> AsyncIterator[Broker]:
+    broker = Broker(ClientConfig(wire.url, LOOPBACK, credential_of(issuer)), clock.as_clock())
     yield broker
     await broker.close()
 
 
-def sent(wire: PlayedBroker) -> list[str]:
+def tokens(wire: FakeBroker) -> list[str]:
     return [each.headers["Authorization"] for each in wire.requests]
 
 
-async def test_a_token_is_asked_for_once_and_used_until_shortly_before_its_end(
-    wire: PlayedBroker, issuer: Issuer, broker: Broker, turned: TurnedClock
+async def test_a_token_is_fetched_once_and_used_until_shortly_before_its_end(
+    wire: FakeBroker, issuer: Issuer, broker: Broker, clock: ManualClock
 ) -> None:
-    wire.says(200, VERSION)
+    wire.respond_with(200, VERSION)
     await asyncio.gather(*(broker.latest(TOPIC) for _ in range(8)))
-    turned.time += 3539
+    clock.time += 3539
     await broker.latest(TOPIC)
-    assert set(sent(wire)) == {"Bearer given-1"}
-    turned.time += 2
+    assert set(tokens(wire)) == {"Bearer token-1"}
+    clock.time += 2
     await broker.latest(TOPIC)
-    assert sent(wire)[-1] == "Bearer given-2"
-    assert issuer.played.asked[:2] == ["GET /realm/.well-known/openid-configuration", "POST /oauth/token"]
-    assert parse_qs(issuer.played.bodies[1]) == {
+    assert tokens(wire)[-1] == "Bearer token-2"
+    assert issuer.server.request_lines[:2] == ["GET /realm/.well-known/openid-configuration", "POST /oauth/token"]
+    assert parse_qs(issuer.server.bodies[1]) == {
         "grant_type": ["client_credentials"],
         "client_id": ["operator"],
         "client_secret": [SECRET],
         "audience": ["urn:pulsar"],
         "scope": ["a b"],
     }
-    assert issuer.played.requests[1].content_type == "application/x-www-form-urlencoded"
+    assert issuer.server.requests[1].content_type == "application/x-www-form-urlencoded"
 
 
-async def test_a_client_that_the_issuer_refuses_is_unauthorized_and_not_asked_for_again_at_once(
-    wire: PlayedBroker, issuer: Issuer, broker: Broker
+async def test_a_client_that_the_issuer_refuses_is_unauthorized_and_does_not_retry_at_once(
+    wire: FakeBroker, issuer: Issuer, broker: Broker
 ) -> None:
     issuer.refusal = (401, {"error": "invalid_client", "error_description": f"no such secret: {SECRET}"})
     for _ in range(3):
@@ -99,27 +101,27 @@ async def test_a_client_that_the_issuer_refuses_is_unauthorized_and_not_asked_fo
             await broker.latest(TOPIC)
         assert SECRET not in caught.value.message
     assert wire.requests == []
-    assert len(issuer.played.requests) == 2
+    assert len(issuer.server.requests) == 2
 
 
-async def test_an_issuer_that_fails_after_the_broker_refused_its_token_is_left_alone_as_well(
-    wire: PlayedBroker, issuer: Issuer, broker: Broker
+async def test_an_issuer_that_fails_after_the_broker_refused_its_token_gets_no_retry_at_once(
+    wire: FakeBroker, issuer: Issuer, broker: Broker
 ) -> None:
-    wire.says(200, VERSION)
+    wire.respond_with(200, VERSION)
     await broker.latest(TOPIC)
-    wire.forgets()
-    wire.says(401, {"message": "Authentication required"})
+    wire.clear()
+    wire.respond_with(401, {"message": "Authentication required"})
     issuer.refusal = (401, {"error": "invalid_client"})
     for _ in range(3):
         with pytest.raises(BrokerUnauthorizedError, match="refuses the client"):
             await broker.latest(TOPIC)
     assert len(wire.requests) == 1
-    assert issuer.played.asked.count("POST /oauth/token") == 2
+    assert issuer.server.request_lines.count("POST /oauth/token") == 2
 
 
 @pytest.mark.parametrize("answer", [(500, {}), (200, {}), (200, {"access_token": "two\nlines"}), (200, [])])
-async def test_an_issuer_that_gives_no_token_is_waited_for(
-    wire: PlayedBroker, issuer: Issuer, broker: Broker, answer: tuple[int, Any]
+async def test_an_issuer_without_a_token_makes_the_broker_unavailable(
+    wire: FakeBroker, issuer: Issuer, broker: Broker, answer: tuple[int, Any]
 ) -> None:
     issuer.refusal = answer
     with pytest.raises(BrokerUnavailableError, match="the token endpoint gives no token"):
@@ -127,7 +129,7 @@ async def test_an_issuer_that_gives_no_token_is_waited_for(
     assert wire.requests == []
 
 
-async def test_the_token_endpoint_must_be_allowed_too(wire: PlayedBroker, issuer: Issuer, broker: Broker) -> None:
+async def test_the_token_endpoint_must_be_an_allowed_host(wire: FakeBroker, issuer: Issuer, broker: Broker) -> None:
     issuer.endpoint = "http://169.254.169.254/token"
     with pytest.raises(BrokerNotAllowedError):
         await broker.latest(TOPIC)
@@ -135,8 +137,8 @@ async def test_the_token_endpoint_must_be_allowed_too(wire: PlayedBroker, issuer
 
 
 @pytest.mark.parametrize("endpoint", ["/oauth/token", "//issuer/token", "http://issuer:port/token", "http://[::1"])
-async def test_a_token_endpoint_that_is_no_whole_address_is_not_called(
-    wire: PlayedBroker, issuer: Issuer, broker: Broker, endpoint: str
+async def test_a_token_endpoint_that_is_no_valid_url_is_not_called(
+    wire: FakeBroker, issuer: Issuer, broker: Broker, endpoint: str
 ) -> None:
     issuer.endpoint = endpoint
     with pytest.raises(BrokerNotAllowedError):
@@ -144,33 +146,33 @@ async def test_a_token_endpoint_that_is_no_whole_address_is_not_called(
     assert wire.requests == []
 
 
-async def test_a_secret_goes_to_no_endpoint_in_clear_text_where_its_issuer_is_asked_over_https() -> None:
-    asked: list[str] = []
+async def test_a_secret_for_an_issuer_with_https_is_not_sent_to_an_endpoint_with_http() -> None:
+    urls: list[str] = []
 
     async def fetch(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         del method, body, headers
-        asked.append(url)
+        urls.append(url)
         return 200, b'{"token_endpoint": "http://issuer/token"}'
 
     credential = OAuth2ClientCredentials("https://issuer", "operator", SECRET)
     with pytest.raises(BrokerNotAllowedError, match="https"):
-        await Identity(credential, None, fetch, TurnedClock().as_clock()).headers()
-    assert asked == ["https://issuer/.well-known/openid-configuration"]
+        await Identity(credential, None, fetch, ManualClock().as_clock()).headers()
+    assert urls == ["https://issuer/.well-known/openid-configuration"]
 
 
-async def test_a_secret_that_changed_is_read_again_when_its_token_is_refused(
-    wire: PlayedBroker, issuer: Issuer, turned: TurnedClock
+async def test_the_secret_is_read_again_when_its_token_is_refused(
+    wire: FakeBroker, issuer: Issuer, clock: ManualClock
 ) -> None:
-    fresh = OAuth2ClientCredentials(f"{issuer.played.url}/realm", "operator", "fresh")
+    fresh = OAuth2ClientCredentials(f"{issuer.server.url}/realm", "operator", "fresh")
 
     async def reread() -> Credential:
         return fresh
 
-    wire.says(401, {"message": "Authentication required"})
-    wire.says(200, VERSION)
-    broker = Broker(ClientConfig(wire.url, LOOPBACK, credential_of(issuer), reread=reread), turned.as_clock())
+    wire.respond_with(401, {"message": "Authentication required"})
+    wire.respond_with(200, VERSION)
+    broker = Broker(ClientConfig(wire.url, LOOPBACK, credential_of(issuer), reread=reread), clock.as_clock())
     assert await broker.latest(TOPIC) is not None
-    assert parse_qs(issuer.played.bodies[-1])["client_secret"] == ["fresh"]
+    assert parse_qs(issuer.server.bodies[-1])["client_secret"] == ["fresh"]
     await broker.close()
 
 

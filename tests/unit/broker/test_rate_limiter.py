@@ -1,8 +1,8 @@
-"""The rate limiter of one broker, by a clock that is turned."""
+"""The rate limiter of one broker, with a manual clock."""
 
 import pytest
 
-from support.pulsar.fake_broker import PlayedBroker, TurnedClock
+from support.pulsar.fake_broker import FakeBroker, ManualClock
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
@@ -15,8 +15,8 @@ VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properti
 
 
 @pytest.mark.parametrize("rate", [PER_SECOND, 3])
-async def test_a_burst_goes_out_at_once_and_the_rest_at_its_rate_first_come_first_served(rate: int) -> None:
-    clock = TurnedClock()
+async def test_a_burst_is_sent_at_once_and_later_requests_at_the_rate_in_order(rate: int) -> None:
+    clock = ManualClock()
     limiter = RateLimiter(clock.as_clock(), rate)
     for _ in range(BURST_SECONDS * rate):
         await limiter.take()
@@ -31,8 +31,8 @@ async def test_a_burst_goes_out_at_once_and_the_rest_at_its_rate_first_come_firs
     assert clock.time == pytest.approx(late)
 
 
-async def test_after_a_pause_requests_go_out_one_by_one() -> None:
-    clock = TurnedClock()
+async def test_after_a_pause_requests_are_sent_one_by_one() -> None:
+    clock = ManualClock()
     limiter = RateLimiter(clock.as_clock(), 10)
     limiter.pause(40.0)
     limiter.pause(7.0)  # a shorter one does not end it
@@ -42,24 +42,22 @@ async def test_after_a_pause_requests_go_out_one_by_one() -> None:
     assert clock.time == pytest.approx(1040.1)
 
 
-async def test_a_broker_that_asks_to_be_left_alone_is_by_all_policies(wire: PlayedBroker, turned: TurnedClock) -> None:
-    wire.says(429, "", Retry_After="40")
-    wire.says(200, VERSION)
-    limits = Limits(turned.as_clock())
-    first, second = (Broker(ClientConfig(wire.url, LOOPBACK, limits=limits), turned.as_clock()) for _ in range(2))
+async def test_a_pause_that_the_broker_requests_holds_for_all_policies(wire: FakeBroker, clock: ManualClock) -> None:
+    wire.respond_with(429, "", Retry_After="40")
+    wire.respond_with(200, VERSION)
+    limits = Limits(clock.as_clock())
+    first, second = (Broker(ClientConfig(wire.url, LOOPBACK, limits=limits), clock.as_clock()) for _ in range(2))
     with pytest.raises(BrokerUnavailableError) as caught:
         await first.latest(Topic("t", "n", "x"))
     assert (caught.value.after, len(wire.requests)) == (40, 1)
     assert await second.latest(Topic("t", "n", "y")) is not None
-    assert turned.time == pytest.approx(1040.0)
+    assert clock.time == pytest.approx(1040.0)
     await first.close()
     await second.close()
 
 
-async def test_a_short_pause_is_waited_for_within_the_call(
-    wire: PlayedBroker, broker: Broker, turned: TurnedClock
-) -> None:
-    wire.says(429, "", Retry_After="0.5")
-    wire.says(200, VERSION)
+async def test_a_call_waits_for_a_short_pause(wire: FakeBroker, broker: Broker, clock: ManualClock) -> None:
+    wire.respond_with(429, "", Retry_After="0.5")
+    wire.respond_with(200, VERSION)
     assert await broker.latest(Topic("t", "n", "x")) is not None
-    assert turned.time == pytest.approx(1000.5)
+    assert clock.time == pytest.approx(1000.5)

@@ -1,4 +1,4 @@
-"""TLS towards a broker: whom we trust, and who we are."""
+"""TLS to a broker: trusted CAs and client certificates."""
 
 import ssl
 from datetime import timedelta
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pulsar.fake_broker import PlayedBroker, playing
+from support.pulsar.fake_broker import FakeBroker, run_fake_broker
 from testbed.certificates import Authority
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
@@ -41,9 +41,9 @@ def trusting(url: str, authority: Authority, credential: Credential = None) -> B
     return Broker(ClientConfig(url, ANY_LOOPBACK, credential, authority.certificate.read_bytes()))
 
 
-async def test_a_redirect_from_tls_into_the_clear_is_not_followed(authority: Authority, wire: PlayedBroker) -> None:
-    async with playing(serving(authority, ["127.0.0.1"])) as secure:
-        secure.says(307, Location=wire.url)
+async def test_a_redirect_from_tls_into_the_clear_is_not_followed(authority: Authority, wire: FakeBroker) -> None:
+    async with run_fake_broker(serving(authority, ["127.0.0.1"])) as secure:
+        secure.respond_with(307, Location=wire.url)
         broker = trusting(secure.url, authority, Token("t0ken"))
         with pytest.raises(BrokerNotAllowedError, match="redirects from https to http"):
             await broker.latest(TOPIC)
@@ -58,7 +58,7 @@ async def test_a_redirect_from_tls_into_the_clear_is_not_followed(authority: Aut
 async def test_a_certificate_for_another_name_or_time_is_not_trusted(
     authority: Authority, host: str, lifetime: timedelta, words: str
 ) -> None:
-    async with playing(serving(authority, [host], lifetime)) as secure:
+    async with run_fake_broker(serving(authority, [host], lifetime)) as secure:
         broker = trusting(secure.url, authority)
         with pytest.raises(BrokerTLSVerificationFailedError, match=words):
             await broker.latest(TOPIC)
@@ -67,7 +67,7 @@ async def test_a_certificate_for_another_name_or_time_is_not_trusted(
 
 
 async def test_a_certificate_of_an_unknown_issuer_is_not_trusted(authority: Authority, tmp_path: Path) -> None:
-    async with playing(serving(authority, ["127.0.0.1"])) as secure:
+    async with run_fake_broker(serving(authority, ["127.0.0.1"])) as secure:
         for ca in (Authority.at(tmp_path / "other").certificate.read_bytes(), None):
             broker = Broker(ClientConfig(secure.url, ANY_LOOPBACK, ca=ca))
             with pytest.raises(BrokerTLSVerificationFailedError):
@@ -75,25 +75,25 @@ async def test_a_certificate_of_an_unknown_issuer_is_not_trusted(authority: Auth
             await broker.close()
 
 
-async def test_a_client_certificate_is_shown_and_told_of_where_it_is_missing(authority: Authority) -> None:
+async def test_a_client_certificate_is_sent_and_a_missing_one_is_reported(authority: Authority) -> None:
     tls = serving(authority, ["127.0.0.1"])
     tls.verify_mode = ssl.CERT_REQUIRED
     tls.load_verify_locations(authority.certificate)
     client = authority.issue_client("operator", "pulsar")
-    async with playing(tls) as secure:
-        secure.says(200, VERSION)
+    async with run_fake_broker(tls) as secure:
+        secure.respond_with(200, VERSION)
         credential = ClientCertificate(client.certificate.read_bytes(), client.key.read_bytes())
         broker = trusting(secure.url, authority, credential)
         assert await broker.latest(TOPIC) is not None
         await broker.close()
-        stranger = trusting(secure.url, authority)
+        anonymous = trusting(secure.url, authority)
         with pytest.raises(BrokerUnavailableError, match="does it want a client certificate"):
-            await stranger.latest(TOPIC)
-        await stranger.close()
+            await anonymous.latest(TOPIC)
+        await anonymous.close()
         assert len(secure.requests) == 1
 
 
-def test_what_is_no_certificate_or_key_is_told_without_showing_it(authority: Authority) -> None:
+def test_an_invalid_certificate_or_key_is_reported_without_its_content(authority: Authority) -> None:
     first, other = authority.issue_client("a", "g"), authority.issue_client("b", "g")
     certificate, key = first.certificate.read_bytes(), first.key.read_bytes()
     for wrong in (

@@ -80,7 +80,7 @@ def test_a_pair_in_a_pair_and_a_text_that_is_not_utf_8_are_never_sent() -> None:
         ("1.0", '"1.0"', False),
     ],
 )
-def test_a_pair_is_the_same_where_only_its_numbers_are_spelt_anew(sent: str, shown: str, *, is_same: bool) -> None:
+def test_a_pair_is_the_same_if_only_the_spelling_of_numbers_differs(sent: str, shown: str, *, is_same: bool) -> None:
     assert wire.same_content(pair(RECORD % sent), pair(RECORD % shown)) is is_same
 
 
@@ -94,7 +94,7 @@ def test_contents_differ_by_type_properties_order_and_spelling() -> None:
     assert not wire.same_content(pair("{}"), SchemaInfo(SchemaType.KEY_VALUE, b"", pair("{}").properties))
 
 
-def test_a_type_that_we_do_not_know_is_told_by_its_name() -> None:
+def test_an_unknown_type_is_reported_with_its_name() -> None:
     with pytest.raises(StalledError, match="'EXTERNAL' as version 7") as caught:
         wire.version_of({"version": 7, "type": "EXTERNAL", "data": "", "timestamp": 1})
     assert caught.value.reason == "UnsupportedSchemaType"

@@ -80,7 +80,7 @@ def test_a_file_that_is_no_report_becomes_no_page(here: Path, content: bytes) ->
 
 def test_writers_is_a_table_of_who_wrote_how_many_messages_and_when(here: Path) -> None:
     lines = ["    messages     invalid  oldest                newest                written with"]
-    for version, name in ((1, "version 1"), (0, "version 0"), (order_files.STRANGER, "unknown versions")):
+    for version, name in ((1, "version 1"), (0, "version 0"), (order_files.UNKNOWN_VERSION, "unknown versions")):
         own = [each for each in ORDERS if each.version == version]
         ends = [datetime.fromtimestamp(each.publish_time // 1000, UTC) for each in (own[0], own[-1])]
         told = "  ".join(each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in ends)

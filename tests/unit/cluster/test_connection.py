@@ -1,4 +1,4 @@
-"""Which cluster we talk to: the one that was named, never one that happens to be around."""
+"""The cluster of a connection: the configured one, never an ambient one."""
 
 import json
 import ssl
@@ -20,7 +20,7 @@ def kubeconfig(folder: Path, user: dict[str, Any], **cluster: Any) -> str:
 
 @pytest.fixture(autouse=True)
 def _ambient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine on whose user's own kubeconfig nothing may depend."""
+    """Set an ambient kubeconfig of the user, which must not be used."""
     home = tmp_path / "home"
     (home / ".kube").mkdir(parents=True)
     write_kubeconfig(home / ".kube/config", {"server": "https://production.invalid"}, {"token": "ambient"})
@@ -64,7 +64,7 @@ def test_a_kubeconfig_with_a_client_certificate(tmp_path: Path) -> None:
     assert len(connection.ssl.get_ca_certs()) == 1
 
 
-def test_a_server_name_for_tls_is_kept(tmp_path: Path) -> None:
+def test_a_server_name_for_tls_is_used(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path, {"token": "t"}, **{"tls-server-name": "kubernetes"})
     assert Connection.load(path).tls_server_name == "kubernetes"
 

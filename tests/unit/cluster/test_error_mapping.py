@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from kubernetes.client import Configuration
 
-from support.pulsar.fake_broker import PlayedBroker, playing
+from support.pulsar.fake_broker import FakeBroker, run_fake_broker
 from topicschema.api.kinds import LEASE, NAMESPACE, SCHEMA_HISTORY
 from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.connection import Connection
@@ -33,8 +33,8 @@ def status(code: int, reason: str, message: str, **details: Any) -> dict[str, An
 
 
 @pytest.fixture
-async def wire() -> AsyncIterator[PlayedBroker]:
-    async with playing() as wire:
+async def wire() -> AsyncIterator[FakeBroker]:
+    async with run_fake_broker() as wire:
         yield wire
 
 
@@ -43,7 +43,7 @@ def client_of(url: str, seconds: float = 10.0) -> ApiClient:
 
 
 @pytest.fixture
-async def client(wire: PlayedBroker) -> AsyncIterator[ApiClient]:
+async def client(wire: FakeBroker) -> AsyncIterator[ApiClient]:
     async with client_of(wire.url) as client:
         yield client
 
@@ -82,9 +82,9 @@ TABLE: list[tuple[int, object, type[TopicSchemaError]]] = [
 
 @pytest.mark.parametrize(("code", "body", "expected"), TABLE, ids=lambda value: str(value)[:40])
 async def test_each_answer_becomes_one_of_our_errors_and_repeats_no_object(
-    wire: PlayedBroker, client: ApiClient, code: int, body: object, expected: type[TopicSchemaError]
+    wire: FakeBroker, client: ApiClient, code: int, body: object, expected: type[TopicSchemaError]
 ) -> None:
-    wire.says(code, body, Retry_After="9")
+    wire.respond_with(code, body, Retry_After="9")
     with pytest.raises(TopicSchemaError) as caught:
         await client.get(LEASE, "ns", "x")
     assert type(caught.value) is expected
@@ -99,53 +99,53 @@ def test_what_a_person_must_mend_stalls_and_everything_else_waits() -> None:
         assert issubclass(error, WaitingError)
 
 
-async def test_a_long_answer_is_cut(wire: PlayedBroker, client: ApiClient) -> None:
-    wire.says(400, status(400, "BadRequest", "x" * 100_000))
-    wire.says(400, "y" * 100_000)
+async def test_a_long_answer_is_cut(wire: FakeBroker, client: ApiClient) -> None:
+    wire.respond_with(400, status(400, "BadRequest", "x" * 100_000))
+    wire.respond_with(400, "y" * 100_000)
     for _ in range(2):
         with pytest.raises(ApiRefusedError) as caught:
             await client.get(LEASE, "ns", "n" * 250)
         assert len(caught.value.message) < 600
 
 
-async def test_retry_after_is_what_the_caller_is_told_to_wait(wire: PlayedBroker, client: ApiClient) -> None:
+async def test_the_delay_of_an_error_is_retry_after(wire: FakeBroker, client: ApiClient) -> None:
     numbers = (("9", 9.0), ("86400", 60.0), ("-5", 0.0), ("nan", 1.0), ("inf", 60.0), ("-inf", 0.0))
-    for told, after in (*numbers, ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0)):
-        wire.answers.clear()
-        wire.says(429, "slow down", Retry_After=told)
+    for retry_after, after in (*numbers, ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0)):
+        wire.handlers.clear()
+        wire.respond_with(429, "slow down", Retry_After=retry_after)
         with pytest.raises(ThrottledError) as caught:
             await client.create(LEASE, "ns", {})
         assert caught.value.after == after
 
 
-async def test_a_read_is_sent_again_but_a_write_is_not(wire: PlayedBroker, client: ApiClient) -> None:
-    wire.says(429, "slow down", Retry_After="0")
-    wire.says(200, {"kind": "Lease"})
+async def test_a_read_is_sent_again_but_a_write_is_not(wire: FakeBroker, client: ApiClient) -> None:
+    wire.respond_with(429, "slow down", Retry_After="0")
+    wire.respond_with(200, {"kind": "Lease"})
     assert await client.get(LEASE, "ns", "x") == {"kind": "Lease"}
     assert len(wire.requests) == 2
-    wire.answers.clear()
-    wire.says(429, "slow down", Retry_After="0")
-    wire.says(200, {"kind": "Lease"})
+    wire.handlers.clear()
+    wire.respond_with(429, "slow down", Retry_After="0")
+    wire.respond_with(200, {"kind": "Lease"})
     with pytest.raises(ThrottledError):
         await client.replace(LEASE, "ns", "x", {})
     assert len(wire.requests) == 3
 
 
-async def test_patience_with_reads_ends(wire: PlayedBroker, client: ApiClient) -> None:
-    wire.says(429, "slow down", Retry_After="0")
+async def test_a_read_is_sent_three_times_at_most(wire: FakeBroker, client: ApiClient) -> None:
+    wire.respond_with(429, "slow down", Retry_After="0")
     with pytest.raises(ThrottledError):
         await client.get(LEASE, "ns", "x")
     assert len(wire.requests) == 3
 
 
-async def test_a_silent_server_costs_no_more_than_the_timeout(wire: PlayedBroker) -> None:
+async def test_a_silent_server_costs_no_more_than_the_timeout(wire: FakeBroker) -> None:
     silence = asyncio.Event()
 
     async def silent(_: web.Request) -> web.Response:
         await silence.wait()
         return web.Response()
 
-    wire.answers.append(silent)
+    wire.handlers.append(silent)
     async with client_of(wire.url, 1.0) as client:
         with pytest.raises(ApiUnavailableError, match="no answer in time"):
             await client.get(LEASE, "ns", "x")
@@ -159,11 +159,11 @@ async def test_a_server_that_is_not_there_is_waited_for() -> None:
             await client.get(NAMESPACE, "", "x")
 
 
-async def test_a_fence_stops_writes_and_lets_reads_pass(wire: PlayedBroker, client: ApiClient) -> None:
+async def test_a_fence_stops_writes_and_lets_reads_pass(wire: FakeBroker, client: ApiClient) -> None:
     def shut() -> None:
         raise NotLeadingError
 
-    wire.says(200, {"kind": "Lease"})
+    wire.respond_with(200, {"kind": "Lease"})
     fenced = client.fenced(shut)
     for write in (
         fenced.create(LEASE, "ns", {}),
@@ -179,29 +179,29 @@ async def test_a_fence_stops_writes_and_lets_reads_pass(wire: PlayedBroker, clie
     assert await client.create(LEASE, "ns", {}) == {"kind": "Lease"}
 
 
-async def test_a_list_is_read_to_its_end_in_pages(wire: PlayedBroker, client: ApiClient) -> None:
-    wire.says(200, {"metadata": {"continue": "a+b/c="}, "items": [{"n": 1}, {"n": 2}]})
-    wire.says(200, {"metadata": {}, "items": [{"n": 3}]})
+async def test_a_list_is_read_to_its_end_in_pages(wire: FakeBroker, client: ApiClient) -> None:
+    wire.respond_with(200, {"metadata": {"continue": "a+b/c="}, "items": [{"n": 1}, {"n": 2}]})
+    wire.respond_with(200, {"metadata": {}, "items": [{"n": 3}]})
     assert await client.list(SCHEMA_HISTORY, "ns", label_selector="a=b", limit=2) == [{"n": 1}, {"n": 2}, {"n": 3}]
     first, second = wire.requests
     assert dict(first.query) == {"limit": "2", "labelSelector": "a=b"}
     assert second.query["continue"] == "a+b/c="
 
 
-async def test_names_from_outside_stay_within_their_path(wire: PlayedBroker, client: ApiClient) -> None:
-    wire.says(200, {})
+async def test_names_from_outside_stay_within_their_path(wire: FakeBroker, client: ApiClient) -> None:
+    wire.respond_with(200, {})
     await client.get(LEASE, "ns", "../../secrets?x=#y")
     assert wire.requests[0].raw_path == "/apis/coordination.k8s.io/v1/namespaces/ns/leases/..%2F..%2Fsecrets%3Fx%3D%23y"
 
 
-async def test_a_lone_surrogate_in_a_message_does_not_stop_a_write(wire: PlayedBroker, client: ApiClient) -> None:
-    wire.says(200, {})
+async def test_a_lone_surrogate_in_a_message_does_not_stop_a_write(wire: FakeBroker, client: ApiClient) -> None:
+    wire.respond_with(200, {})
     await client.create(LEASE, "ns", {"note": "\ud800 é"})
     assert json.loads(await wire.requests[0].read()) == {"note": "\ud800 é"}
 
 
-async def test_only_metadata_is_asked_for_where_only_that_is_wanted(wire: PlayedBroker, client: ApiClient) -> None:
-    wire.says(200, {"items": None})
+async def test_a_metadata_only_selection_requests_only_metadata(wire: FakeBroker, client: ApiClient) -> None:
+    wire.respond_with(200, {"items": None})
     assert [page async for page in client.pages(LEASE, "", Selection(metadata_only=True))] == [[]]
     assert "as=PartialObjectMetadataList" in wire.requests[0].headers["Accept"]
     assert wire.requests[0].path == "/apis/coordination.k8s.io/v1/leases"

@@ -1,4 +1,4 @@
-"""What can be said of an elector without an API server."""
+"""Lease times of an elector, without an API server."""
 
 import pytest
 

@@ -26,8 +26,8 @@ from support.pulsar.connections import (
     avro,
     consumer,
     field,
+    is_refused,
     producer,
-    refused,
     rules,
     topic,
 )
@@ -64,12 +64,12 @@ def test_a_producer_without_a_schema_connects_to_a_topic_that_has_one_unless_val
 ) -> None:
     state = topic(ID, strategy=strategy, allows_auto_update=allowed)
     assert producer(sent, state).outcome is NO_VERSION
-    assert refused(producer(sent, replace(state, enforces_validation=True)), INCOMPATIBLE, WITHOUT)
+    assert is_refused(producer(sent, replace(state, enforces_validation=True)), INCOMPATIBLE, WITHOUT)
 
 
 def test_after_a_deletion_a_topic_counts_as_having_no_schema() -> None:
     assert producer(None, topic(ID, None, enforces_validation=True)).outcome is NO_VERSION
-    assert refused(producer(None, topic(ID, None, ID, enforces_validation=True)), INCOMPATIBLE, WITHOUT)
+    assert is_refused(producer(None, topic(ID, None, ID, enforces_validation=True)), INCOMPATIBLE, WITHOUT)
 
 
 @ANY_STRATEGY
@@ -80,13 +80,13 @@ def test_a_none_that_is_really_sent_is_registered_and_then_refuses_others(strate
     assert producer(NONE, topic(NONE, strategy=strategy)).outcome is USES
     after = producer(ID, topic(NONE, strategy=strategy))
     message = "Incompatible schema: exists schema type NONE, new schema type AVRO"
-    assert after.may_connect if strategy is Strategy.ALWAYS_COMPATIBLE else refused(after, INCOMPATIBLE, message)
+    assert after.may_connect if strategy is Strategy.ALWAYS_COMPATIBLE else is_refused(after, INCOMPATIBLE, message)
 
 
 @NOT_ALWAYS_COMPATIBLE
 def test_a_none_that_is_really_sent_is_refused_by_a_topic_of_another_type(strategy: Strategy) -> None:
     found = producer(NONE, topic(ID, strategy=strategy))
-    assert refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type AVRO, new schema type NONE")
+    assert is_refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type AVRO, new schema type NONE")
     assert rules(found) == ["TYPE_CHANGED"]
 
 
@@ -137,7 +137,7 @@ def test_each_strategy_looks_at_the_latest_version_or_at_all_in_its_own_directio
     )
     assert tuple(each.may_connect for each in found) == expected
     for each in found:
-        assert each.may_connect or refused(
+        assert each.may_connect or is_refused(
             each, INCOMPATIBLE, f"Error during schema compatibility check with strategy {strategy}: "
         )
 
@@ -148,7 +148,7 @@ def test_without_auto_update_a_producers_new_schema_is_not_found(
     history: tuple[SchemaInfo | None, ...], strategy: Strategy
 ) -> None:
     found = producer(ID, topic(*history, strategy=strategy, allows_auto_update=False))
-    assert refused(found, INCOMPATIBLE, NOT_FOUND)
+    assert is_refused(found, INCOMPATIBLE, NOT_FOUND)
     assert found.incompatibilities == ()
 
 
@@ -166,7 +166,7 @@ def test_auto_produce_is_a_producer_without_a_schema_where_the_topic_has_none(
 ) -> None:
     state = topic(*history, allows_auto_update=False, enforces_validation=True)
     assert producer(AUTO_PRODUCE, state).outcome is NO_VERSION
-    assert refused(producer(AUTO_PRODUCE, topic(NONE, enforces_validation=True)), INCOMPATIBLE, WITHOUT)
+    assert is_refused(producer(AUTO_PRODUCE, topic(NONE, enforces_validation=True)), INCOMPATIBLE, WITHOUT)
 
 
 # Consumers.
@@ -201,7 +201,7 @@ def test_the_first_consumer_of_an_idle_topic_registers_its_schema(client: Client
 @WHOEVER_CONSUMES
 def test_an_idle_topic_without_auto_update_refuses_the_consumer(client: Client, strategy: Strategy) -> None:
     found = connect(client, ID, topic(strategy=strategy, allows_auto_update=False))
-    assert refused(found, INCOMPATIBLE, NOT_FOUND)
+    assert is_refused(found, INCOMPATIBLE, NOT_FOUND)
 
 
 @EITHER_WAY
@@ -221,7 +221,7 @@ def test_an_active_topic_without_a_schema_refuses_every_consumer_that_has_one(
     history: tuple[SchemaInfo | None, ...], strategy: Strategy, *, allowed: bool
 ) -> None:
     found = consumer(ID, topic(*history, strategy=strategy, allows_auto_update=allowed, is_in_use=True))
-    assert refused(found, INCOMPATIBLE, EMPTY)
+    assert is_refused(found, INCOMPATIBLE, EMPTY)
 
 
 # What a consumer of NEEDS, of MORE and of STRANGER is told, where the topic has ID and then MORE.

@@ -13,9 +13,9 @@ from support.pulsar.connections import (
     AUTO_CONSUME,
     AUTO_PRODUCE,
     BROKEN,
-    CHOKES,
     ID,
     INCOMPATIBLE,
+    INVALID_DEFAULT,
     MORE,
     NEEDS,
     NO_VERSION,
@@ -30,8 +30,8 @@ from support.pulsar.connections import (
     avro,
     consumer,
     field,
+    is_refused,
     producer,
-    refused,
     rules,
     topic,
 )
@@ -73,19 +73,19 @@ INVALID = {
 def test_a_schema_is_validated_where_it_may_be_registered_and_only_there(sent: SchemaInfo, message: str) -> None:
     for state in (topic(), topic(ID, strategy=Strategy.ALWAYS_COMPATIBLE)):
         found = producer(sent, state)
-        assert refused(found, INCOMPATIBLE, message)
+        assert is_refused(found, INCOMPATIBLE, message)
         assert len(rules(found)) == 1
-    assert refused(producer(sent, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
+    assert is_refused(producer(sent, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
 
 
 @pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF])
 def test_a_bad_default_comes_in_first_and_chokes_all_that_follow_itself_included(kind: SchemaType) -> None:
-    bad, good = replace(CHOKES, type=kind), replace(ID, type=kind)
+    bad, good = replace(INVALID_DEFAULT, type=kind), replace(ID, type=kind)
     first = producer(bad, topic())
     assert (first.outcome, first.schema_version) == (REGISTERS, 0)
     assert [each.rule for each in first.warnings] == ["INVALID_DEFAULT"]
     for sent in (bad, good, AUTO_PRODUCE):
-        assert refused(producer(sent, topic(bad)), UNKNOWN)
+        assert is_refused(producer(sent, topic(bad)), UNKNOWN)
     assert rules(producer(good, topic(bad))) == ["INVALID_HISTORY"]
     assert rules(producer(bad, topic(good))) == ["INVALID_DEFAULT"]
 
@@ -93,7 +93,7 @@ def test_a_bad_default_comes_in_first_and_chokes_all_that_follow_itself_included
 def test_every_version_of_another_type_is_told_under_a_transitive_strategy_and_the_first_is_the_brokers() -> None:
     state = topic(STRING, NONE, ID, strategy=Strategy.BACKWARD_TRANSITIVE)
     found = producer(MORE, state)
-    assert refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type STRING, new schema type AVRO")
+    assert is_refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type STRING, new schema type AVRO")
     assert [each.schema_version for each in found.incompatibilities] == [1, 0]
     assert producer(MORE, replace(state, strategy=Strategy.BACKWARD)).may_connect
 
@@ -104,7 +104,7 @@ def test_every_version_of_another_type_is_told_under_a_transitive_strategy_and_t
 def test_a_consumer_with_a_registered_version_must_still_read_the_latest() -> None:
     for strategy in (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL, Strategy.FORWARD_TRANSITIVE):
         found = consumer(NEEDS, topic(NEEDS, ID, strategy=strategy))
-        assert refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
+        assert is_refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
         assert [(each.rule, each.direction, each.schema_version) for each in found.incompatibilities] == [
             ("FIELD_WITHOUT_DEFAULT", Direction.BACKWARD, 1)
         ]
@@ -115,7 +115,7 @@ def test_full_transitive_asks_consumers_to_be_read_as_well_which_no_other_strate
     for strategy in (Strategy.FULL, Strategy.BACKWARD_TRANSITIVE, Strategy.FORWARD, Strategy.FORWARD_TRANSITIVE):
         assert consumer(nothing, topic(ID, ID, strategy=strategy)).may_connect
     found = consumer(nothing, topic(ID, strategy=Strategy.FULL_TRANSITIVE))
-    assert refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy FULL_TRANSITIVE: ")
+    assert is_refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy FULL_TRANSITIVE: ")
     assert {each.direction for each in found.incompatibilities} == {Direction.FORWARD}
 
 
@@ -132,7 +132,7 @@ ONE_OF_EACH = {
 @pytest.mark.parametrize(("sent", "message"), ONE_OF_EACH.values(), ids=ONE_OF_EACH)
 def test_always_incompatible_refuses_a_consumer_even_with_the_identical_schema(sent: SchemaInfo, message: str) -> None:
     found = consumer(sent, topic(sent, strategy=Strategy.ALWAYS_INCOMPATIBLE))
-    assert refused(found, INCOMPATIBLE, message)
+    assert is_refused(found, INCOMPATIBLE, message)
     assert rules(found) == ["ALWAYS_INCOMPATIBLE"]
     assert found.upgrade_first is UpgradeFirst.NONE
 
@@ -161,7 +161,7 @@ def test_a_consumers_schema_is_not_validated_but_must_be_read_to_be_compared(
     kind: SchemaType, strategy: Strategy
 ) -> None:
     found = consumer(replace(BROKEN, type=kind), topic(replace(ID, type=kind), strategy=strategy))
-    assert refused(found, INCOMPATIBLE)
+    assert is_refused(found, INCOMPATIBLE)
     assert rules(found) == ["SYNTAX"]
 
 
@@ -172,7 +172,7 @@ def test_the_first_consumer_is_let_in_with_an_invalid_schema_which_is_not_regist
     found = consumer(sent, topic())
     assert found.outcome is NO_VERSION
     assert len(found.warnings) == (sent is not AUTO_CONSUME)
-    assert refused(consumer(BROKEN, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
+    assert is_refused(consumer(BROKEN, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
 
 
 def test_a_pair_is_compared_part_by_part() -> None:
@@ -182,7 +182,7 @@ def test_a_pair_is_compared_part_by_part() -> None:
 
     state = topic(pair(SchemaType.INT32), strategy=Strategy.BACKWARD_TRANSITIVE)
     found = consumer(pair(SchemaType.INT64), state)
-    assert refused(found, INCOMPATIBLE, "Key schemas or Value schemas are different schema type")
+    assert is_refused(found, INCOMPATIBLE, "Key schemas or Value schemas are different schema type")
     # The bytes are the same, and bytes are all that a search, and a look at the latest alone, compare.
     assert producer(pair(SchemaType.INT64), state).schema_version == 0
     assert consumer(pair(SchemaType.INT64), replace(state, strategy=Strategy.BACKWARD)).may_connect
@@ -201,7 +201,7 @@ def test_the_text_of_a_refused_protobuf_root_names_the_strategy() -> None:
         return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(members).encode())
 
     found = producer(envelope("b"), topic(envelope("a"), strategy=Strategy.FULL))
-    assert refused(found, INCOMPATIBLE, "Protobuf root message change is not allowed under the 'FULL' strategy.")
+    assert is_refused(found, INCOMPATIBLE, "Protobuf root message change is not allowed under the 'FULL' strategy.")
 
 
 CHECK_FAILED = "Error during schema compatibility check with strategy "
@@ -236,8 +236,15 @@ REFUSED: list[tuple[Connect, SchemaInfo, TopicState, BrokerError, str, str]] = [
     (producer, SHORT_PAIR, topic(ID, allows_auto_update=False), INCOMPATIBLE, NOT_FOUND, ""),
     (producer, SHORT_PAIR, topic(), BrokerError.NO_ANSWER, "", "KEY_VALUE_PAYLOAD"),
     (consumer, SHORT_PAIR, topic(), UNKNOWN, "", "KEY_VALUE_PAYLOAD"),
-    (producer, STRING, topic(CHOKES), INCOMPATIBLE, OTHER_TYPE + "AVRO, new schema type STRING", "TYPE_CHANGED"),
-    (producer, MORE, topic(ID, CHOKES), UNKNOWN, "", "INVALID_HISTORY"),
+    (
+        producer,
+        STRING,
+        topic(INVALID_DEFAULT),
+        INCOMPATIBLE,
+        OTHER_TYPE + "AVRO, new schema type STRING",
+        "TYPE_CHANGED",
+    ),
+    (producer, MORE, topic(ID, INVALID_DEFAULT), UNKNOWN, "", "INVALID_HISTORY"),
     (producer, LEGACY, topic(LEGACY), UNKNOWN, "", ""),
     (producer, UNION, topic(avro(), strategy=LATEST), INCOMPATIBLE, "Avro schema typed [UNION]", "UNION_AT_TOP"),
     (producer, CONFLICT, topic(CONFLICTING, strategy=LATEST), UNKNOWN, "", "ALIAS_CONFLICT"),
@@ -288,16 +295,16 @@ def test_a_refused_client_gets_the_error_of_the_broker(  # noqa: PLR0913, PLR091
     client: Connect, sent: SchemaInfo, state: TopicState, error: BrokerError, message: str, rule: str
 ) -> None:
     found = client(sent, state)
-    assert refused(found, error, message)
+    assert is_refused(found, error, message)
     assert rule == "" or rule in rules(found)
 
 
 @pytest.mark.parametrize(
     ("client", "sent", "state", "version"),
     [
-        (producer, None, topic(CHOKES), None),
-        (consumer, ID, topic(CHOKES, strategy=LATEST), None),
-        (producer, ID, topic(ID, CHOKES), 0),  # equal before the version that chokes
+        (producer, None, topic(INVALID_DEFAULT), None),
+        (consumer, ID, topic(INVALID_DEFAULT, strategy=LATEST), None),
+        (producer, ID, topic(ID, INVALID_DEFAULT), 0),  # equal before the version that chokes
         (producer, LEGACY, topic(), 0),
         (producer, STRING, topic(PYTHON, strategy=Strategy.FULL), 1),
         (consumer, ID, topic(STRING, ID, strategy=Strategy.FORWARD_TRANSITIVE), None),
@@ -337,7 +344,7 @@ def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_al
 ) -> None:
     assert consumer(sent, topic(known, strategy=Strategy.FORWARD)).error is error
     found = consumer(sent, topic(known, strategy=Strategy.BACKWARD_TRANSITIVE))
-    assert refused(found, INCOMPATIBLE)
+    assert is_refused(found, INCOMPATIBLE)
     assert len(rules(found)) == 1
 
 
@@ -352,9 +359,9 @@ def test_the_parts_of_a_pair_are_asked_as_they_would_be_alone(side: Side) -> Non
         True,
         [("LEGACY_JSON_SCHEMA", f"$.{side}")],
     )
-    assert refused(producer(pair(BROKEN_RECORD), topic()), BrokerError.NO_ANSWER)
+    assert is_refused(producer(pair(BROKEN_RECORD), topic()), BrokerError.NO_ANSWER)
     found = producer(pair(NO_JSON), topic())
-    assert refused(found, INCOMPATIBLE)
+    assert is_refused(found, INCOMPATIBLE)
     assert found.incompatibilities[0].path.startswith(f"$.{side}")
 
 
@@ -362,17 +369,17 @@ def test_files_that_import_each_other_overflow_the_brokers_stack_whatever_is_ask
     files = FileDescriptorSet()
     files.file.add(name="m.proto", syntax="proto3", dependency=["m.proto"]).message_type.add(name="M")
     looping = SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, "M", "m.proto")).encode())
-    assert refused(producer(looping, topic()), BrokerError.NO_ANSWER)
-    assert refused(consumer(looping, topic()), UNKNOWN)
+    assert is_refused(producer(looping, topic()), BrokerError.NO_ANSWER)
+    assert is_refused(consumer(looping, topic()), UNKNOWN)
     for strategy in (Strategy.FORWARD, Strategy.BACKWARD_TRANSITIVE):
         other = replace(looping, schema=looping.schema + b" ")
-        assert refused(consumer(looping, topic(other, strategy=strategy)), UNKNOWN)
+        assert is_refused(consumer(looping, topic(other, strategy=strategy)), UNKNOWN)
 
 
 def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_left_unread() -> None:
-    needs, chokes = replace(NEEDS, type=SchemaType.JSON), replace(CHOKES, type=SchemaType.JSON)
+    needs, chokes = replace(NEEDS, type=SchemaType.JSON), replace(INVALID_DEFAULT, type=SchemaType.JSON)
     found = consumer(needs, topic(JSON, strategy=Strategy.FULL))
-    assert refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
+    assert is_refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
     assert rules(found) == ["FIELD_WITHOUT_DEFAULT"]
     assert consumer(needs, topic(chokes, strategy=Strategy.FULL)).may_connect
 
@@ -381,7 +388,9 @@ def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_l
 def test_what_jackson_takes_is_stored_as_json_with_a_warning_and_under_no_other_type(text: bytes) -> None:
     found = producer(SchemaInfo(SchemaType.JSON, text), topic())
     assert (found.may_connect, len(found.warnings)) == (True, 1)
-    assert refused(producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data")
+    assert is_refused(
+        producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data"
+    )
 
 
 def suits(*symbols: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:

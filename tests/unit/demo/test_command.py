@@ -1,4 +1,4 @@
-"""The command: one performance at a time, and an end that may be asked for twice."""
+"""The command: one demo at a time, and an end that may be requested twice."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The narrator: what is echoed is what is run, and nothing that turned out otherwise is passed over."""
+"""The narrator: it prints the commands that it runs, and an unexpected result ends the demo."""
 
 import io
 import os
@@ -12,27 +12,25 @@ from demo.narrator import Narrator
 
 @pytest.fixture(autouse=True)
 def width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of 100 columns, wherever the tests run."""
+    """Set a terminal of 100 columns."""
     monkeypatch.setenv("COLUMNS", "100")
 
 
 @pytest.fixture
-def told() -> io.StringIO:
+def stream() -> io.StringIO:
     return io.StringIO()
 
 
 @pytest.fixture
-def narrator(told: io.StringIO) -> Narrator:
-    narrator = Narrator(told)
+def narrator(stream: io.StringIO) -> Narrator:
+    narrator = Narrator(stream)
     narrator.step("4. A step", "Why it is there.")
     return narrator
 
 
-def test_a_command_is_echoed_as_typed_and_followed_by_its_output(
-    narrator: Narrator, told: io.StringIO, tmp_path: Path
-) -> None:
+def test_a_command_is_printed_as_run_with_its_output(narrator: Narrator, stream: io.StringIO, tmp_path: Path) -> None:
     result = narrator.run("pwd; echo $SHOWN >&2", tmp_path, {**os.environ, "SHOWN": "yes"})
-    assert told.getvalue().endswith(f"$ pwd; echo $SHOWN >&2\n{tmp_path}\nyes\n")
+    assert stream.getvalue().endswith(f"$ pwd; echo $SHOWN >&2\n{tmp_path}\nyes\n")
     assert (result.output, result.status) == (f"{tmp_path}\nyes\n", 0)
 
 
@@ -41,35 +39,37 @@ def test_a_command_that_fails_ends_the_demo_with_the_step_and_the_command(narrat
         narrator.run("exit 3", tmp_path, os.environ)
 
 
-def test_a_command_that_was_meant_to_fail_and_does_not_ends_the_demo(narrator: Narrator, tmp_path: Path) -> None:
+def test_a_command_that_succeeds_unexpectedly_ends_the_demo(narrator: Narrator, tmp_path: Path) -> None:
     assert narrator.run("exit 1", tmp_path, os.environ, fails=True).status == 1
-    with pytest.raises(DemoError, match="meant to fail and ended with 0"):
+    with pytest.raises(DemoError, match="expected to fail and ended with 0"):
         narrator.run("true", tmp_path, os.environ, fails=True)
     endings = [narrator.run(f"exit {status}", tmp_path, os.environ, fails=None).status for status in (0, 1)]
     assert endings == [0, 1]
 
 
-def test_a_command_without_an_end_ends_the_demo_and_is_ended_with_all_its_parts(tmp_path: Path) -> None:
+def test_a_command_that_does_not_end_is_killed_with_its_children_and_ends_the_demo(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="no end after"):
-        Narrator(io.StringIO(), patience=0.3).run("sleep 600 | cat", tmp_path, os.environ)
+        Narrator(io.StringIO(), timeout=0.3).run("sleep 600 | cat", tmp_path, os.environ)
 
 
-def test_long_output_is_cut_when_shown_and_whole_when_checked(
-    narrator: Narrator, told: io.StringIO, tmp_path: Path
+def test_long_output_is_truncated_in_print_but_not_in_the_result(
+    narrator: Narrator, stream: io.StringIO, tmp_path: Path
 ) -> None:
     result = narrator.run("seq 9", tmp_path, os.environ, most_lines=2)
-    assert told.getvalue().endswith("1\n2\n... and 7 lines more\n")
+    assert stream.getvalue().endswith("1\n2\n... and 7 lines more\n")
     assert len(result.output.split()) == 9
 
 
-def test_a_claim_that_does_not_hold_ends_the_demo_with_what_was_found(narrator: Narrator, told: io.StringIO) -> None:
+def test_a_claim_that_does_not_hold_ends_the_demo_with_the_actual_value(
+    narrator: Narrator, stream: io.StringIO
+) -> None:
     narrator.claim("one is one", holds=True)
-    with pytest.raises(DemoError, match=r"4\. A step: it does not hold that one is two; found instead: 1"):
+    with pytest.raises(DemoError, match=r"4\. A step: it does not hold that one is two; actually: 1"):
         narrator.claim("one is two", holds=False, instead=1)
-    assert told.getvalue().endswith("✓ one is one\n✗ one is two\n")
+    assert stream.getvalue().endswith("✓ one is one\n✗ one is two\n")
 
 
-def test_a_claim_may_come_true_later_and_ends_the_demo_if_it_never_does(narrator: Narrator) -> None:
+def test_a_claim_may_become_true_later_and_ends_the_demo_if_it_does_not(narrator: Narrator) -> None:
     results = iter([[], [], ["event"]])
     narrator.claim_soon("an event comes", lambda: next(results))
     assert list(results) == []

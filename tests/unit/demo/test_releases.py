@@ -1,4 +1,4 @@
-"""What step 7 makes of kubectl's words, and what it claims of the outcomes."""
+"""Step 7: the reasons that it reads from kubectl's output, and its claims about outcomes."""
 
 import io
 from dataclasses import replace
@@ -22,23 +22,23 @@ from testbed.cluster import Cluster
     ],
     ids=["one cause", "several causes"],
 )
-def test_the_first_reason_of_a_refusal_is_the_first_sentence_of_its_first_cause(output: str) -> None:
+def test_the_first_reason_of_a_rejection_is_the_first_sentence_of_its_first_cause(output: str) -> None:
     assert first_reason(output) == "FIELD_WITHOUT_DEFAULT at $.fields[2]: no"
 
 
-def test_a_failure_that_is_no_refusal_ends_the_demo() -> None:
+def test_a_failure_that_is_no_rejection_ends_the_demo() -> None:
     with pytest.raises(DemoError, match=r"(?s)neither accepted nor refused: .*timed out"):
         first_reason("topicschema serverside-applied\nerror: timed out waiting for the condition\n")
 
 
-def test_at_least_six_releases_take_part_and_each_topic_expects_an_answer_for_each() -> None:
+def test_there_are_at_least_six_releases_and_each_topic_expects_an_outcome_for_each() -> None:
     assert len({release.sha256 for release in RELEASES}) == len(RELEASES) >= 6
     assert {len(expected) for expected in EXPECTED.values()} == {len(RELEASES)}
 
 
 @pytest.fixture
 def outcomes() -> list[Outcome]:
-    """What is expected of every release, on every topic."""
+    """Return the expected outcome of every release on every topic."""
     return [
         Outcome(release, topic, number, "")
         for topic, expected in EXPECTED.items()
@@ -51,7 +51,7 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(Narrator(io.StringIO()), Cluster(tmp_path / "kubeconfig", Path("kubectl")), tmp_path)
 
 
-def test_one_other_outcome_ends_the_demo(stage: Stage, outcomes: list[Outcome]) -> None:
+def test_an_unexpected_outcome_ends_the_demo(stage: Stage, outcomes: list[Outcome]) -> None:
     releases.claim_outcomes(stage, outcomes)  # all as expected
     for position, outcome in enumerate(outcomes):
         other = replace(outcome, schema_version=None if outcome.schema_version is not None else 0)

@@ -1,4 +1,4 @@
-"""What runs before the locked dependencies are installed."""
+"""Programs that run before the locked dependencies are installed."""
 
 import subprocess
 import sys

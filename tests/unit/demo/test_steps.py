@@ -1,4 +1,4 @@
-"""What the steps do when one of them goes wrong; how they go right is the cluster tier's matter."""
+"""The steps after a failure. The cluster tier tests their success."""
 
 import io
 from pathlib import Path
@@ -12,14 +12,14 @@ from demo.steps import without_webhook
 from testbed.cluster import Cluster
 
 
-def test_the_webhook_is_put_back_also_when_the_step_without_it_fails(tmp_path: Path) -> None:
+def test_the_webhook_is_restored_if_the_step_without_it_fails(tmp_path: Path) -> None:
     kubectl = tmp_path / "kubectl"
-    kubectl.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/typed\n')
+    kubectl.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/commands\n')
     kubectl.chmod(0o755)
     stage = Stage(Narrator(io.StringIO()), Cluster(tmp_path / "kubeconfig", kubectl), tmp_path)
     with pytest.raises(DemoError, match="it does not hold"), without_webhook(stage):
         stage.claim("this step goes well", holds=False)
-    assert (tmp_path / "typed").read_text().splitlines() == [
+    assert (tmp_path / "commands").read_text().splitlines() == [
         "delete validatingwebhookconfiguration topicschema",
         "apply --server-side -f webhook-configuration.json",
     ]

@@ -16,7 +16,7 @@ _TEXT = '{"type": "string"}\n'
 
 
 def make_wheel(folder: Path, number: str, files: dict[str, str]) -> Path:
-    """A wheel of the project `tiny` that pip takes."""
+    """Write a wheel of the project `tiny` that pip accepts."""
     information = f"tiny-{number}.dist-info"
     metadata = {
         f"{information}/METADATA": f"Metadata-Version: 2.1\nName: tiny\nVersion: {number}\n",
@@ -36,7 +36,7 @@ def release_of(wheel: Path, number: str) -> Release:
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip takes for everything there is to be had."""
+    """Return a folder that is pip's only source of packages."""
     folder = tmp_path / "shop"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -55,21 +55,21 @@ def test_a_file_that_is_not_there_exactly_once_is_refused(tmp_path: Path, files:
 
 def test_releases_are_fetched_through_pip_with_progress_and_fetched_once(shop: Path, tmp_path: Path) -> None:
     releases = tuple(release_of(make_wheel(shop, number, {}), number) for number in ("1.0", "1.1"))
-    said = io.StringIO()
-    found = wheels.fetch(releases, Progress(said), tmp_path / "cache")
-    assert [wheel.read_bytes()[:2] for wheel in found.values()] == [b"PK", b"PK"]
-    assert said.getvalue().splitlines() == ["fetching tiny==1.0 (1 of 2)", "fetching tiny==1.1 (2 of 2)"]
+    progress = io.StringIO()
+    wheel_of = wheels.fetch(releases, Progress(progress), tmp_path / "cache")
+    assert [wheel.read_bytes()[:2] for wheel in wheel_of.values()] == [b"PK", b"PK"]
+    assert progress.getvalue().splitlines() == ["fetching tiny==1.0 (1 of 2)", "fetching tiny==1.1 (2 of 2)"]
     for wheel in shop.iterdir():
         wheel.unlink()  # nothing can be fetched any more
-    assert wheels.fetch(releases, Progress(said), tmp_path / "cache") == found
+    assert wheels.fetch(releases, Progress(progress), tmp_path / "cache") == wheel_of
 
 
 def test_a_broken_wheel_in_the_cache_is_fetched_again(shop: Path, tmp_path: Path) -> None:
     release = release_of(make_wheel(shop, "1.0", {"tiny/Event.avsc": _TEXT}), "1.0")
-    found = wheels.fetch((release,), Progress(io.StringIO()), tmp_path)[release]
-    found.write_bytes(found.read_bytes()[:50])
+    wheel = wheels.fetch((release,), Progress(io.StringIO()), tmp_path)[release]
+    wheel.write_bytes(wheel.read_bytes()[:50])
     wheels.fetch((release,), Progress(io.StringIO()), tmp_path)
-    assert wheels.extract(found, "Event.avsc") == _TEXT
+    assert wheels.extract(wheel, "Event.avsc") == _TEXT
 
 
 def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing_behind(shop: Path, tmp_path: Path) -> None:

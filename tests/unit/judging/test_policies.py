@@ -95,7 +95,7 @@ async def test_a_policy_without_the_claim_is_waited_for(shop: Shop) -> None:
 
 async def test_the_claim_of_an_earlier_policy_of_the_same_name_is_waited_for(shop: Shop) -> None:
     await shop.claim(shop.policy("orders"))
-    shop.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    shop.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     shop.policy("orders")
     with pytest.raises(WaitingError):
         await shop.name()
@@ -155,7 +155,7 @@ async def test_a_cached_policy_that_no_longer_governs_is_searched_again(
     await shop.claim(shop.policy("orders"))
     assert await shop.name() == "orders"
     if change is None:
-        shop.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+        shop.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     else:
         shop.api.change("/orders", change)
     await shop.is_ungoverned()
@@ -168,10 +168,10 @@ async def test_a_cached_policy_that_no_longer_governs_is_searched_again(
 async def test_an_unreachable_api_server_is_not_a_missing_policy(shop: Shop) -> None:
     await shop.claim(shop.policy("orders"))
     for _ in ("searched", "cached"):
-        shop.api.is_away = True
+        shop.api.is_unavailable = True
         with pytest.raises(ApiUnavailableError):
             await shop.name()
-        shop.api.is_away = False
+        shop.api.is_unavailable = False
         assert await shop.name() == "orders"
 
 

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 from support.kubernetes.memory_storage import MemoryStorage
-from support.kubernetes.topic import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World, open_topic
 from support.pulsar.schema_service import Entry
 from support.schemas.recorded_versions import KEY
 from topicschema.cli.check import engine
@@ -255,7 +255,7 @@ async def test_a_pair_that_cannot_be_read_stops_only_what_is_compared_with_it() 
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    async with opened() as world:
+    async with open_topic() as world:
         yield world
 
 
@@ -273,12 +273,12 @@ async def test_a_topic_is_ready_once_its_policy_names_the_line_of_its_broker(
     govern(world, before)
     world.broker.schemas.entries[TOPIC] = (Entry(0, info(left), "2026-11-21T01:00:00Z"),)
     other = formats.parse(info(text()))
-    world.wants(other)
+    world.set_schema(other)
     assert await world.reason() == "Incompatible"
     assert [entry.flaw is Flaw.NONE for entry in (await world.history()).entries] == [False]
     govern(world, now)
     same = formats.parse(info(left), now)
-    world.wants(same)
+    world.set_schema(same)
     assert await world.settle() == ""
     (entry,) = (await world.history()).entries  # what was read again comes on record with the claim
     assert (entry.flaw, entry.pulsar_version, entry.fingerprint, entry.origin) == (
@@ -289,5 +289,5 @@ async def test_a_topic_is_ready_once_its_policy_names_the_line_of_its_broker(
     )
     assert not any(call.startswith("POST") for call in world.broker.calls)
     govern(world, before)
-    world.wants(other)
+    world.set_schema(other)
     assert await world.reason() == "Incompatible"

@@ -1,4 +1,4 @@
-"""What a producer with AUTO_PRODUCE sends that a consumer may choke on, and what it refuses."""
+"""The messages of a producer with AUTO_PRODUCE that consumers fail on, and those that it refuses."""
 
 import json
 
@@ -57,11 +57,11 @@ def test_it_looks_less_closely_than_a_consumer(
 ) -> None:
     assert (auto_produce.refusals(parsed, content) == ()) is is_sent
     if is_valid is not None:
-        found = payload.validate(parsed, content, b"\1")
-        assert all(each.is_tolerated for each in found) is is_valid
+        findings = payload.validate(parsed, content, b"\1")
+        assert all(each.is_tolerated for each in findings) is is_valid
 
 
-def test_a_refusal_says_where_and_why() -> None:
-    [found] = auto_produce.refusals(pair(Encoding.INLINE), b"\0\0\0\1\1\0\0\0\1\1")
-    assert (found.rule, found.path, found.offset) == ("TRUNCATED", "$.value", 10)
-    assert json.dumps(found.message)
+def test_a_refusal_has_path_offset_and_message() -> None:
+    [finding] = auto_produce.refusals(pair(Encoding.INLINE), b"\0\0\0\1\1\0\0\0\1\1")
+    assert (finding.rule, finding.path, finding.offset) == ("TRUNCATED", "$.value", 10)
+    assert json.dumps(finding.message)

@@ -56,7 +56,7 @@ def test_a_record_is_plain_values_and_its_bytes_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "content", "found"),
+    ("schema", "content", "finding"),
     [
         (record(a="int", b="int"), "02", ("TRUNCATED", "$.b", 1, False)),
         (record(a="int"), "80808080", ("TRUNCATED", "$.a", 0, False)),
@@ -81,10 +81,10 @@ def test_a_record_is_plain_values_and_its_bytes_come_back() -> None:
         (record(a={"type": "array", "items": "null"}), "feffffffff0f", ("TOO_MANY_VALUES", "$.a[20006]", 6, False)),
     ],
 )  # fmt: skip
-def test_a_broken_payload_is_told_with_rule_field_and_byte(
-    schema: Schema, content: str, found: tuple[str, str, int, bool]
+def test_a_broken_payload_is_reported_with_rule_field_and_byte(
+    schema: Schema, content: str, finding: tuple[str, str, int, bool]
 ) -> None:
-    assert findings(schema, content) == [found]
+    assert findings(schema, content) == [finding]
 
 
 def test_what_java_tolerates_is_read_as_java_reads_it() -> None:
@@ -93,7 +93,7 @@ def test_what_java_tolerates_is_read_as_java_reads_it() -> None:
     assert payload.decode(record(a="int"), b"\x02\x00") == {"a": 1}
 
 
-def test_a_block_that_tells_its_size_is_read() -> None:
+def test_a_block_with_its_size_is_read() -> None:
     schema = record(a={"type": "array", "items": "int"})
     assert payload.decode(schema, bytes.fromhex("03040204 0206 00")) == {"a": [1, 2, 3]}
     assert findings(schema, "03040204 0206 00") == []
@@ -122,40 +122,40 @@ def test_more_levels_than_a_new_java_consumer_has_stack_for_are_refused(items: A
         assert all(each.is_tolerated for each in payload.validate(schema, content))
 
 
-def test_a_skipped_block_ends_where_its_size_says() -> None:
+def test_a_skipped_block_ends_after_its_size() -> None:
     reader, writer = record(), record(a={"type": "array", "items": "long"})
     one = payload.reader(reader, writer)
     assert [each.rule for each in one.read(b"\x01\x02\x02\x00")[1]] == []
-    [found] = one.read(b"\x01\x04\x02\x00\x00")[1]
-    assert (found.rule, found.path, found.offset, found.is_tolerated) == ("BLOCK_SIZE", "$.a", 0, True)
+    [finding] = one.read(b"\x01\x04\x02\x00\x00")[1]
+    assert (finding.rule, finding.path, finding.offset, finding.is_tolerated) == ("BLOCK_SIZE", "$.a", 0, True)
     for size in (b"\x01", b"\x7e", b"\x81\x01"):
-        [found] = one.read(b"\x01" + size + b"\x02\x00\x00")[1]
-        assert (found.rule, found.is_tolerated) == ("BLOCK_SIZE", False)
+        [finding] = one.read(b"\x01" + size + b"\x02\x00\x00")[1]
+        assert (finding.rule, finding.is_tolerated) == ("BLOCK_SIZE", False)
     assert [each.rule for each in one.read(b"\x01\x04\x02\x00")[1]] == ["BLOCK_SIZE", "TRUNCATED"]
 
 
 def test_what_follows_a_skipped_block_of_a_wrong_size_is_read_from_where_java_reads_it() -> None:
-    """Seen: the map's size led Java to the end of the bytes, and only validate-messages said so."""
+    # The map's size led Java to the end of the bytes, and only validate-messages reported it.
     writer = record(b=["null", {"type": "map", "values": "double"}])
     content = bytes.fromhex("02033a0cc3a4c39f2063b853bbbb6dbc9d41009c7500883ce4377e00")
-    found = payload.reader(record(), writer).read(content)[1]
-    assert [each.rule for each in found if not each.is_tolerated] != []
+    results = payload.reader(record(), writer).read(content)[1]
+    assert [each.rule for each in results if not each.is_tolerated] != []
 
 
-def test_a_record_that_holds_itself_without_end_is_given_up() -> None:
+def test_a_record_that_contains_itself_without_end_is_refused() -> None:
     text = {"type": "record", "name": "R", "fields": [{"name": "r", "type": "R"}]}
     with pytest.raises(InvalidPayloadError) as caught:
         payload.decode(avro(text, validate_defaults=False), b"")
     assert caught.value.rule == "TOO_DEEP"
 
 
-def test_a_value_that_holds_itself_is_given_up() -> None:
+def test_a_value_that_contains_itself_is_refused() -> None:
     value: dict[str, Any] = {}
     value["next"] = value
     assert refusal(payload.encode, record(next=["null", "R"]), value)[0] == "TOO_DEEP"
 
 
-def test_records_that_double_without_a_byte_are_given_up() -> None:
+def test_records_that_double_without_a_byte_are_refused() -> None:
     kind: Any = "null"
     for level in range(60):
         fields = [{"name": "a", "type": kind}, {"name": "b", "type": f"R{level - 1}" if level else "null"}]
@@ -163,7 +163,7 @@ def test_records_that_double_without_a_byte_are_given_up() -> None:
     assert [rule for rule, *_ in findings(avro(kind), "")] == ["TOO_MANY_VALUES"]
 
 
-def test_only_so_many_findings_are_told() -> None:
+def test_the_number_of_findings_is_limited() -> None:
     schema = avro({"type": "array", "items": "boolean"})
     assert len(payload.validate(schema, bytes.fromhex("c801" + "05" * 100 + "00"))) == 20
 

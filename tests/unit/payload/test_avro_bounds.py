@@ -1,4 +1,4 @@
-"""How much an Avro payload, or the defaults that are put into it, may make of a reader; and how little work it is."""
+"""Bounds of the values that an Avro payload or a default may create, and of the work of reading them."""
 
 import json
 import math
@@ -17,28 +17,28 @@ LONE = record("L", field("v", "int"))
 
 
 def schema(value: Any) -> Schema:
-    """The schema of a record that holds such a value."""
+    """Return the schema of a record with a value of that type."""
     return formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(record("Root", field("v", value))).encode()))
 
 
 def block(count: int, content: bytes) -> bytes:
-    """An array of one block."""
+    """Return an array of one block."""
     return varints.encode(varints.zigzag(count)) + content + b"\0"
 
 
-def told(kind: Any, content: bytes) -> list[tuple[str, str]]:
+def findings(kind: Any, content: bytes) -> list[tuple[str, str]]:
     return [(each.rule, each.path) for each in payload.validate(schema(kind), content)]
 
 
 @pytest.mark.parametrize(("kind", "most"), [("boolean", 999_994), (LONE, 249_998)], ids=["booleans", "records"])
 def test_more_than_a_million_values_are_not_read(kind: Any, most: int) -> None:
-    assert told(array(kind), block(most, b"\1" * most)) == []
-    [(rule, path)] = told(array(kind), block(most + 1, b"\1" * (most + 1)))
+    assert findings(array(kind), block(most, b"\1" * most)) == []
+    [(rule, path)] = findings(array(kind), block(most + 1, b"\1" * (most + 1)))
     assert (rule, path.removesuffix(".v")) == ("TOO_MANY_VALUES", f"$.v[{most}]")
 
 
 def test_integers_in_arrays_are_not_counted() -> None:
-    assert told(array("long"), block(1_500_000, b"\1" * 1_500_000)) == []
+    assert findings(array("long"), block(1_500_000, b"\1" * 1_500_000)) == []
 
 
 @pytest.mark.parametrize("kind", ["int", "long"])
@@ -48,14 +48,14 @@ def test_integers_in_arrays_are_not_counted() -> None:
     ids=["33 bits", "65 bits", "long", "cut", "end"],
 )
 @pytest.mark.parametrize("before", ["02", "8001"], ids=["short", "longer"])
-def test_integers_are_told_as_broken_where_they_would_be_one_by_one(kind: str, broken: str, before: str) -> None:
+def test_broken_integers_of_an_array_have_the_offsets_of_single_ones(kind: str, broken: str, before: str) -> None:
     content = block(9, bytes.fromhex(before * 3 + broken))[:-1]
     one_by_one = payload.validate(schema(record("I", *(field(f"f{index}", kind) for index in range(9)))), content[1:])
-    found = payload.validate(schema(array(kind)), content)
-    assert [(each.rule, each.offset, each.message) for each in found] == [
+    results = payload.validate(schema(array(kind)), content)
+    assert [(each.rule, each.offset, each.message) for each in results] == [
         (each.rule, each.offset + 1, each.message) for each in one_by_one
     ]
-    assert found[0].path == one_by_one[0].path.replace(".f", "[") + "]"
+    assert results[0].path == one_by_one[0].path.replace(".f", "[") + "]"
 
 
 def test_integers_of_a_block_take_hardly_any_work_whatever_comes_behind_them() -> None:
@@ -78,19 +78,19 @@ def test_a_default_that_is_too_large_for_a_double_is_infinite(kind: Any, expecte
 
 
 def put_in(added: dict[str, Any]) -> Any:
-    """A message of a record without fields, read with that one."""
+    """Return the value of a message of an empty record, read with that schema."""
     return payload.decode(schema(record("R", added)), b"", writer=schema(record("R")))["v"]
 
 
 def test_defaults_of_bytes_are_one_object_in_all_records() -> None:
     read = reader_of(array(record("E", field("b", "bytes", default="x" * 1_000))), array(record("E")))
-    value, found = read.read(block(3, b""))
-    assert found == ()
+    value, results = read.read(block(3, b""))
+    assert results == ()
     assert value["v"] == [{"b": b"x" * 1_000}] * 3
     assert len({id(each["b"]) for each in value["v"]}) == 1
 
 
-def test_a_fixed_that_nobody_could_hold_is_not_put_in() -> None:
+def test_a_default_of_a_huge_fixed_is_refused() -> None:
     read = reader_of(record("R", field("f", fixed("F", 2**31 - 9), default="")), record("R"))
     assert [each.rule for each in read.read(b"")[1]] == ["UNRESOLVABLE"]
 

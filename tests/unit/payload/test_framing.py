@@ -24,7 +24,7 @@ CONFLUENT = "a message of Confluent's schema registry (00, then a schema id of 4
 
 
 def named(schema: Schema, content: bytes, key: bytes | None = None) -> list[str]:
-    """The formats that the findings name."""
+    """Return the formats that the findings name."""
     parts = [each.message.partition("; these bytes begin like ") for each in payload.validate(schema, content, key)]
     return [name for _, sign, name in parts if sign]
 
@@ -52,8 +52,8 @@ def named(schema: Schema, content: bytes, key: bytes | None = None) -> list[str]
     ],
 )
 def test_the_finding_names_the_format_that_the_bytes_begin_like(schema: Schema, content: bytes, name: str) -> None:
-    [found] = named(schema, content)
-    assert found.startswith(name)
+    [format_name] = named(schema, content)
+    assert format_name.startswith(name)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_other_bytes_are_named_like_nothing(schema: Schema, content: bytes) -> N
 
 
 @pytest.mark.parametrize("encoding", Encoding)
-def test_the_parts_of_a_pair_are_looked_at_by_themselves(encoding: Encoding) -> None:
+def test_the_framing_of_each_part_of_a_pair_is_checked(encoding: Encoding) -> None:
     schema = formats.parse(encode(KeyValue(Part(INT), Part(AVRO.info), encoding)))
     key, value = bytes(4), b"\0\0\0\0\x2a" + RAW
     inline = b"".join(len(each).to_bytes(4) + each for each in (key, value))

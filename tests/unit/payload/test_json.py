@@ -94,7 +94,7 @@ JAVA_TIME = [
 
 
 def of_class(kind: str, name: str) -> Schema:
-    """A record with one field of that type, which names a Java class or a logical type."""
+    """Return a record with one field of that type, which names a Java class or a logical type."""
     return record(a={"type": kind, "java-class" if "." in name else "logicalType": name})
 
 
@@ -135,7 +135,7 @@ JAVA_CLASSES = [
 
 
 @pytest.mark.parametrize(("kind", "name", "good", "bad"), JAVA_CLASSES)
-def test_a_value_of_the_type_that_java_cannot_read_into_the_class_is_found(
+def test_a_value_that_java_cannot_read_into_the_class_is_reported(
     kind: str, name: str, good: list[Any], bad: list[Any]
 ) -> None:
     schema = of_class(kind, name)
@@ -150,16 +150,16 @@ def test_a_date_is_a_number_or_one_of_the_texts_that_jackson_reads() -> None:
     good = [5, "", "5", "2024-01-02", "2024-01-02T10:00:00.5+01:00", "Tue, 02 Jan 2024 10:00:00 GMT"]
     bad = [1.5, True, [5], "x", "2024-01-02 10:00:00", "2024-1-2", 2**63, "9" * 19, "Tue, 02 Jan 2024 10:00:00"]
     for value in (*good, *bad):
-        found = findings(schema, json.dumps({"a": value}).encode())
-        assert [rule for rule, _, _, _ in found] == ["INVALID_FOR_CLASS"] * (value in bad)
+        results = findings(schema, json.dumps({"a": value}).encode())
+        assert [rule for rule, _, _, _ in results] == ["INVALID_FOR_CLASS"] * (value in bad)
 
 
 def test_a_pair_is_read_into_classes_and_by_auto_consume_into_none() -> None:
     part = record(a={"type": "string", "logicalType": "uuid"}).info
     pair = formats.parse(encode(KeyValue(Part(part), Part(part), Encoding.SEPARATED)))
     content = b'{"a":"x"}'
-    found = payload.validate(pair, content, content)
-    assert [(each.rule, each.path) for each in found] == [
+    results = payload.validate(pair, content, content)
+    assert [(each.rule, each.path) for each in results] == [
         ("INVALID_FOR_CLASS", f"$.{side}.a") for side in ("key", "value")
     ]
     assert generic_records.record(pair, content, content).value.key["a"] == "x"
@@ -195,7 +195,7 @@ def test_a_class_of_javas_own_that_avro_does_not_know_may_be_anything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "content", "found"),
+    ("kind", "content", "finding"),
     [
         ("int", b'{"a":2147483648}', ("OUT_OF_RANGE", "$.a", 5, False)),
         ("int", b'{"a":1.5}', ("WRONG_TYPE", "$.a", 5, False)),
@@ -227,32 +227,32 @@ def test_a_class_of_javas_own_that_avro_does_not_know_may_be_anything() -> None:
         ("int", b"null", ("UNEXPECTED_NULL", "$", 0, True)),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_rule_field_and_byte(
-    kind: Any, content: bytes, found: tuple[str, str, int, bool]
+def test_an_invalid_value_is_reported_with_rule_field_and_byte(
+    kind: Any, content: bytes, finding: tuple[str, str, int, bool]
 ) -> None:
-    assert findings(record(a=kind), content) == [found]
+    assert findings(record(a=kind), content) == [finding]
 
 
-def test_all_that_is_wrong_is_told_and_no_word_of_the_message() -> None:
+def test_all_findings_are_reported_without_content_of_the_message() -> None:
     content = b'{"state":"LOST","tags":{"secret":"x"},"lines":[],"digest":"AQI=","weight":1,"paid":0,"mine":1}'
-    found = payload.validate(ORDER, content)
-    assert [(each.rule, each.path) for each in found] == [
+    results = payload.validate(ORDER, content)
+    assert [(each.rule, each.path) for each in results] == [
         ("WRONG_TYPE", "$.tags{0}"),
         ("UNKNOWN_SYMBOL", "$.state"),
         ("WRONG_TYPE", "$.paid"),
         ("UNKNOWN_FIELD", "$"),
     ]
-    assert not [each for each in found if {"secret", "mine", "LOST"} & set(each.message.split())]
+    assert not [each for each in results if {"secret", "mine", "LOST"} & set(each.message.split())]
     with pytest.raises(InvalidPayloadError, match="a long"):
         payload.decode(ORDER, content)
 
 
-def test_only_so_much_is_told_and_what_is_fatal_is_never_passed_over() -> None:
+def test_tolerated_findings_are_limited_and_fatal_ones_are_always_reported() -> None:
     schema = schema_of({"type": "array", "items": ["null", LINE]})
     many = b"[" + b'{"price":1,"x":1},' * 30
     assert len(payload.validate(schema, many + b"null]")) == 20
-    found = payload.validate(schema, many + b'{"price":"x"}]')
-    assert [each.is_tolerated for each in found] == [True] * 20 + [False]
+    results = payload.validate(schema, many + b'{"price":"x"}]')
+    assert [each.is_tolerated for each in results] == [True] * 20 + [False]
     with pytest.raises(InvalidPayloadError):
         payload.decode(schema, many + b'{"price":"x"}]')
 

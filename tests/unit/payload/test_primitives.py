@@ -55,7 +55,7 @@ def test_a_value_has_the_bytes_of_the_table_and_comes_back(kind: str, value: Any
 
 
 @pytest.mark.parametrize(("kind", "content"), [(kind, content) for kind, _, content in TABLE if content != "00"])
-def test_a_byte_too_few_is_told_where_the_payload_ends(kind: str, content: str) -> None:
+def test_a_missing_byte_is_reported_at_the_end_of_the_payload(kind: str, content: str) -> None:
     if kind in ("STRING", "BYTES"):
         return
     short = bytes.fromhex(content)[:-1]
@@ -66,7 +66,7 @@ def test_a_byte_too_few_is_told_where_the_payload_ends(kind: str, content: str) 
 
 
 @pytest.mark.parametrize(("kind", "size"), [("INSTANT", 12), ("LOCAL_DATE_TIME", 16), ("INT32", 4), ("BOOLEAN", 1)])
-def test_a_byte_too_many_is_told_and_tolerated_where_java_tolerates_it(kind: str, size: int) -> None:
+def test_an_extra_byte_is_reported_and_tolerated_if_java_tolerates_it(kind: str, size: int) -> None:
     assert findings(primitive(kind), bytes(size + 1)) == [("TRAILING_BYTES", "$", size, size > 8)]
 
 
@@ -78,7 +78,9 @@ def test_a_byte_too_many_is_told_and_tolerated_where_java_tolerates_it(kind: str
         ("INSTANT", struct.pack(">qi", 5, 10**9), Instant(6, 0), "OUT_OF_RANGE", 8),
     ],
 )
-def test_what_java_mends_is_mended_and_told(kind: str, content: bytes, value: Any, rule: str, offset: int) -> None:
+def test_a_value_that_java_corrects_is_corrected_and_reported(
+    kind: str, content: bytes, value: Any, rule: str, offset: int
+) -> None:
     assert payload.decode(primitive(kind), content) == value
     assert findings(primitive(kind), content) == [(rule, "$", offset, True)]
 
@@ -97,7 +99,7 @@ def test_a_time_that_java_has_not_is_refused_with_its_byte(kind: str, content: b
     assert findings(primitive(kind), content) == [("OUT_OF_RANGE", "$", offset, False)]
 
 
-def test_text_that_is_no_utf_8_is_told_and_read_as_java_reads_it() -> None:
+def test_text_that_is_not_utf_8_is_reported_and_read_as_java_does() -> None:
     assert findings(primitive("STRING"), b"ab\xed\xa0\x80c\xff") == [("INVALID_UTF8", "$", 2, True)]
     assert payload.decode(primitive("STRING"), b"ab\xed\xa0\x80c\xff") == "ab\ufffdc\ufffd"
 
@@ -167,7 +169,7 @@ def test_a_separated_key_is_the_messages_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
+    ("content", "finding"),
     [
         ("", ("TRUNCATED", "$.key", 0, False)),
         ("00000005 61", ("TRUNCATED", "$.key", 4, False)),
@@ -179,9 +181,9 @@ def test_a_separated_key_is_the_messages_own() -> None:
     ],
 )
 def test_a_pair_that_is_cut_is_refused_at_the_byte_of_the_whole(
-    content: str, found: tuple[str, str, int, bool]
+    content: str, finding: tuple[str, str, int, bool]
 ) -> None:
-    assert findings(pair("STRING", "INT16"), bytes.fromhex(content)) == [found]
+    assert findings(pair("STRING", "INT16"), bytes.fromhex(content)) == [finding]
 
 
 def test_a_refused_part_names_its_side() -> None:

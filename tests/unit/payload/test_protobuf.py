@@ -1,4 +1,4 @@
-"""PROTOBUF payloads, as far as the property that Pulsar's Java client leaves says what they hold."""
+"""PROTOBUF payloads, validated by the parsing information that Pulsar's Java client stores as a property."""
 
 import json
 from typing import Any
@@ -19,8 +19,12 @@ FIELDS = [
 ]
 
 
-def schema(told: Any) -> Schema:
-    properties = {} if told is None else {"__PARSING_INFO__": told if isinstance(told, str) else json.dumps(told)}
+def schema(parsing_info: Any) -> Schema:
+    properties = (
+        {}
+        if parsing_info is None
+        else {"__PARSING_INFO__": parsing_info if isinstance(parsing_info, str) else json.dumps(parsing_info)}
+    )
     text = b'{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}'
     return formats.parse(SchemaInfo(SchemaType.PROTOBUF, text, properties))
 
@@ -33,10 +37,10 @@ def test_fields_are_read_by_the_numbers_of_the_property_and_messages_inside_are_
 
 
 def test_what_is_wrong_has_its_byte_and_field() -> None:
-    [found] = payload.validate(schema(FIELDS), b"\x10\x01\x0a\x05")
-    assert (found.rule, found.path, found.offset) == ("TRUNCATED", "$.line[0]", 3)
-    [found] = payload.validate(schema(FIELDS), b"\x33\x08\x01\x34")
-    assert (found.rule, found.is_tolerated) == ("UNKNOWN_FIELD", True)
+    [finding] = payload.validate(schema(FIELDS), b"\x10\x01\x0a\x05")
+    assert (finding.rule, finding.path, finding.offset) == ("TRUNCATED", "$.line[0]", 3)
+    [finding] = payload.validate(schema(FIELDS), b"\x33\x08\x01\x34")
+    assert (finding.rule, finding.is_tolerated) == ("UNKNOWN_FIELD", True)
 
 
 def test_a_group_is_passed_over() -> None:
@@ -45,7 +49,7 @@ def test_a_group_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "parsing_info",
     [
         None,
         "[",
@@ -57,9 +61,9 @@ def test_a_group_is_passed_over() -> None:
         [{"number": 1, "name": None, "type": "INT64", "label": "LABEL_OPTIONAL"}],
     ],
 )
-def test_without_the_property_the_refusal_says_what_is_missing(told: Any) -> None:
+def test_without_the_property_the_refusal_names_it(parsing_info: Any) -> None:
     with pytest.raises(InvalidSchemaError, match="__PARSING_INFO__") as caught:
-        payload.codec(schema(told))
+        payload.codec(schema(parsing_info))
     assert caught.value.rule == "MISSING_PARSING_INFO"
 
 

@@ -1,4 +1,4 @@
-"""PROTOBUF_NATIVE payloads by hand: bytes of the specification, each way to be wrong, and the place that is told."""
+"""PROTOBUF_NATIVE payloads by hand: bytes of the specification, each kind of fault, and its path and offset."""
 
 import math
 from typing import Any
@@ -56,7 +56,7 @@ def test_what_comes_in_pieces_or_twice_is_read_as_java_reads_it(content: str, va
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
+    ("content", "finding"),
     [
         ("08", ("TRUNCATED", "$.id", 1)),
         ("08 80", ("TRUNCATED", "$.id", 1)),
@@ -81,13 +81,13 @@ def test_what_comes_in_pieces_or_twice_is_read_as_java_reads_it(content: str, va
         ("a3 06 08 01", ("TRUNCATED", "$", 4)),
     ],
 )
-def test_what_java_refuses_is_refused_at_its_byte_and_field(content: str, found: tuple[str, str, int]) -> None:
-    assert findings(PROTO_3, content) == [(*found, False)]
-    assert refusal(payload.decode, PROTO_3, bytes.fromhex(content)) == found
+def test_what_java_refuses_is_refused_at_its_byte_and_field(content: str, finding: tuple[str, str, int]) -> None:
+    assert findings(PROTO_3, content) == [(*finding, False)]
+    assert refusal(payload.decode, PROTO_3, bytes.fromhex(content)) == finding
 
 
 @pytest.mark.parametrize(
-    ("content", "value", "found"),
+    ("content", "value", "finding"),
     [
         ("c0 3e 01 08 01", {"id": 1}, ("UNKNOWN_FIELD", "$", 0)),
         ("1a 03 c0 3e 01", {"lines": [{}]}, ("UNKNOWN_FIELD", "$.lines[0]", 2)),
@@ -97,10 +97,10 @@ def test_what_java_refuses_is_refused_at_its_byte_and_field(content: str, found:
         ("5a 02 01 07", {"colors": ["RED", 7]}, ("UNKNOWN_SYMBOL", "$.colors[1]", 2)),
     ],
 )
-def test_what_java_passes_over_is_told_and_tolerated(
-    content: str, value: dict[str, Any], found: tuple[str, str, int]
+def test_a_field_that_java_skips_is_reported_and_tolerated(
+    content: str, value: dict[str, Any], finding: tuple[str, str, int]
 ) -> None:
-    assert findings(PROTO_3, content) == [(*found, True)]
+    assert findings(PROTO_3, content) == [(*finding, True)]
     assert payload.decode(PROTO_3, bytes.fromhex(content)) == value
 
 
@@ -136,11 +136,11 @@ def test_required_field_is_missed_where_its_message_begins(
 
 
 def test_an_entry_without_a_value_that_requires_nothing_excuses_no_message_that_lacks_something() -> None:
-    """What is remembered of a value must not outlive it: a message that is read later may get its place in memory."""
+    # Cached facts of a value must not outlive it: a later message may get the same address in memory.
     entries = "".join(f"0a 02 08 {key:02x}" for key in range(100))
     for whole in range(0, 120, 10):  # lines before those that lack something
-        found = findings(UNEVEN, f"0a 90 03 {entries} 10 01" + "1a 02 08 01" * whole + "1a 00" * 15)
-        assert [(rule, is_tolerated) for rule, _, _, is_tolerated in found] == [("MISSING_FIELD", False)] * 15
+        results = findings(UNEVEN, f"0a 90 03 {entries} 10 01" + "1a 02 08 01" * whole + "1a 00" * 15)
+        assert [(rule, is_tolerated) for rule, _, _, is_tolerated in results] == [("MISSING_FIELD", False)] * 15
 
 
 def test_a_group_has_a_beginning_and_an_end() -> None:
@@ -169,11 +169,11 @@ def test_a_hundred_levels_are_read_and_written_and_no_more() -> None:
 
 
 def test_more_values_than_anybody_sends_are_not_read() -> None:
-    found = payload.validate(PROTO_3, b"\x1a\x00" * 300_000)
-    assert [(each.rule, each.is_tolerated) for each in found] == [("TOO_MANY_VALUES", False)]
+    results = payload.validate(PROTO_3, b"\x1a\x00" * 300_000)
+    assert [(each.rule, each.is_tolerated) for each in results] == [("TOO_MANY_VALUES", False)]
 
 
-def test_only_the_first_findings_are_told() -> None:
+def test_only_the_first_findings_are_reported() -> None:
     assert len(payload.validate(PROTO_3, b"\xc0\x3e\x01" * 1000)) == 20
 
 

@@ -34,7 +34,7 @@ def test_the_parts_of_a_pair_have_bytes_of_another_system_by_their_own_propertie
     of_key, of_value = (bytes(int(each)) + b"\x02\x02a" for each in (key, value))
     inline = b"".join(len(each).to_bytes(4) + each for each in (of_key, of_value))
     content = (of_value, of_key) if encoding is Encoding.SEPARATED else (inline, None)
-    found = payload.decode(schema, *content)
-    assert [*found] == [{"n": 1, "s": "a"}] * 2
+    result = payload.decode(schema, *content)
+    assert [*result] == [{"n": 1, "s": "a"}] * 2
     validator = columnar.validator_for(schema.info, schema.info, PulsarVersion.V4_0)
     assert verdicts(validator, content[0], keys=[content[1]]) == [FITS]

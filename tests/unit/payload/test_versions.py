@@ -15,12 +15,12 @@ from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 
 
 def schema(value: Any, kind: SchemaType = SchemaType.AVRO) -> Schema:
-    """The schema of a record that holds such a value: at the top of AVRO no union may stand."""
+    """Return the schema of a record with that type: the root of an AVRO schema cannot be a union."""
     return formats.parse(SchemaInfo(kind, json.dumps(record("Root", field("v", value))).encode()))
 
 
 def read(writer: Any, reader: Any, value: Any) -> Any:
-    """The value as the reader has it."""
+    """Return the value as the reader reads it."""
     content = payload.encode(schema(writer), {"v": value}).payload
     return payload.decode(schema(reader), content, writer=schema(writer))["v"]
 
@@ -53,9 +53,9 @@ def refused(writer: Any, reader: Any, value: Any) -> tuple[str, str, int | None]
     ],
 )
 def test_a_value_is_read_as_the_readers_type(writer: Any, reader: Any, value: Any, expected: Any) -> None:
-    found = read(writer, reader, value)
-    assert found == expected
-    assert type(found) is type(expected)
+    result = read(writer, reader, value)
+    assert result == expected
+    assert type(result) is type(expected)
 
 
 def test_fields_go_by_their_names_defaults_are_put_in_and_the_rest_is_skipped() -> None:
@@ -89,7 +89,7 @@ def test_of_a_union_the_record_of_the_name_reads_or_one_that_fits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("writer", "reader", "value", "found"),
+    ("writer", "reader", "value", "expected"),
     [
         ("string", "int", "a", ("UNRESOLVABLE", "$", 0)),
         ("int", ["null", "string"], 1, ("UNRESOLVABLE", "$", 0)),
@@ -107,16 +107,16 @@ def test_of_a_union_the_record_of_the_name_reads_or_one_that_fits() -> None:
     ],
 )
 def test_what_the_reader_has_no_place_for_is_refused_where_it_was_written(
-    writer: Any, reader: Any, value: Any, found: tuple[str, str, int]
+    writer: Any, reader: Any, value: Any, expected: tuple[str, str, int]
 ) -> None:
-    assert refused(writer, reader, value) == found
+    assert refused(writer, reader, value) == expected
 
 
-def test_broken_bytes_are_told_as_ever() -> None:
+def test_broken_bytes_are_reported_with_other_versions_too() -> None:
     reader = payload.reader(schema(["long", "null"]), schema(["int", "null"]))
     for content, rule in ((b"\x04", "UNION_INDEX"), (b"\x00", "TRUNCATED"), (b"\x02\x00", "TRAILING_BYTES")):
-        _, found = reader.read(content)
-        assert [each.rule for each in found] == [rule]
+        _, findings = reader.read(content)
+        assert [each.rule for each in findings] == [rule]
 
 
 def test_versions_on_which_avro_breaks_down_have_no_reader() -> None:
@@ -162,5 +162,5 @@ def test_defaults_that_add_more_than_anybody_could_hold_are_not_put_in() -> None
     writer = record("R", field("items", array(empty)))
     filled = record("E", field("l", array("int"), default=[0] * 1000))
     reader = payload.reader(schema(record("R", field("items", array(filled)))), schema(writer))
-    _, found = reader.read(payload.encode(schema(writer), {"v": {"items": [{}] * 2000}}).payload)
-    assert [each.rule for each in found] == ["UNRESOLVABLE"]
+    _, findings = reader.read(payload.encode(schema(writer), {"v": {"items": [{}] * 2000}}).payload)
+    assert [each.rule for each in findings] == ["UNRESOLVABLE"]

@@ -71,16 +71,19 @@ def test_an_envelope_has_its_root_and_the_files_that_it_needs(message: str, file
     assert json.loads(envelope)["rootMessageTypeName"] == message
 
 
-def test_json_names_are_kept_only_where_the_source_gives_them_and_comments_never() -> None:
+def test_json_names_of_the_source_are_compiled_and_comments_are_not() -> None:
     order = next(
         file for file in files_in(compile_envelope(ProtobufSources("shop.Order", FILES))).file if "order" in file.name
     )
     fields = {field.name: field.json_name for field in order.message_type[0].field}
-    assert {name: given for name, given in fields.items() if given} == {"file_url": "url", "same_name": "sameName"}
+    assert {name: json_name for name, json_name in fields.items() if json_name} == {
+        "file_url": "url",
+        "same_name": "sameName",
+    }
     assert not order.HasField("source_code_info")
 
 
-def test_json_names_of_extensions_groups_and_map_entries_are_not_kept() -> None:
+def test_json_names_of_extensions_groups_and_map_entries_are_removed() -> None:
     text = """syntax = "proto2";
 message A { extensions 100 to 200; map<string, int32> m = 1; optional group G = 2 { optional int32 x_y = 1; }
   extend A { optional int32 in_a = 101; } }
@@ -88,7 +91,7 @@ extend A { optional int32 at_top = 102; }"""
     assert b"json_name" not in str(files_in(compile_envelope(ProtobufSources("A", {"a.proto": text})))).encode()
 
 
-def test_two_messages_in_the_first_file_leave_the_root_open() -> None:
+def test_two_messages_in_the_first_file_need_a_named_root() -> None:
     with pytest.raises(InvalidSchemaError, match="no root message is named; name one of A, B") as caught:
         compile_first({"a.proto": 'syntax = "proto3"; message A {} message B {}'})
     assert (caught.value.rule, caught.value.place.path) == ("UNKNOWN_MESSAGE", "$.message")
@@ -112,7 +115,7 @@ def test_an_unknown_root_is_refused_with_the_most_similar_names_first(message: s
         ("}{", "line 1, column 1", "Expected top-level statement"),
     ],
 )
-def test_what_protoc_complains_of_is_told_with_file_line_and_column(text: str, place: str, message: str) -> None:
+def test_an_error_of_protoc_is_reported_with_file_line_and_column(text: str, place: str, message: str) -> None:
     error = refused({"a.proto": text})
     assert (error.rule, str(error.place), error.place.path) == ("INVALID_PROTO", place, '$.files["a.proto"]')
     assert error.message.startswith("a.proto: ")
@@ -164,7 +167,7 @@ def test_nothing_else_on_disk_can_be_imported(name: str) -> None:
     assert error.rule in {"MISSING_FILE", "INVALID_PROTO"}
 
 
-def test_a_file_that_is_given_goes_before_protocs_own() -> None:
+def test_a_file_of_the_sources_takes_precedence_over_protocs_own() -> None:
     own = 'syntax = "proto3"; package google.protobuf; message Timestamp { string text = 1; }'
     files = {
         "a.proto": 'syntax = "proto3"; import "google/protobuf/timestamp.proto"; '
@@ -189,7 +192,7 @@ def test_every_notation_is_compiled(text: str, syntax: str) -> None:
 
 
 def test_options_lead_to_the_descriptor_proto_that_the_java_client_has() -> None:
-    """The fingerprint is that of the envelope which Pulsar's Java client makes of the generated class."""
+    # The fingerprint is that of the envelope which Pulsar's Java client makes of the generated class.
     text = """syntax = "proto3"; package x; import "google/protobuf/descriptor.proto";
     extend google.protobuf.FieldOptions { string owner = 50000; } message R { int64 id = 1 [(owner) = "a"]; }"""
     envelope = compile_envelope(ProtobufSources("x.R", {"o.proto": text}))

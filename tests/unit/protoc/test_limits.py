@@ -1,4 +1,4 @@
-"""Hostile sources end in an error that says what to do, and the machine's faults in one that says to wait."""
+"""Hostile sources end in an error with advice, and faults of the machine in a WaitingError."""
 
 import asyncio
 import contextlib
@@ -55,21 +55,21 @@ Children = Callable[[], set[str]]
 
 @pytest.fixture
 def children() -> Children:
-    """The processes that this one has more than when the test began, by their ids."""
+    """Return a function for the ids of the child processes that the test started."""
     others = all_children()
     return lambda: all_children() - others
 
 
 def all_children() -> set[str]:
-    found: set[str] = set()
+    ids: set[str] = set()
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
-            found.update((task / "children").read_text().split())
-    return found
+            ids.update((task / "children").read_text().split())
+    return ids
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    while not is_so():  # noqa: ASYNC110  # the kernel rings no bell
+async def wait_for(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110  # the kernel has no event for it
         await asyncio.sleep(0.01)
 
 
@@ -155,20 +155,20 @@ def test_a_machine_that_has_no_more_files_is_waited_for() -> None:
 
 @pytest.fixture
 def no_more_threads() -> Iterator[None]:
-    """Threads whose stacks no address space has room for, whatever a kernel overcommits."""
+    """Set a stack size of threads that no address space has, whatever a kernel overcommits."""
     before = threading.stack_size(BEYOND_ADDRESSES)
     yield
     threading.stack_size(before)
 
 
 @pytest.mark.usefixtures("no_more_threads")
-def test_a_machine_that_has_no_more_threads_is_waited_for_and_no_child_is_left() -> None:
+def test_a_machine_without_threads_is_a_waiting_error_and_leaves_no_child() -> None:
     with pytest.raises(WaitingError, match="cannot be started: can't start new thread") as caught:
         compile_envelope(EMPTY)
     assert caught.value.reason == "CompilerUnavailable"
 
 
-def test_without_a_thread_to_compile_in_the_machine_is_at_fault() -> None:
+def test_a_missing_thread_for_the_compilation_is_a_waiting_error() -> None:
     program = (
         "import asyncio, threading; from topicschema.protoc import ProtobufSources, compile_envelope_async\n"
         f"threading.stack_size({BEYOND_ADDRESSES})\n"
@@ -178,13 +178,13 @@ def test_without_a_thread_to_compile_in_the_machine_is_at_fault() -> None:
     assert done.stderr.splitlines()[-1].endswith("WaitingError: the compiler cannot be started: can't start new thread")
 
 
-def test_a_compiler_that_is_not_installed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_that_is_not_installed_is_a_waiting_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [each for each in sys.path if not each.endswith("site-packages")])
     with pytest.raises(WaitingError, match="No module named 'grpc_tools'"):
         compile_envelope(EMPTY)
 
 
-def test_the_compiler_is_never_loaded_here() -> None:
+def test_the_compiler_is_never_loaded_into_this_process() -> None:
     program = "import sys; from topicschema import protoc; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert "topicschema.protoc" in loaded
@@ -201,24 +201,24 @@ def test_nothing_stays_open_and_no_child_is_left(children: Children) -> None:
     assert (len(list(Path("/proc/self/fd").iterdir())), children()) == (before, set())
 
 
-async def test_the_event_loop_goes_on_meanwhile(children: Children) -> None:
+async def test_the_event_loop_runs_during_a_compilation(children: Children) -> None:
     compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=1, seconds=60)))
-    is_seen = False
+    has_child = False
     while not compiling.done():
         await asyncio.sleep(0.01)
-        is_seen |= bool(children())
+        has_child |= bool(children())
     assert isinstance(compiling.exception(), InvalidSchemaError)
-    assert is_seen
+    assert has_child
 
 
-async def test_a_child_has_no_environment_and_goes_first_when_memory_runs_short(children: Children) -> None:
+async def test_a_child_has_no_environment_and_is_killed_first_if_memory_is_short(children: Children) -> None:
     compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=60, seconds=60)))
-    await until(lambda: len(children()) == 1)
+    await wait_for(lambda: len(children()) == 1)
     child = Path("/proc", children().pop())
-    await until(lambda: (child / "oom_score_adj").read_text() == "1000\n")
+    await wait_for(lambda: (child / "oom_score_adj").read_text() == "1000\n")
     assert (child / "environ").read_bytes() == b""
     compiling.cancel()
-    await until(lambda: not children())
+    await wait_for(lambda: not children())
 
 
 async def test_at_most_two_children_run_at_once(children: Children) -> None:
@@ -227,18 +227,18 @@ async def test_at_most_two_children_run_at_once(children: Children) -> None:
     while not all(each.done() for each in compiling):
         most = max(most, len(children()))
         await asyncio.sleep(0)
-    assert most <= 2  # two at once: in the test of those that are given up
+    assert most <= 2  # two at once: see the test of cancelled compilations
     assert len({each.result() for each in compiling}) == 1
 
 
-async def test_a_compilation_that_is_given_up_leaves_no_child(children: Children) -> None:
-    patient = Limits(cpu_seconds=60, seconds=60)
-    compiling = [asyncio.create_task(compile_envelope_async(SLOW, patient)) for _ in range(5)]
-    await until(lambda: len(children()) == 2)
+async def test_a_cancelled_compilation_leaves_no_child(children: Children) -> None:
+    limits = Limits(cpu_seconds=60, seconds=60)
+    compiling = [asyncio.create_task(compile_envelope_async(SLOW, limits)) for _ in range(5)]
+    await wait_for(lambda: len(children()) == 2)
     for each in compiling:
         each.cancel()
     assert all(
         isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(*compiling, return_exceptions=True)
     )
-    await until(lambda: not children())
+    await wait_for(lambda: not children())
     assert await compile_envelope_async(EMPTY)

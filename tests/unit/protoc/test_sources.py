@@ -1,4 +1,4 @@
-"""What may be compiled, and how sources are told apart."""
+"""The limits of sources, and their hash."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_invalid_files_are_refused(files: dict[str, str], rule: str, place: str,
     assert words in error.message
 
 
-def test_the_hash_tells_every_difference_and_no_order() -> None:
+def test_the_hash_depends_on_every_difference_but_not_on_order() -> None:
     sources = ProtobufSources("Order", {"a.proto": "1", "b.proto": "2"})
     assert sources.source_hash == ProtobufSources(".Order", {"b.proto": "2", "a.proto": "1"}).source_hash
     assert sources.source_hash == "sha256:" + sources.source_hash[7:]

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from support.kubernetes.api_server import FakeApiServer
-from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
+from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
 from testbed.certificates import Authority
 from topicschema.api.brokers import (
     AuthenticationSpec,
@@ -54,12 +54,12 @@ async def api() -> AsyncIterator[FakeApiServer]:
 
 
 @pytest.fixture
-def turned() -> TurnedClock:
-    return TurnedClock()
+def turned() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def brokers(api: FakeApiServer, turned: TurnedClock) -> AsyncIterator[Brokers]:
+async def brokers(api: FakeApiServer, turned: ManualClock) -> AsyncIterator[Brokers]:
     async with ApiClient(api.connection) as client:
         hosts = AllowedHosts.parse("pulsar, pulsar.p.svc, pulsar.p.svc.cluster.local, 127.0.0.1")
         brokers = Brokers(client, hosts, _no_fence, turned.as_clock(), per_second=5)
@@ -67,11 +67,11 @@ async def brokers(api: FakeApiServer, turned: TurnedClock) -> AsyncIterator[Brok
         await brokers.aclose()
 
 
-def tells(wire: PlayedBroker, status: int, strategy: str = "FULL") -> None:
+def tells(wire: FakeBroker, status: int, strategy: str = "FULL") -> None:
     """Have the broker answer so of its own settings, and with its version after that."""
-    wire.forgets()
-    wire.says(status, {"schemaCompatibilityStrategy": strategy})
-    wire.says(200, "4.0.7")
+    wire.clear()
+    wire.respond_with(status, {"schemaCompatibilityStrategy": strategy})
+    wire.respond_with(200, "4.0.7")
 
 
 def _no_fence() -> None:
@@ -104,8 +104,8 @@ async def test_connections_to_the_broker_of_before_end_when_whoever_still_used_t
     brokers: Brokers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("topicschema.reconcile.brokers._CLOSING_SECONDS", 0.1)
-    async with playing() as wire:
-        wire.says(404, {"reason": "Schema not found"})
+    async with run_fake_broker() as wire:
+        wire.respond_with(404, {"reason": "Schema not found"})
         before = await brokers.of(policy(None, wire.url))
         assert before is not None
         await before.latest(Topic("shop", "orders", "created"))
@@ -164,12 +164,12 @@ async def test_every_way_to_authenticate_reads_its_own_members(
 
 
 async def test_a_broker_that_fails_for_one_policy_answers_all_others(brokers: Brokers) -> None:
-    async with playing() as wire:
+    async with run_fake_broker() as wire:
 
         async def answer(request: web.Request) -> web.Response:
             return web.json_response({"reason": "Schema not found"}, status=503 if "/ill/" in request.path else 404)
 
-        wire.answers.append(answer)
+        wire.handlers.append(answer)
         ill, well = await brokers.of(policy(None, wire.url)), await brokers.of(policy(None, wire.url, "2"))
         assert ill is not None
         assert well is not None
@@ -180,7 +180,7 @@ async def test_a_broker_that_fails_for_one_policy_answers_all_others(brokers: Br
 
 
 async def test_a_broker_that_one_policy_found_away_is_away_for_all_that_name_it(
-    brokers: Brokers, turned: TurnedClock
+    brokers: Brokers, turned: ManualClock
 ) -> None:
     first, second = [await brokers.of(policy(None, "http://127.0.0.1:1", uid)) for uid in "12"]
     assert first is not None
@@ -203,15 +203,15 @@ async def test_policies_with_one_address_share_its_limits(brokers: Brokers) -> N
 
 async def test_a_refused_token_is_replaced_by_that_of_the_secret(api: FakeApiServer, brokers: Brokers) -> None:
     keep(api, "expired")
-    async with playing() as wire:
-        wire.says(401, {"message": "Authentication required"})
+    async with run_fake_broker() as wire:
+        wire.respond_with(401, {"message": "Authentication required"})
         broker = await brokers.of(policy(url=wire.url))
         assert broker is not None
         with pytest.raises(BrokerUnauthorizedError):
             await broker.latest(Topic("shop", "orders", "created"))
         keep(api, "fresh")
-        wire.forgets()
-        wire.says(404, {"reason": "Schema not found"})
+        wire.clear()
+        wire.respond_with(404, {"reason": "Schema not found"})
         fresh = await brokers.of(policy(url=wire.url), refresh=True)
         assert fresh is not None
         assert await fresh.latest(Topic("shop", "orders", "created")) is None
@@ -225,8 +225,8 @@ async def own_strategy(brokers: Brokers, of: NamespaceSchemaPolicy) -> Strategy 
     return None if settings is None else settings.strategy
 
 
-async def test_the_settings_of_a_broker_are_cached_for_all_its_policies(brokers: Brokers, turned: TurnedClock) -> None:
-    async with playing() as wire:
+async def test_the_settings_of_a_broker_are_cached_for_all_its_policies(brokers: Brokers, turned: ManualClock) -> None:
+    async with run_fake_broker() as wire:
         first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
         tells(wire, 200, "BACKWARD")
         for each in (first, second, first):
@@ -239,7 +239,7 @@ async def test_the_settings_of_a_broker_are_cached_for_all_its_policies(brokers:
 
 @pytest.mark.parametrize("status", [403, 404])
 async def test_settings_that_one_policy_may_not_read_are_read_for_another(brokers: Brokers, status: int) -> None:
-    async with playing() as wire:
+    async with run_fake_broker() as wire:
         first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
         tells(wire, status)
         assert await own_strategy(brokers, first) is None

@@ -7,7 +7,7 @@ import pytest
 from typing_extensions import override
 
 from support.kubernetes.api_server import FakeApiServer
-from support.kubernetes.storage_contract import append, following, text
+from support.kubernetes.storage_contract import add_version, append, text
 from topicschema.api.kinds import SCHEMA_HISTORY, Kind
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.core.topics import Topic, TopicKey
@@ -48,7 +48,7 @@ class Sweeping(ApiClient):
 
     async def abandon(self, key: TopicKey, content: str) -> None:
         """Leave a payload that no history names."""
-        history = following((await self.storage.get_history(key)).history, text(content))
+        history = add_version((await self.storage.get_history(key)).history, text(content))
         await self.storage.keep(history, [(history.entries[-1], text(content).info)])
 
 
@@ -66,7 +66,7 @@ async def test_histories_are_read_again_only_if_they_changed(sweeping: Sweeping)
     assert await sweeping.sweep() == (0, [])
     await append(sweeping.storage, TWO, text("second"))
     assert await sweeping.sweep() == (0, [TWO.history_name])
-    sweeping.api.take_away(SCHEMA_HISTORY, NAMESPACE, ONE.history_name)
+    sweeping.api.delete(SCHEMA_HISTORY, NAMESPACE, ONE.history_name)
     assert await sweeping.sweep() == (1, [ONE.history_name])
     assert await sweeping.sweep() == (0, [])
 

@@ -6,14 +6,14 @@ import pytest
 from typing_extensions import override
 
 from support.kubernetes.memory_storage import MemoryStorage
-from support.kubernetes.storage_contract import SchemaStorageContract, following, text
+from support.kubernetes.storage_contract import SchemaStorageContract, add_version, text
 from topicschema.core.topics import Topic, TopicKey
 
 
 async def test_contents_that_were_kept_beforehand_count_with_their_history() -> None:
     storage, texts = MemoryStorage(), [text("one"), text("two"), text("three")]
     stored = await storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
-    history = reduce(following, texts, stored.history)
+    history = reduce(add_version, texts, stored.history)
     with pytest.raises(ValueError, match="not the contents"):
         await storage.keep(history, [(history.entries[0], texts[1].info)])
     await storage.keep(history, [(e, t.info) for e, t in zip(history.entries[:2], texts[:2], strict=True)])
@@ -28,7 +28,7 @@ class TestMemoryStorage(SchemaStorageContract):
         return MemoryStorage()
 
     @override
-    def forgetful(self, storage: MemoryStorage) -> MemoryStorage:
+    def without_cache(self, storage: MemoryStorage) -> MemoryStorage:
         return storage
 
     @override

@@ -18,23 +18,23 @@ _STORED = b'{"version": {"version": 3}}'
 
 @pytest.fixture
 async def upstream() -> AsyncIterator[tuple[Pulsar, list[str]]]:
-    """A server that answers everything alike, and what it heard."""
-    heard: list[str] = []
+    """Run a server that sends one response to all requests, and yield it with the list of its requests."""
+    requests: list[str] = []
 
-    async def answered(request: web.BaseRequest) -> web.StreamResponse:
-        heard.append(f"{request.method} {request.raw_path} {(await request.read()).decode()}".strip())
+    async def respond(request: web.BaseRequest) -> web.StreamResponse:
+        requests.append(f"{request.method} {request.raw_path} {(await request.read()).decode()}".strip())
         return web.Response(body=_STORED, content_type="application/json", headers={"X-Of": "broker"})
 
-    runner = web.ServerRunner(web.Server(answered))
+    runner = web.ServerRunner(web.Server(respond))
     await runner.setup()
     port = ports.free()
     await web.TCPSite(runner, ports.LOOPBACK, port).start()
-    yield Pulsar(f"http://{ports.LOOPBACK}:{port}", ""), heard
+    yield Pulsar(f"http://{ports.LOOPBACK}:{port}", ""), requests
     await runner.cleanup()
 
 
 @pytest.fixture
-def heard(upstream: tuple[Pulsar, list[str]]) -> list[str]:
+def requests(upstream: tuple[Pulsar, list[str]]) -> list[str]:
     return upstream[1]
 
 
@@ -50,14 +50,14 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-async def test_what_is_not_disturbed_passes_unchanged(
-    proxy: FaultProxy, client: aiohttp.ClientSession, heard: list[str]
+async def test_a_call_without_a_fault_is_forwarded_unchanged(
+    proxy: FaultProxy, client: aiohttp.ClientSession, requests: list[str]
 ) -> None:
     url = URL(f"{proxy.url}/admin/v2/schemas/t/n/a%252Bb/schema?authoritative=false", encoded=True)
-    async with client.post(url, data=b"body", headers={"Authorization": "Bearer secret"}) as answer:
-        assert (answer.status, await answer.read(), answer.headers["X-Of"]) == (200, _STORED, "broker")
+    async with client.post(url, data=b"body", headers={"Authorization": "Bearer secret"}) as response:
+        assert (response.status, await response.read(), response.headers["X-Of"]) == (200, _STORED, "broker")
 
-    assert heard == ["POST /admin/v2/schemas/t/n/a%252Bb/schema?authoritative=false body"]
+    assert requests == ["POST /admin/v2/schemas/t/n/a%252Bb/schema?authoritative=false body"]
     (call,) = proxy.calls
     assert (call.number, call.method, call.path, call.status) == (1, "POST", url.raw_path_qs, 200)
     assert call.credential == credential_of("Bearer secret")
@@ -65,31 +65,31 @@ async def test_what_is_not_disturbed_passes_unchanged(
 
 
 @pytest.mark.parametrize(
-    ("fault", "is_heard"),
+    ("fault", "is_forwarded"),
     [(broker_faults.reset, False), (broker_faults.reset_after_forwarding, True), (broker_faults.silence(0.1), False)],
-    ids=["before the broker hears", "after it has heard", "after a silence"],
+    ids=["before forwarding", "after forwarding", "after a silence"],
 )
-async def test_a_connection_that_breaks_before_the_answer(
-    proxy: FaultProxy, client: aiohttp.ClientSession, heard: list[str], fault: Fault, *, is_heard: bool
+async def test_a_fault_can_reset_the_connection_before_the_response(
+    proxy: FaultProxy, client: aiohttp.ClientSession, requests: list[str], fault: Fault, *, is_forwarded: bool
 ) -> None:
     proxy.fault = fault
 
     with pytest.raises(aiohttp.ClientConnectionError):
         await client.post(proxy.url + _SCHEMA)
 
-    assert bool(heard) == is_heard
+    assert bool(requests) == is_forwarded
 
 
-async def test_an_error_in_a_fault_is_told_at_the_end(
+async def test_an_error_in_a_fault_is_raised_at_the_end(
     upstream: tuple[Pulsar, list[str]], client: aiohttp.ClientSession
 ) -> None:
     async def broken(_: Exchange) -> web.StreamResponse:
         raise ValueError("the fault's own")
 
-    async def asked() -> None:
+    async def request() -> None:
         with FaultProxy.before(upstream[0]) as proxy:
             proxy.fault = broken
             assert (await client.get(proxy.url + _SCHEMA)).status == 500
 
     with pytest.raises(ValueError, match="the fault's own"):
-        await asked()
+        await request()

@@ -1,4 +1,4 @@
-"""A recorded process is never mistaken for another one."""
+"""The identity of a recorded process: another process with its pid is not killed."""
 
 import dataclasses
 import os
@@ -18,18 +18,18 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def test_a_process_that_took_over_the_pid_is_left_alone(sleeper: subprocess.Popen[bytes]) -> None:
-    found = ProcessIdentity.of(sleeper.pid)
-    assert found is not None
-    earlier = dataclasses.replace(found, start_ticks=found.start_ticks - 1)
-    elsewhere = dataclasses.replace(found, world="another boot")
+def test_a_process_with_a_reused_pid_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:
+    identity = ProcessIdentity.of(sleeper.pid)
+    assert identity is not None
+    earlier = dataclasses.replace(identity, start_ticks=identity.start_ticks - 1)
+    elsewhere = dataclasses.replace(identity, world="another boot")
 
     assert not earlier.alive()
     assert not earlier.kill()
     assert not elsewhere.kill()
 
     assert sleeper.poll() is None
-    assert found.alive()
+    assert identity.alive()
 
 
 def test_a_process_that_ended_but_was_not_collected_is_not_alive() -> None:

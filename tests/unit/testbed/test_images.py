@@ -1,4 +1,4 @@
-"""What can be known of the images without building one."""
+"""The images, without building one."""
 
 import re
 from pathlib import Path

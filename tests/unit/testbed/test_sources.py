@@ -1,4 +1,4 @@
-"""Where a cluster comes from: the first that exists, and never an ambient context."""
+"""The source of a cluster: the first that exists, and never an ambient context."""
 
 import io
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_an_explicit_kubeconfig_that_is_not_there_is_an_error_and_nothing_else_i
         sources.find(quiet)
 
 
-def test_an_ambient_kubeconfig_is_not_looked_at(
+def test_an_ambient_kubeconfig_is_not_used(
     assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ambient").touch()

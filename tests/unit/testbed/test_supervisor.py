@@ -13,7 +13,7 @@ import pytest
 from testbed import instances, paths
 from testbed.identity import ProcessIdentity
 from testbed.instances import Instance
-from testbed.programs import recorded
+from testbed.programs import recorded_processes
 
 _SLEEP = [sys.executable, "-c", "import time; print('awake', flush=True); time.sleep(600)"]
 _OWNER = """
@@ -66,7 +66,7 @@ def test_what_is_to_be_done_at_the_end_is_done_last_first_while_programs_run(
     done = tmp_path / "done"
     for name in ("first", "second"):
         line = f"echo {name} >> {done}; kill -0 {program.pid} && echo runs >> {done}"
-        detached.supervision.ask("at_end", arguments=["sh", "-c", line])
+        detached.supervision.request("at_end", arguments=["sh", "-c", line])
 
     detached.end()
 
@@ -78,7 +78,7 @@ def test_what_a_killed_owner_started_dies_and_leaves_no_folder(kind: str) -> Non
     with subprocess.Popen([sys.executable, "-c", _OWNER, kind], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
         folder, forked = owner.stdout.readline().split()
-        processes = recorded(Path(folder))
+        processes = recorded_processes(Path(folder))
         assert processes.keys() == {"", "sleeper"}
         assert all(identity.alive() for identity in processes.values())
 
@@ -90,8 +90,8 @@ def test_what_a_killed_owner_started_dies_and_leaves_no_folder(kind: str) -> Non
             os.kill(int(forked), signal.SIGKILL)
 
 
-def test_what_a_stale_record_names_by_chance_is_left_alone(tmp_path: Path) -> None:
-    """The record of a killed instance names our own pid, but with another start."""
+def test_a_process_with_a_pid_of_a_stale_record_is_not_killed(tmp_path: Path) -> None:
+    # The record of a killed instance has the pid of this process, but with another start.
     folder = paths.instance("stale")
     folder.mkdir(parents=True)
     record = f'{{"": {{"pid": {os.getpid()}, "start_ticks": 1, "world": "then"}}}}'

@@ -16,13 +16,13 @@ _TIERS = {
 
 
 def _run(*tests: str, tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Tests of a tier where no program can be found, and no package be fetched."""
-    kept = {key: os.environ[key] for key in ("HOME", "LANG", "PYTHONPATH") if key in os.environ}
+    """Run tests of a tier on a machine without programs and package indexes."""
+    inherited = {key: os.environ[key] for key in ("HOME", "LANG", "PYTHONPATH") if key in os.environ}
     nothing = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "UV_OFFLINE": "1", "UV_NO_CACHE": "1"}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         cwd=_ROOT,
-        env={**kept, **nothing, "PIP_NO_INDEX": "1", **environment},
+        env={**inherited, **nothing, "PIP_NO_INDEX": "1", **environment},
         capture_output=True,
         text=True,
         check=False,

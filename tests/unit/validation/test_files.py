@@ -1,4 +1,4 @@
-"""Files give the same messages however they are cut, and broken ones are told with their place, never judged."""
+"""Messages of files are the same for all splits, and broken files are errors with their place, never verdicts."""
 
 import base64
 import bz2
@@ -29,7 +29,7 @@ from topicschema.validation.sources.files.source import FileMessages
 ORDERS = order_files.orders(2_500)
 SIZES = (1, 700, 5_003, 1 << 30)
 FEW = sized(100, 2_500)
-"""Where each byte is a split of its own."""
+"""The number of messages if each byte is a split."""
 RECORD = {
     "type": "record",
     "name": "Node",
@@ -51,9 +51,9 @@ NODES = [
 ]
 
 
-def rows_of(asked: FileSource, size: int) -> list[dict[str, Any]]:
-    """All messages, by where they are."""
-    source = FileMessages(asked, size)
+def rows_of(files: FileSource, size: int) -> list[dict[str, Any]]:
+    """Return all messages in the order of their positions."""
+    source = FileMessages(files, size)
     plan = source.plan()
     batches = [batch for split in reversed(plan.splits) for batch in source.read(split)]
     assert all(batch.schema == BATCH for batch in batches)
@@ -76,7 +76,7 @@ def container(path: Path, codec: str = "null", count: int = len(NODES)) -> Path:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_parquet_gives_each_row_once_with_all_that_it_tells(tmp_path: Path, size: int) -> None:
+def test_each_row_of_parquet_is_read_once_with_all_columns(tmp_path: Path, size: int) -> None:
     first = order_files.write(ORDERS[:1_500], tmp_path / "a.parquet", 100)
     second = order_files.write(ORDERS[1_500:], tmp_path / "b.parquet", 400)
     rows = rows_of(FileSource((str(first), str(second))), size)
@@ -88,7 +88,7 @@ def test_parquet_gives_each_row_once_with_all_that_it_tells(tmp_path: Path, size
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_json_lines_give_each_line_once(tmp_path: Path, size: int) -> None:
+def test_each_json_line_is_read_once(tmp_path: Path, size: int) -> None:
     orders = ORDERS[:FEW] if size == 1 else ORDERS
     lines = [
         json.dumps({"value_base64": base64.b64encode(each.payload or b"").decode(), "schema_version": each.version})
@@ -100,7 +100,7 @@ def test_json_lines_give_each_line_once(tmp_path: Path, size: int) -> None:
     assert [(row["payload"], row["writer"]) for row in rows] == [(each.payload, each.version) for each in orders]
 
 
-def test_a_line_says_its_payload_in_several_ways(tmp_path: Path) -> None:
+def test_a_line_may_have_its_payload_in_several_forms(tmp_path: Path) -> None:
     path = tmp_path / "ways.json"
     path.write_text('{"value": "t\\u00e9xt"}\n{"value": {"a": [1]}, "key": "k"}\r\n{"value": null, "partition": 9}\n')
     rows = rows_of(FileSource((str(path),), columns=Columns(partition="partition")), 1)
@@ -112,7 +112,7 @@ def test_a_line_says_its_payload_in_several_ways(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz"])
 @pytest.mark.parametrize("size", SIZES)
-def test_a_container_gives_each_record_once_byte_for_byte_whatever_it_is_packed_with(
+def test_each_record_of_a_container_is_read_once_byte_for_byte_with_every_codec(
     tmp_path: Path, size: int, codec: str
 ) -> None:
     count = FEW if size == 1 else len(NODES)
@@ -124,7 +124,7 @@ def test_a_container_gives_each_record_once_byte_for_byte_whatever_it_is_packed_
     assert [json.loads(each.schema)["name"] for each in plan.writers.values()] == ["Node"]
 
 
-def test_records_of_any_size_are_cut_where_they_end(tmp_path: Path) -> None:
+def test_records_of_any_size_are_separated(tmp_path: Path) -> None:
     fields = [
         {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 0},
         {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}},
@@ -146,15 +146,15 @@ def test_records_of_any_size_are_cut_where_they_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("codec", ["snappy", "zstandard"])
-def test_a_container_packed_by_what_this_python_cannot_pack_with_is_read(tmp_path: Path, codec: str) -> None:
+def test_a_container_with_a_codec_that_this_python_cannot_write_is_read(tmp_path: Path, codec: str) -> None:
     path = container(tmp_path / "nodes.avro")
     plain = path.read_bytes()
     sync = plain[-16:]
     head, *blocks, _ = plain.split(sync)
     packed = [_packed(block, codec) for block in blocks]
-    told = head.replace(b"\x14avro.codec\x08null", b"\x14avro.codec" + encoded_long(len(codec)) + codec.encode())
-    assert told != head
-    path.write_bytes(sync.join([told, *packed, b""]))
+    new_head = head.replace(b"\x14avro.codec\x08null", b"\x14avro.codec" + encoded_long(len(codec)) + codec.encode())
+    assert new_head != head
+    path.write_bytes(sync.join([new_head, *packed, b""]))
     assert [row["payload"] for row in rows_of(FileSource((str(path),)), 1 << 30)] == [encoded(each) for each in NODES]
 
 
@@ -179,7 +179,7 @@ def encoded_long(number: int) -> bytes:
     return out.getvalue()
 
 
-def test_a_folder_is_all_files_in_it_but_those_that_are_hidden(tmp_path: Path) -> None:
+def test_a_folder_is_read_without_its_hidden_files(tmp_path: Path) -> None:
     for name in ("b/part-1.parquet", "a.parquet", "_temporary/x.parquet", ".hidden.parquet", "_SUCCESS"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         order_files.write(ORDERS[:10], tmp_path / name)
@@ -192,7 +192,7 @@ def names_of(folder: Path) -> list[str]:
     return [each.removeprefix(f"{folder}/") for each in FileMessages(FileSource((str(folder),))).plan().files]
 
 
-def test_each_real_file_of_a_folder_is_read_once_whatever_links_to_it(tmp_path: Path) -> None:
+def test_each_real_file_of_a_folder_is_read_once_despite_links(tmp_path: Path) -> None:
     folder, outside = tmp_path / "in", tmp_path / "outside"
     for each in (folder / "b", outside):
         each.mkdir(parents=True)
@@ -224,7 +224,7 @@ def bound_socket(at: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("is_named", [True, False])
-def test_what_cannot_be_read_gives_no_verdict(
+def test_an_unreadable_entry_gives_no_verdict(
     tmp_path: Path, spoil: Callable[[Path], None], reason: str, *, is_named: bool
 ) -> None:
     order_files.write(ORDERS[:10], tmp_path / "a.parquet")
@@ -250,14 +250,14 @@ def test_a_name_that_is_not_utf_8_gives_no_verdict(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_compressed_files_are_named_as_such(tmp_path: Path, name: str, content: bytes) -> None:
+def test_compressed_files_are_reported(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     for form in (None, FileFormat.JSON):
         with pytest.raises(SourceError, match=f"{name}: compressed files are not read: unpack it"):
             FileMessages(FileSource((str(tmp_path),), form)).plan()
 
 
-def test_files_without_messages_stand_in_no_way_of_those_that_have_some(tmp_path: Path) -> None:
+def test_files_without_messages_are_read_beside_others(tmp_path: Path) -> None:
     order_files.write(ORDERS[:10], tmp_path / "a.parquet")
     order_files.write([], tmp_path / "none.parquet")
     with (tmp_path / "none.avro").open("wb") as out:
@@ -316,7 +316,7 @@ def test_broken_file_is_reported_with_its_place(tmp_path: Path, name: str, conte
     assert words in raised.value.message
 
 
-def test_a_line_that_memory_should_not_hold_is_told_before_it_is_whole(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_reported_before_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     longest = b'{"value": "%s"}' % (b"x" * (json_lines.MAX_LINE - 1024))
     path.write_bytes(longest + b"\n" + b'{"value": 1}\n')
@@ -327,7 +327,7 @@ def test_a_line_that_memory_should_not_hold_is_told_before_it_is_whole(tmp_path:
 
 
 @pytest.mark.parametrize("where", [-1, -40, 500])
-def test_a_container_that_was_cut_or_changed_is_told_with_the_block(tmp_path: Path, where: int) -> None:
+def test_a_truncated_or_changed_container_is_reported_with_the_block(tmp_path: Path, where: int) -> None:
     path = container(tmp_path / "nodes.avro", "deflate")
     content = bytearray(path.read_bytes())
     content[where] ^= 0xFF
@@ -350,9 +350,7 @@ def test_missing_file_and_missing_column_are_reported(tmp_path: Path) -> None:
             rows_of(FileSource((str(path),), columns=columns), 1)
 
 
-def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_that_unpacks_to_too_many_bytes_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(avro_blocks, "MAX_BLOCK", 1024 * 1024)
     path = container(tmp_path / "nodes.avro", "bzip2")
     content = path.read_bytes()
@@ -376,7 +374,7 @@ def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told(
         ("s3://key:s3cret@[bucket/a", "s3://…: "),
     ],
 )
-def test_what_a_uri_has_of_secrets_is_never_told(uri: str, shown: str) -> None:
+def test_secrets_of_a_uri_are_never_printed(uri: str, shown: str) -> None:
     with pytest.raises(SourceError) as failed:
         FileMessages(FileSource((uri,))).plan()
     assert str(failed.value).startswith(shown)
@@ -384,11 +382,11 @@ def test_what_a_uri_has_of_secrets_is_never_told(uri: str, shown: str) -> None:
 
 
 def _part(split: Split, changed: int | None) -> Split:
-    """The split, of a file that was changed last at that time."""
+    """Return the split of a file whose last change is at that time."""
     return replace(split, what=replace(split.what, file=replace(split.what.file, changed=changed)))
 
 
-def test_a_file_that_was_written_anew_as_large_as_before_is_told_before_it_is_read_and_after(tmp_path: Path) -> None:
+def test_a_rewritten_file_of_the_same_size_is_reported_before_and_during_reading(tmp_path: Path) -> None:
     path = tmp_path / "orders.jsonl"
     path.write_bytes(b'{"value": 1}\n' * MAX_MESSAGES * 2)
     source = FileMessages(FileSource((str(path),)))
@@ -397,7 +395,7 @@ def test_a_file_that_was_written_anew_as_large_as_before_is_told_before_it_is_re
     next(reading)
     later = path.stat().st_mtime_ns + 2_000_000_000
     path.write_bytes(path.read_bytes().replace(b"1", b"2"))
-    os.utime(path, ns=(later, later))  # what is told in whole seconds is not compared more exactly
+    os.utime(path, ns=(later, later))  # times in whole seconds are not compared more exactly
     with pytest.raises(SourceError, match=r"orders\.jsonl: the file has changed since the run began"):
         list(reading)
     with pytest.raises(SourceError, match=r"orders\.jsonl: the file has changed since the run began"):
@@ -405,7 +403,7 @@ def test_a_file_that_was_written_anew_as_large_as_before_is_told_before_it_is_re
 
 
 @pytest.mark.parametrize("changed", [None, 0])
-def test_a_file_of_a_store_that_does_not_tell_when_it_was_changed_is_read(tmp_path: Path, changed: int | None) -> None:
+def test_a_file_of_a_store_without_modification_times_is_read(tmp_path: Path, changed: int | None) -> None:
     path = order_files.write(ORDERS[:10], tmp_path / "orders.parquet")
     source = FileMessages(FileSource((str(path),)))
     (split,) = source.plan().splits
@@ -417,8 +415,8 @@ def test_a_file_of_a_store_that_does_not_tell_when_it_was_changed_is_read(tmp_pa
 def test_pairs_with_keys_apart_are_not_judged_without_their_keys(tmp_path: Path) -> None:
     stored, lines = order_files.write(ORDERS[:10], tmp_path / "orders.parquet"), tmp_path / "orders.jsonl"
     lines.write_text(json.dumps({"value": "{}", "Key": "a"}) + "\n")
-    for path, told in ((stored, "no column 'key'"), (lines, "none of its first lines has a member 'key'")):
-        with pytest.raises(SourceError, match=told):
+    for path, message in ((stored, "no column 'key'"), (lines, "none of its first lines has a member 'key'")):
+        with pytest.raises(SourceError, match=message):
             FileMessages(FileSource((str(path),)), has_keys=True).plan()
         assert FileMessages(FileSource((str(path),))).plan().splits
     with pytest.raises(SourceError, match="a member 'orderKey'"):

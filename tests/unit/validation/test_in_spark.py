@@ -1,4 +1,4 @@
-"""What Spark's workers do with many splits, and what is told where Spark fails; all without a JVM."""
+"""The work of Spark's workers on many splits, and the errors if Spark fails; all without a JVM."""
 
 import functools
 import importlib
@@ -34,17 +34,19 @@ ORDERS = order_files.orders(3_000, share=0.3)
 
 
 def tallies(folder: Path, a_task: int) -> list[bytes]:
-    """What tasks of so many splits each hand back, of 150 splits in all."""
-    asked = order_files.question(order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
-    files = order_files.source(asked, 1)
+    """Return the results of tasks with that number of splits each, of 150 splits in all."""
+    request = order_files.validation_request(
+        order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS)
+    )
+    files = order_files.source(request, 1)
     splits = files.plan().splits
     assert len(splits) == SPLITS
-    judging = SplitTallies(Task("150 splits", asked.pack().content, files, Sampling(0)))
+    judging = SplitTallies(Task("150 splits", request.pack().content, files, Sampling(0)))
     return [packed for start in range(0, SPLITS, a_task) for packed in judging(splits[start : start + a_task])]
 
 
-def as_a_tree(packed: Sequence[bytes]) -> bytes:
-    """Put together in any order, as Spark does it: some by each of 11 executors' tasks, and then those."""
+def merge_as_tree(packed: Sequence[bytes]) -> bytes:
+    """Merge in random order, as Spark does: first in each of 11 executors, then their results."""
     chance = random.Random(5)  # noqa: S311  # the same each time
     shuffled = chance.sample(packed, len(packed))
     branches = [functools.reduce(merged, shuffled[number::11]) for number in range(11)]
@@ -55,13 +57,13 @@ def test_150_splits_count_exactly_whether_each_has_a_task_or_all_share_one(tmp_p
     (whole,) = tallies(tmp_path, SPLITS)
     each = tallies(tmp_path, 1)
     assert len(each) == SPLITS > spark.AT_ONCE
-    assert as_a_tree(each) == functools.reduce(merged, tallies(tmp_path, 7)) == whole
-    told = Tally.unpacked(whole)
-    found = {reason: 0 for reason, *_ in told.findings.counts}
-    for (reason, *_), count in told.findings.counts.items():
-        found[reason] += count
-    assert (told.messages, found) == (len(ORDERS), order_files.reasons(ORDERS))
-    assert {reason: len(kept) for reason, kept in told.examples.items()} == dict.fromkeys(found, EXAMPLES)
+    assert merge_as_tree(each) == functools.reduce(merged, tallies(tmp_path, 7)) == whole
+    tally = Tally.unpacked(whole)
+    totals = {reason: 0 for reason, *_ in tally.findings.counts}
+    for (reason, *_), count in tally.findings.counts.items():
+        totals[reason] += count
+    assert (tally.messages, totals) == (len(ORDERS), order_files.reasons(ORDERS))
+    assert {reason: len(examples) for reason, examples in tally.examples.items()} == dict.fromkeys(totals, EXAMPLES)
 
 
 @dataclass(frozen=True)
@@ -78,20 +80,20 @@ class Withholding:
 
 
 def test_what_is_withheld_counts_once_here_and_with_executors_also_where_a_task_is_tried_again() -> None:
-    asked = order_files.question(Path("orders.parquet"))
-    task = Task("withheld", asked.pack().content, Withholding(), Sampling(0))
+    request = order_files.validation_request(Path("orders.parquet"))
+    task = Task("withheld", request.pack().content, Withholding(), Sampling(0))
     splits = task.source.plan().splits
     lost = [list(SplitTallies(task)([split])) for split in splits[:5]]
     tried = [packed for split in splits for packed in SplitTallies(task)([split])]
     assert [packed for (packed,) in lost] == tried[:5]
-    there = Tally.unpacked(as_a_tree(tried))
+    there = Tally.unpacked(merge_as_tree(tried))
     here = local.tally(task, splits, 1, lambda _split: None)
     assert there.packed == here.packed
     assert (there.withheld, there.gone, there.messages) == (sum(range(20)), 100, 0)
 
 
 def aborted(reason: str) -> str:
-    """What a job's exception says after a task's fourth failure."""
+    """Return the message of a job's exception after a task's fourth failure."""
     return (
         "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most"
         f" recent failure: Lost task 0.3 in stage 0.0 (TID 6) (10.88.0.12 executor 7): {reason}\nDriver stacktrace:\n"
@@ -118,7 +120,7 @@ topicschema.validation.errors.SourceError: orders.parquet: it is broken
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "words"),
+    ("reason", "kind", "words"),
     [
         (aborted(LOST), OutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
         (aborted(LOST.replace("OOMKilled", "Error")), RunError, "Spark gave the run up: "),
@@ -136,30 +138,30 @@ topicschema.validation.errors.SourceError: orders.parquet: it is broken
         ("", RunError, "Spark gave the run up: it does not say why"),
     ],
 )
-def test_what_ended_a_job_is_told_with_what_to_do(said: str, kind: type[Exception], words: str) -> None:
-    found = spark.why(said)
-    assert type(found) is kind
-    assert found.message.startswith(words)
+def test_the_end_of_a_job_is_reported_with_advice(reason: str, kind: type[Exception], words: str) -> None:
+    error = spark.why(reason)
+    assert type(error) is kind
+    assert error.message.startswith(words)
 
 
-def told(*kinds: type[TopicSchemaError]) -> list[type[TopicSchemaError]]:
-    """These and all that are derived from them."""
-    return [found for kind in kinds for found in (kind, *told(*kind.__subclasses__()))]
+def with_subclasses(*kinds: type[TopicSchemaError]) -> list[type[TopicSchemaError]]:
+    """Return these classes and all their subclasses."""
+    return [each for kind in kinds for each in (kind, *with_subclasses(*kind.__subclasses__()))]
 
 
-def test_what_a_worker_raised_for_the_source_or_the_question_is_told_as_such_with_each_kind_of_it() -> None:
+def test_every_error_of_a_worker_about_source_or_request_keeps_its_class() -> None:
     for module in pkgutil.walk_packages(sources.__path__, f"{sources.__name__}."):
         importlib.import_module(module.name)
-    kinds = told(SourceError, InvalidRequestError)
+    kinds = with_subclasses(SourceError, InvalidRequestError)
     assert SourceSilentError in kinds
     for kind in kinds:
         make: Any = kind
         error = make("shop/live/orders: the words, with a SourceError: in them")
         (raised,) = traceback.format_exception_only(error)
-        found = spark.why(aborted("PythonException: Traceback (most recent call last):\n" + raised))
-        assert (type(found), found.reason, found.message) == (kind, error.reason, error.message)
+        actual = spark.why(aborted("PythonException: Traceback (most recent call last):\n" + raised))
+        assert (type(actual), actual.reason, actual.message) == (kind, error.reason, error.message)
 
 
-def test_what_a_worker_raised_otherwise_is_a_run_failure() -> None:
+def test_any_other_error_of_a_worker_is_a_run_failure() -> None:
     (raised,) = traceback.format_exception_only(RunError("the words"))
     assert type(spark.why(aborted(raised))) is RunError

@@ -1,4 +1,4 @@
-"""The Job's manifest: what a restricted namespace takes, whose it is, and that it asks the whole question."""
+"""The Job's manifest: it fits a restricted namespace, has an owner, and carries the whole request."""
 
 import base64
 import json
@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.jobs import OWNER, QUESTION, REQUEST
+from support.kubernetes.jobs import OWNER, REQUEST, VALIDATION_REQUEST
 from topicschema.api.validation_pods import ResourcesSpec, TemplateSpec, TolerationSpec
 from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.validation import request
 from topicschema.validation.job.manifest import (
     PART_BYTES,
     REQUEST_ANNOTATION,
@@ -26,20 +25,20 @@ from topicschema.validation.job.manifest import (
 from topicschema.validation.job.pods import SecretFiles
 
 TOKEN = SecretFiles("/credentials", "reader", {"token": "jwt"})
-ASKED = REQUEST.request_hash
+REQUEST_HASH = REQUEST.request_hash
 
 
 def pod_of(job: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = job["spec"]["template"]["spec"]
-    return found
+    spec: dict[str, Any] = job["spec"]["template"]["spec"]
+    return spec
 
 
 @pytest.mark.parametrize("executors", [0, 2])
 def test_pods_are_what_a_restricted_namespace_takes(executors: int) -> None:
-    asked = replace(REQUEST, validation_request=replace(QUESTION, executors=executors), mounts=(TOKEN,))
-    specs = [pod_of(manifest(asked))]
+    request = replace(REQUEST, validation_request=replace(VALIDATION_REQUEST, executors=executors), mounts=(TOKEN,))
+    specs = [pod_of(manifest(request))]
     if executors:
-        (part,) = request_parts(asked, "uid")
+        (part,) = request_parts(request, "uid")
         specs.append(json.loads(part["data"]["executor.json"])["spec"])
     for spec in specs:
         (container,) = spec["containers"]
@@ -56,13 +55,15 @@ def test_pods_are_what_a_restricted_namespace_takes(executors: int) -> None:
 
 
 def test_only_a_driver_with_executors_has_a_token_and_ports_that_network_policies_can_name() -> None:
-    alone, many = (manifest(replace(REQUEST, validation_request=replace(QUESTION, executors=n))) for n in (0, 2))
+    alone, many = (
+        manifest(replace(REQUEST, validation_request=replace(VALIDATION_REQUEST, executors=n))) for n in (0, 2)
+    )
     assert pod_of(alone)["automountServiceAccountToken"] is False
     assert pod_of(many)["automountServiceAccountToken"] is True
     assert "ports" not in pod_of(alone)["containers"][0]
     assert [port["containerPort"] for port in pod_of(many)["containers"][0]["ports"]] == [7078, 7079]
     assert many["spec"]["template"]["metadata"]["labels"][ROLE_LABEL] == "driver"
-    (part,) = request_parts(replace(REQUEST, validation_request=replace(QUESTION, executors=2)), "uid")
+    (part,) = request_parts(replace(REQUEST, validation_request=replace(VALIDATION_REQUEST, executors=2)), "uid")
     executor = json.loads(part["data"]["executor.json"])
     assert executor["spec"]["automountServiceAccountToken"] is False
     assert executor["metadata"]["labels"][ROLE_LABEL] == "executor"
@@ -76,7 +77,7 @@ def test_a_job_is_its_topics_and_waits_and_a_verdict_ends_it() -> None:
     assert spec["podFailurePolicy"]["rules"][0]["onExitCodes"]["values"] == [42]
     (owner,) = made["metadata"]["ownerReferences"]
     assert owner.items() >= {"kind": "TopicSchema", "name": OWNER.name, "uid": OWNER.uid, "controller": True}.items()
-    assert made["metadata"]["annotations"][REQUEST_ANNOTATION] == QUESTION.sha256
+    assert made["metadata"]["annotations"][REQUEST_ANNOTATION] == VALIDATION_REQUEST.sha256
 
 
 def test_only_the_named_members_of_secrets_are_mounted() -> None:
@@ -88,7 +89,7 @@ def test_only_the_named_members_of_secrets_are_mounted() -> None:
     ]
 
 
-def test_a_template_says_where_and_with_what_pods_run() -> None:
+def test_a_template_sets_nodes_and_resources_of_pods() -> None:
     template = TemplateSpec(
         service_account_name="reader",
         resources=ResourcesSpec(requests={"cpu": "2"}),
@@ -102,11 +103,11 @@ def test_a_template_says_where_and_with_what_pods_run() -> None:
     assert "serviceAccountName" not in pod_of(manifest(REQUEST))
 
 
-def test_a_large_question_is_mounted_in_parts_that_are_the_question_again() -> None:
+def test_a_large_request_is_mounted_in_parts_that_form_the_request() -> None:
     noise = base64.b64encode(random.Random(1).randbytes(2_000_000))  # noqa: S311 - what xz cannot make smaller
-    large = replace(QUESTION, versions={0: SchemaInfo(SchemaType.STRING, noise)})
-    asked = replace(REQUEST, validation_request=large)
-    parts = request_parts(asked, "uid")
+    large = replace(VALIDATION_REQUEST, versions={0: SchemaInfo(SchemaType.STRING, noise)})
+    job_request = replace(REQUEST, validation_request=large)
+    parts = request_parts(job_request, "uid")
     assert len(parts) > 1
     contents = [base64.b64decode(content) for part in parts for content in part["binaryData"].values()]
     assert max(map(len, contents)) <= PART_BYTES
@@ -115,18 +116,18 @@ def test_a_large_question_is_mounted_in_parts_that_are_the_question_again() -> N
     assert names == sorted(names)
     assert {owner["uid"] for part in parts for owner in part["metadata"]["ownerReferences"]} == {"uid"}
     assert all(part["immutable"] for part in parts)
-    job = manifest(asked)
+    job = manifest(job_request)
     assert last_part(job) == parts[-1]["metadata"]["name"]
     sources = next(v for v in pod_of(job)["volumes"] if v["name"] == "request")["projected"]["sources"]
     assert [source["configMap"]["name"] for source in sources] == [part["metadata"]["name"] for part in parts]
 
 
-def test_names_and_labels_are_short_and_tell_owner_question_and_attempt_apart() -> None:
+def test_names_and_labels_are_short_and_differ_by_owner_request_and_attempt() -> None:
     long = Owner("shop", "a.b" * 80, "uid-1")
     names = {
-        job_name(owner, asked, attempt)
+        job_name(owner, request_hash, attempt)
         for owner in (OWNER, long, replace(OWNER, uid="uid-2"))
-        for asked in (ASKED, "sha256:" + "b" * 64)
+        for request_hash in (REQUEST_HASH, "sha256:" + "b" * 64)
         for attempt in (1, 2)
     }
     assert len(names) == 12

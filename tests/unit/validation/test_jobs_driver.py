@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.jobs import OWNER, QUESTION, REQUEST, UID
+from support.kubernetes.jobs import OWNER, REQUEST, UID, VALIDATION_REQUEST
 from topicschema.api.metadata import Metadata
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.reconcile.validation.report_configmap import manifest as report_manifest
@@ -22,14 +22,16 @@ from topicschema.validation.request import FileSource
 ENDS = {0: ("Complete", ""), 42: ("Failed", "PodFailurePolicy")}
 
 
-def asking(source: Path) -> JobRequest:
+def request_for(source: Path) -> JobRequest:
     number = SchemaInfo(SchemaType.INT32)
-    question = replace(QUESTION, candidate=number, versions={0: number}, pulsar=None, files=FileSource((str(source),)))
-    return replace(REQUEST, validation_request=question)
+    validation_request = replace(
+        VALIDATION_REQUEST, candidate=number, versions={0: number}, pulsar=None, files=FileSource((str(source),))
+    )
+    return replace(REQUEST, validation_request=validation_request)
 
 
 def messages(folder: Path, *payloads: bytes) -> Path:
-    """A file with these messages."""
+    """Write a file with these messages and return its path."""
     path = folder / "messages.jsonl"
     lines = [json.dumps({"value_base64": base64.b64encode(each).decode(), "schema_version": 0}) for each in payloads]
     path.write_text("\n".join(lines) + "\n")
@@ -37,7 +39,7 @@ def messages(folder: Path, *payloads: bytes) -> Path:
 
 
 def run(request: JobRequest, folder: Path) -> tuple[Outcome, str]:
-    """What the operator makes of a pod that ran the driver on this question, and the pod's log."""
+    """Run the driver on the request. Return the outcome of its pod for the operator, and the pod's log."""
     mounted, log = folder / "question", folder / "termination"
     mounted.mkdir()
     for part in request_parts(request, UID):
@@ -61,26 +63,26 @@ def run(request: JobRequest, folder: Path) -> tuple[Outcome, str]:
 def test_a_drivers_end_is_the_verdict_that_the_operator_believes(
     tmp_path: Path, bad: int, expected: type[Passed | Failed]
 ) -> None:
-    request = asking(messages(tmp_path, *[b"\0\0\0\1"] * 5, *[b"\0"] * bad))
-    found, log = run(request, tmp_path)
-    assert isinstance(found, expected), found
-    assert (found.document.messages, found.document.invalid) == (5 + bad, bad)
+    request = request_for(messages(tmp_path, *[b"\0\0\0\1"] * 5, *[b"\0"] * bad))
+    result, log = run(request, tmp_path)
+    assert isinstance(result, expected), result
+    assert (result.document.messages, result.document.invalid) == (5 + bad, bad)
     assert log_protocol.progress_in(log.splitlines()) is not None
     report = log_protocol.report_in(log.splitlines())
     assert report is not None
-    kept = report_manifest(Metadata(name=OWNER.name, namespace="shop", uid=OWNER.uid), "job", report)
-    assert json.loads(kept["data"]["report.json"])["invalid"] == bad
+    config_map = report_manifest(Metadata(name=OWNER.name, namespace="shop", uid=OWNER.uid), "job", report)
+    assert json.loads(config_map["data"]["report.json"])["invalid"] == bad
 
 
-def test_a_source_that_cannot_be_read_is_no_verdict_and_the_operator_tells_why(tmp_path: Path) -> None:
-    found, _ = run(asking(tmp_path / "nowhere.jsonl"), tmp_path)
-    assert isinstance(found, CouldNotRun)
-    assert "nowhere.jsonl" in found.why
+def test_an_unreadable_source_is_no_verdict_and_its_reason_is_reported(tmp_path: Path) -> None:
+    result, _ = run(request_for(tmp_path / "nowhere.jsonl"), tmp_path)
+    assert isinstance(result, CouldNotRun)
+    assert "nowhere.jsonl" in result.why
 
 
 @pytest.mark.parametrize("report", [b"", b"[]", b"{}", b'{"verdict": 5}', b"\xff", b"x" * 3_000_000])
-def test_whatever_a_pod_calls_its_report_is_kept_within_bounds(report: bytes) -> None:
-    kept: dict[str, Any] = report_manifest(Metadata(name="a" * 253, uid="u"), "job", report)
-    assert kept["data"]["job"] == "job"
-    assert len(json.dumps(kept)) < 1 << 20
-    assert len(kept["metadata"]["name"]) <= 253
+def test_the_configmap_of_an_invalid_report_has_bounds(report: bytes) -> None:
+    config_map: dict[str, Any] = report_manifest(Metadata(name="a" * 253, uid="u"), "job", report)
+    assert config_map["data"]["job"] == "job"
+    assert len(json.dumps(config_map)) < 1 << 20
+    assert len(config_map["metadata"]["name"]) <= 253

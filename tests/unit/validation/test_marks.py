@@ -1,4 +1,4 @@
-"""What a driver tells on its standard output is read back from a log that has other lines, too."""
+"""The marked lines of a driver's output are read back from a log with other lines."""
 
 import base64
 import random

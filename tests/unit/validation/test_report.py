@@ -1,4 +1,4 @@
-"""What a report notes beside its figures."""
+"""The notes of a report beside its figures."""
 
 import json
 
@@ -32,12 +32,12 @@ _NOTE = "of PROTOBUF only the outermost message was checked: its schema does not
         (SchemaInfo(SchemaType.BYTES), 1, []),
     ],
 )
-def test_it_says_that_messages_inside_of_protobuf_messages_were_not_looked_at(
+def test_a_report_notes_that_messages_inside_protobuf_messages_were_not_validated(
     candidate: SchemaInfo, messages: int, notes: list[str]
 ) -> None:
-    asked, tally = ValidationRequest(candidate, {}, "orders", files=FileSource(("orders",))), Tally()
+    request, tally = ValidationRequest(candidate, {}, "orders", files=FileSource(("orders",))), Tally()
     tally.messages = messages
-    assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == notes
+    assert report(request, Plan(()), tally, Course(0, 1.0)).document["notes"] == notes
 
 
 @pytest.mark.parametrize("is_missing", [True, False])
@@ -55,13 +55,13 @@ def test_missing_topic_and_withheld_entries_are_in_report_and_verdict(*, is_miss
 
 
 def test_it_names_the_other_formats_that_examples_begin_like() -> None:
-    asked, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
+    request, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
     formats = ("JSON text", None, "base64 text", "JSON text")
     tally.messages = tally.invalid = len(formats)
     tally.add_examples(
         Example(rank, (0, 0, rank, 0), -1, -1, "TRUNCATED", "$", 0, format=each) for rank, each in enumerate(formats)
     )
-    assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == [
+    assert report(request, Plan(()), tally, Course(0, 1.0)).document["notes"] == [
         "of the examples of invalid messages, 2 begin like JSON text",
         "of the examples of invalid messages, 1 begins like base64 text",
     ]

@@ -34,8 +34,8 @@ def stored(tmp_path: Path) -> Path:
     return order_files.write(ORDERS, tmp_path / "orders.parquet")
 
 
-def run(asked: ValidationRequest, split: int = 1 << 30, processes: int = 1) -> Report:
-    return runner.run(asked, order_files.source(asked, split), processes=processes)
+def run(request: ValidationRequest, split: int = 1 << 30, processes: int = 1) -> Report:
+    return runner.run(request, order_files.source(request, split), processes=processes)
 
 
 def figures(report: Report) -> dict[str, Any]:
@@ -43,22 +43,22 @@ def figures(report: Report) -> dict[str, Any]:
 
 
 def by_writer() -> list[dict[str, Any]]:
-    """What each version wrote, as the orders tell."""
-    found = []
+    """Return the expected figures of each version."""
+    rows = []
     for version, name in ((1, "version 1"), (0, "version 0"), (None, "unknown versions")):
-        own = [each for each in ORDERS if each.version == (order_files.STRANGER if version is None else version)]
+        own = [each for each in ORDERS if each.version == (order_files.UNKNOWN_VERSION if version is None else version)]
         times = [datetime.fromtimestamp(each.publish_time // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for each in own]
         bad = sum(bool(each.reason) for each in own)
         row = {"schemaVersion": version, "name": name, "messages": len(own), "invalid": bad}
-        found.append({**row, "oldest": min(times), "newest": max(times)})
-    return found
+        rows.append({**row, "oldest": min(times), "newest": max(times)})
+    return rows
 
 
 def test_any_number_of_splits_and_processes_gives_the_same_exact_figures(stored: Path) -> None:
-    asked = order_files.question(stored, include_values=True)
-    one = run(asked)
-    assert figures(run(asked, 1)) == figures(one)
-    assert figures(run(asked, 1, 2)) == figures(one)
+    request = order_files.validation_request(stored, include_values=True)
+    one = run(request)
+    assert figures(run(request, 1)) == figures(one)
+    assert figures(run(request, 1, 2)) == figures(one)
     assert {each["reason"]: each["messages"] for each in one.document["byReason"]} == BAD
     assert one.document["invalid"] == sum(BAD.values())
     assert sum(each["messages"] for each in one.document["byHour"]["rows"]) == len(ORDERS)
@@ -67,22 +67,22 @@ def test_any_number_of_splits_and_processes_gives_the_same_exact_figures(stored:
     assert {each["reason"] for each in one.document["examples"]} == set(BAD)
 
 
-def test_values_are_shown_only_where_somebody_asks_for_them(stored: Path) -> None:
-    assert not any("value" in each for each in run(order_files.question(stored)).document["examples"])
-    shown = run(order_files.question(stored, include_values=True)).document["examples"]
+def test_values_are_shown_only_on_request(stored: Path) -> None:
+    assert not any("value" in each for each in run(order_files.validation_request(stored)).document["examples"])
+    shown = run(order_files.validation_request(stored, include_values=True)).document["examples"]
     assert all(each["value"] for each in shown)
 
 
 def test_messages_pass_up_to_the_tolerance(stored: Path) -> None:
     rate = -(-1_000_000 * sum(BAD.values()) // len(ORDERS))
-    assert run(order_files.question(stored, tolerance=Tolerance(rate))).passes
-    assert not run(order_files.question(stored, tolerance=Tolerance(rate - 1))).passes
+    assert run(order_files.validation_request(stored, tolerance=Tolerance(rate))).passes
+    assert not run(order_files.validation_request(stored, tolerance=Tolerance(rate - 1))).passes
 
 
 def test_a_sample_is_the_same_however_it_is_split(stored: Path) -> None:
-    asked = order_files.question(stored, sample=Sample(percent=25, seed=9))
-    whole = run(asked)
-    assert figures(run(asked, 1)) == figures(whole)
+    request = order_files.validation_request(stored, sample=Sample(percent=25, seed=9))
+    whole = run(request)
+    assert figures(run(request, 1)) == figures(whole)
     assert whole.document["messages"] + whole.document["leftOut"] == len(ORDERS)
     assert 800 < whole.document["messages"] < 1_200
 
@@ -95,11 +95,11 @@ class Guessing(FileMessages):
         return replace(plan, splits=tuple(replace(each, messages=1_000_000) for each in plan.splits))
 
 
-def test_a_sample_that_chance_left_empty_is_no_verdict_and_one_that_is_far_too_small_says_so(stored: Path) -> None:
+def test_an_empty_sample_is_no_verdict_and_a_far_too_small_one_has_a_note(stored: Path) -> None:
     def judged(sample: Sample) -> Report:
-        asked = order_files.question(stored, sample=sample, tolerance=Tolerance(1_000_000))
-        assert asked.files is not None
-        return runner.run(asked, Guessing(asked.files), processes=1)
+        request = order_files.validation_request(stored, sample=sample, tolerance=Tolerance(1_000_000))
+        assert request.files is not None
+        return runner.run(request, Guessing(request.files), processes=1)
 
     with pytest.raises(RunError, match="the sample took none of 4000 messages: raise maxMessages or percent"):
         judged(Sample(max_messages=1))
@@ -111,18 +111,21 @@ def test_a_sample_that_chance_left_empty_is_no_verdict_and_one_that_is_far_too_s
 
 
 def test_no_messages_pass_with_a_note(tmp_path: Path) -> None:
-    report = run(order_files.question(order_files.write([], tmp_path / "none.parquet")))
+    report = run(order_files.validation_request(order_files.write([], tmp_path / "none.parquet")))
     assert report.passes
     assert report.document["notes"] == ["there are no messages to judge"]
     assert "there are no messages" in page(report.document)
 
 
-def test_a_candidate_that_is_no_schema_is_a_wrong_question(stored: Path) -> None:
-    asked = ValidationRequest(
-        SchemaInfo(SchemaType.AVRO, b"{"), {0: SchemaInfo(SchemaType.STRING)}, "t", order_files.question(stored).files
+def test_an_invalid_candidate_is_an_invalid_request(stored: Path) -> None:
+    request = ValidationRequest(
+        SchemaInfo(SchemaType.AVRO, b"{"),
+        {0: SchemaInfo(SchemaType.STRING)},
+        "t",
+        order_files.validation_request(stored).files,
     )
     with pytest.raises(InvalidRequestError, match="the proposed schema cannot be judged with"):
-        run(asked)
+        run(request)
 
 
 def test_hostile_bytes_are_reasons(tmp_path: Path) -> None:
@@ -131,7 +134,7 @@ def test_hostile_bytes_are_reasons(tmp_path: Path) -> None:
     path = tmp_path / "hostile.parquet"
     table = {"value": pa.array(payloads, pa.binary()), "schema_version": [0, 0, 1, 0, 1, 0, -9]}
     parquet.write_table(pa.table(table | {"publish_time": [-5, 0, (1 << 63) - 1, -(1 << 63), 1, 2, 3]}), path)
-    report = run(order_files.question(path, include_values=True))
+    report = run(order_files.validation_request(path, include_values=True))
     assert report.document["messages"] == 7
     assert report.document["invalid"] >= 5
     assert len(report.verdict.text) <= 4096
@@ -139,12 +142,12 @@ def test_hostile_bytes_are_reasons(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_killed_ends_the_run_without_a_verdict(stored: Path, tmp_path: Path) -> None:
-    from support.validation.killed_workers import DyingFiles  # noqa: PLC0415  # beside the tests
+    from support.validation.killed_workers import KillingFiles  # noqa: PLC0415  # beside the tests
 
-    asked = order_files.question(stored)
-    source = DyingFiles(order_files.source(asked, 1), tmp_path / "died")
+    request = order_files.validation_request(stored)
+    source = KillingFiles(order_files.source(request, 1), tmp_path / "died")
     with pytest.raises(RunError, match="was killed"):
-        runner.run(asked, source, processes=2)
+        runner.run(request, source, processes=2)
     assert (tmp_path / "died").exists()
 
 
@@ -155,7 +158,7 @@ def test_few_messages_are_judged_without_other_processes() -> None:
 
 def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path) -> None:
     evil = "<script>alert('x')</script>\"&"
-    document = json.loads(json.dumps(run(order_files.question(stored, include_values=True)).document))
+    document = json.loads(json.dumps(run(order_files.validation_request(stored, include_values=True)).document))
     document["topic"] = document["requestHash"] = evil
     document["notes"].append(evil)
     document["losses"].append({"kind": evil, "path": evil, "messages": 1})
@@ -169,22 +172,22 @@ def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path
     assert "http" not in text.replace("http-equiv", "")
 
 
-def ask(folder: Path, asked: ValidationRequest) -> tuple[int, str]:
-    packed = asked.pack().content
+def run_driver(folder: Path, request: ValidationRequest) -> tuple[int, str]:
+    packed = request.pack().content
     (folder / "request.xz.000").write_bytes(packed[:40])
     (folder / "request.xz.001").write_bytes(packed[40:])
     status = driver.main([str(folder), "--termination-log", str(folder / "log")])
     return status, (folder / "log").read_text()
 
 
-def test_a_driver_ends_with_42_where_messages_do_not_pass_and_tells_why(
+def test_a_driver_ends_with_42_and_a_verdict_if_messages_are_invalid(
     stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = order_files.question(stored)
-    status, message = ask(tmp_path, asked)
+    request = order_files.validation_request(stored)
+    status, message = run_driver(tmp_path, request)
     document = read(message)
     assert document is not None
-    assert (status, document.verdict, document.request_hash) == (42, Answer.FAIL, asked.sha256)
+    assert (status, document.verdict, document.request_hash) == (42, Answer.FAIL, request.sha256)
     assert {each.reason: each.messages for each in document.by_reason} == BAD
     lines = capsys.readouterr().out.splitlines()
     assert log_protocol.progress_in(lines) == {"percent": 100, "messages": 4_000, "of": 4_000}
@@ -194,15 +197,15 @@ def test_a_driver_ends_with_42_where_messages_do_not_pass_and_tells_why(
 
 
 def test_a_driver_never_ends_as_a_verdict_where_there_is_none(stored: Path, tmp_path: Path) -> None:
-    gone = order_files.question(tmp_path / "gone.parquet")
-    status, message = ask(tmp_path, gone)
+    gone = order_files.validation_request(tmp_path / "gone.parquet")
+    status, message = run_driver(tmp_path, gone)
     assert status == driver.FAILED
     assert message.endswith("gone.parquet: there is no such file")
     (tmp_path / "request.xz.001").unlink()
     assert driver.main([str(tmp_path), "--termination-log", str(tmp_path / "log")]) == driver.FAILED
     assert "not whole" in (tmp_path / "log").read_text()
     executors = ValidationRequest(gone.candidate, {}, "t", gone.files, executors=2)
-    status, message = ask(tmp_path, executors)
+    status, message = run_driver(tmp_path, executors)
     assert status == driver.FAILED
     assert "executors need a driver that is a pod" in message
     assert read(message) is None

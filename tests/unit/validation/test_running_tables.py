@@ -1,4 +1,4 @@
-"""The tables of a whole run, row by row, against what is known of the messages that it was given: over two files."""
+"""The tables of a whole run, row by row, compared with the known messages of two files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def document(folder: Path) -> Any:
     paths = [order_files.write(orders, folder / name) for name, orders in STORED.items()]
-    asked = order_files.question(*paths)
-    return runner.run(asked, order_files.source(asked, EACH_ROW_GROUP), processes=1).document
+    request = order_files.validation_request(*paths)
+    return runner.run(request, order_files.source(request, EACH_ROW_GROUP), processes=1).document
 
 
 def counted(orders: Sequence[Order]) -> dict[str, int]:
@@ -40,7 +40,7 @@ def moment(milliseconds: int) -> str:
 
 
 def where_cut(order: Order) -> tuple[str, int]:
-    """The field that a truncated order ends in, and the byte where that field begins."""
+    """Return the field in which a truncated order ends, and the offset of that field."""
     assert order.payload is not None
     has_id = bool(order.payload) and order.payload[-1] < 0x80
     return ("$.note", len(order.payload)) if has_id else ("$.id", 0)
@@ -52,10 +52,10 @@ def test_what_readers_lose_is_counted_for_each_message_that_they_can_read(docume
 
 
 def test_each_place_has_its_own_number_of_invalid_messages(document: Any) -> None:
-    found = Counter(
+    expected = Counter(
         (each.reason, where_cut(each)[0] if each.reason == "TRUNCATED" else "$") for each in ORDERS if each.reason
     )
-    assert {(each["reason"], each["path"]): each["messages"] for each in document["byPlace"]} == found
+    assert {(each["reason"], each["path"]): each["messages"] for each in document["byPlace"]} == expected
 
 
 def test_each_file_has_its_own_messages_the_one_with_the_most_invalid_first(document: Any, folder: Path) -> None:
@@ -74,7 +74,7 @@ def test_each_hour_has_the_messages_that_were_published_in_it(document: Any) -> 
     assert document["byHour"] == {"step": 1, "rows": rows}
 
 
-def test_an_example_points_at_an_invalid_message_and_tells_what_is_true_of_it(document: Any, folder: Path) -> None:
+def test_an_example_names_an_invalid_message_with_its_reason_and_offset(document: Any, folder: Path) -> None:
     examples = document["examples"]
     assert len({(each["partition"], each["message"]) for each in examples}) == len(examples) == 10
     assert {each["partition"] for each in examples} == {str(folder / name) for name in STORED}

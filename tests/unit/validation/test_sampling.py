@@ -1,4 +1,4 @@
-"""Which messages are judged is a matter of where each one is."""
+"""The sample of messages, which depends on their positions."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def test_a_percentage_of_few_messages_takes_enough_of_them_to_say_something() ->
     assert abs(int(chosen(Sample(percent=1)).sum()) - 1_000) < 150
 
 
-def test_about_as_many_are_judged_as_are_wanted_at_most() -> None:
+def test_about_the_maximum_number_of_messages_is_validated() -> None:
     assert abs(int(chosen(Sample(max_messages=5_000)).sum()) - 5_000) < 300
     assert chosen(Sample(max_messages=COUNT)).all()
 

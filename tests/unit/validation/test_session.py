@@ -1,4 +1,4 @@
-"""What Spark is told by a driver that is a pod."""
+"""The Spark settings of a driver in a pod."""
 
 import json
 import re
@@ -25,7 +25,7 @@ POD = {
 
 @dataclass(frozen=True)
 class Thrown:
-    """What Java threw, as Py4J shows it."""
+    """A Java exception, as Py4J returns it."""
 
     text: str
     cause: "Thrown | None" = None
@@ -44,42 +44,42 @@ def template(folder: Path, resources: object) -> Path:
 
 
 def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_path: Path) -> None:
-    told = session.settings(3, template(tmp_path, {}), POD)
-    assert told["spark.master"] == "k8s://https://[fd00::1]:443"
-    assert told["spark.kubernetes.driver.pod.name"] == POD["POD_NAME"]
-    assert told["spark.kubernetes.executor.podNamePrefix"].startswith("orders-check-1234-abc-")
-    assert (told["spark.driver.host"], told["spark.driver.port"], told["spark.blockManager.port"]) == (
+    settings = session.settings(3, template(tmp_path, {}), POD)
+    assert settings["spark.master"] == "k8s://https://[fd00::1]:443"
+    assert settings["spark.kubernetes.driver.pod.name"] == POD["POD_NAME"]
+    assert settings["spark.kubernetes.executor.podNamePrefix"].startswith("orders-check-1234-abc-")
+    assert (settings["spark.driver.host"], settings["spark.driver.port"], settings["spark.blockManager.port"]) == (
         "10.0.0.7",
         "7078",
         "7079",
     )
-    assert told["spark.kubernetes.executor.disableConfigMap"] == "true"  # the driver's role is for pods alone
-    assert told["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
-    assert told["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"
-    assert "spark.driver.bindAddress" not in told  # executors would be told to call 0.0.0.0
-    assert told["spark.executor.instances"] == "3"
-    assert told["spark.ui.showConsoleProgress"] == "false"  # marked lines must begin a line of the log
-    assert int(told["spark.executor.maxNumFailures"]) > 3 * 4  # a task's fourth failure ends the run first
+    assert settings["spark.kubernetes.executor.disableConfigMap"] == "true"  # the driver's role is for pods alone
+    assert settings["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
+    assert settings["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"
+    assert "spark.driver.bindAddress" not in settings  # executors would call 0.0.0.0
+    assert settings["spark.executor.instances"] == "3"
+    assert settings["spark.ui.showConsoleProgress"] == "false"  # marked lines must begin a line of the log
+    assert int(settings["spark.executor.maxNumFailures"]) > 3 * 4  # a task's fourth failure ends the run first
 
 
 def test_the_executors_of_two_drivers_have_names_of_their_own_that_spark_takes(tmp_path: Path) -> None:
     resources = template(tmp_path, {})
     long = "orders-created-by-the-shop-in-the-evening-" + "x" * 15
     drivers = [f"{long}-a1b2c", f"{long}-a1b2d", f"{long[:33]}.a", f"{long[:33]}-a", f"{long[:33]}--a", "a", "7" * 253]
-    told = [session.settings(1, resources, {**POD, "POD_NAME": each}) for each in drivers]
-    prefixes = [each["spark.kubernetes.executor.podNamePrefix"] for each in told]
+    settings = [session.settings(1, resources, {**POD, "POD_NAME": each}) for each in drivers]
+    prefixes = [each["spark.kubernetes.executor.podNamePrefix"] for each in settings]
     assert len(set(prefixes)) == len(drivers)
     assert all(LABEL.fullmatch(each) and len(each) <= LONGEST for each in prefixes), prefixes
     assert all(each[:20].startswith(driver[:20]) for each, driver in zip(prefixes, drivers, strict=True))
 
 
-def test_executors_are_as_large_as_the_template_says(tmp_path: Path) -> None:
+def test_executors_have_the_resources_of_the_template(tmp_path: Path) -> None:
     resources = {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "3Gi", "cpu": "2"}}
-    told = session.settings(1, template(tmp_path, resources), POD)
-    assert (told["spark.executor.memory"], told["spark.executor.memoryOverhead"]) == ("512m", "2560m")
-    assert told["spark.executor.cores"] == "2"
-    assert told["spark.kubernetes.executor.request.cores"] == "1.5"
-    assert told["spark.kubernetes.executor.limit.cores"] == "2"
+    settings = session.settings(1, template(tmp_path, resources), POD)
+    assert (settings["spark.executor.memory"], settings["spark.executor.memoryOverhead"]) == ("512m", "2560m")
+    assert settings["spark.executor.cores"] == "2"
+    assert settings["spark.kubernetes.executor.request.cores"] == "1.5"
+    assert settings["spark.kubernetes.executor.limit.cores"] == "2"
 
 
 def test_a_template_that_is_none_and_a_driver_that_is_no_pod_are_run_failures(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_template_that_is_none_and_a_driver_that_is_no_pod_are_run_failures(tm
         session.start(1, tmp_path, {**POD, "POD_IP": ""})
 
 
-def test_what_kept_spark_from_starting_is_told_in_the_api_servers_words() -> None:
+def test_a_failed_start_of_spark_is_reported_with_the_api_servers_message() -> None:
     words = 'pods "a" is forbidden: User "b" cannot get resource "pods"'
     server = Thrown(
         f"io.fabric8.KubernetesClientException: Failure: GET at: https://a. Message: {words}. Received status: x"

@@ -77,14 +77,14 @@ def test_tallies_of_any_parts_merged_in_any_order_are_the_tally_of_the_whole(
 
 
 def test_the_figures_are_those_that_the_messages_were_made_with() -> None:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for (reason, *_), count in WHOLE.findings.counts.items():
-        found[reason] = found.get(reason, 0) + count
-    assert found == order_files.reasons(ORDERS)
-    assert (WHOLE.messages, WHOLE.invalid) == (len(ORDERS), sum(found.values()))
+        counts[reason] = counts.get(reason, 0) + count
+    assert counts == order_files.reasons(ORDERS)
+    assert (WHOLE.messages, WHOLE.invalid) == (len(ORDERS), sum(counts.values()))
     assert sum(WHOLE.traffic.counts.values()) == len(ORDERS)
-    assert WHOLE.unknown_versions == {order_files.STRANGER: found["UNKNOWN_WRITER_VERSION"]}
-    assert all(len(kept) <= EXAMPLES for kept in WHOLE.examples.values())
+    assert WHOLE.unknown_versions == {order_files.UNKNOWN_VERSION: counts["UNKNOWN_WRITER_VERSION"]}
+    assert all(len(examples) <= EXAMPLES for examples in WHOLE.examples.values())
 
 
 STEPS = (hours_of(1, 24), dropped(0, ANY), dropped(1, ANY))
@@ -115,7 +115,7 @@ def test_rows_are_counted_by_their_values_however_far_apart_these_are(wide: bool
     assert dict(grouped([np.zeros(0, np.int64)])) == {}
 
 
-def test_of_versions_that_nobody_knows_so_many_are_told_and_no_more() -> None:
+def test_the_number_of_reported_unknown_versions_is_limited() -> None:
     tally = Tally()
     for version in range(3 * MAX_UNKNOWN_VERSIONS, 0, -1):
         tally.count_unknown_version(version, 2)
@@ -123,7 +123,7 @@ def test_of_versions_that_nobody_knows_so_many_are_told_and_no_more() -> None:
 
 
 def figures_of(*, finding_steps: int, traffic_steps: int) -> Figures:
-    """Those of 30 messages, every tenth invalid, in three partitions and hours, after so many steps of each table."""
+    """Return figures of 30 messages in three partitions and hours, every tenth invalid, after steps of each table."""
     tally = Tally()
     for number in range(30):
         place = number // 10
@@ -138,7 +138,7 @@ def figures_of(*, finding_steps: int, traffic_steps: int) -> Figures:
 @pytest.mark.parametrize(
     ("finding_steps", "traffic_steps"), [(0, 0), (1, 0), (2, 0), (0, 2), (3, 2), (5, 0), (0, 4), (6, 4)]
 )
-def test_no_partition_and_no_hour_looks_sound_because_its_invalid_messages_are_told_no_more(
+def test_a_partition_or_hour_whose_invalid_messages_are_dropped_is_not_reported_as_valid(
     finding_steps: int, traffic_steps: int
 ) -> None:
     figures = figures_of(finding_steps=finding_steps, traffic_steps=traffic_steps)
@@ -146,8 +146,8 @@ def test_no_partition_and_no_hour_looks_sound_because_its_invalid_messages_are_t
     assert (sum(row["messages"] for row in rows), sum(row["invalid"] for row in rows)) == (30, 3)
     assert len(rows) == (3 if finding_steps < 2 and traffic_steps < 2 else 1)
     hours = figures.hours()["rows"]
-    are_told = finding_steps < 5 and traffic_steps < 4
-    assert len(hours) == (3 if are_told else 0)
+    are_reported = finding_steps < 5 and traffic_steps < 4
+    assert len(hours) == (3 if are_reported else 0)
     assert sum(row["invalid"] for row in hours) == len(hours)
 
 
@@ -165,7 +165,7 @@ _TEXT = SchemaInfo(SchemaType.STRING, b"")
         (0, ""),
     ],
 )
-def test_what_cannot_be_judged_does_not_pass_and_says_why(writer: int, reason: str) -> None:
+def test_a_message_that_cannot_be_read_is_invalid_with_its_reason(writer: int, reason: str) -> None:
     [each] = Validators(_TEXT, {0: _TEXT}, PulsarVersion.V4_0).validate(_batch(writer))
     assert [REASONS[number] for number in each.verdicts.reasons] == [reason]
 
@@ -177,7 +177,7 @@ def _batch(writer: int) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize(("writer", "value"), [(ENCRYPTED, None), (DAMAGED, None), (7, '""')])
-def test_of_what_nobody_can_read_no_value_is_shown(writer: int, value: str | None) -> None:
+def test_an_unreadable_message_has_no_value_in_examples(writer: int, value: str | None) -> None:
     batch, tally = _batch(writer), Tally()
     [each] = Validators(_TEXT, {}, PulsarVersion.V4_0).validate(batch)
     ExampleSelection(0, rendering.of(_TEXT, {}, PulsarVersion.V4_0)).add(tally, batch, each)
@@ -193,5 +193,5 @@ def test_an_example_names_the_other_format_that_it_begins_like() -> None:
     batch = batch.set_column(batch.schema.get_field_index("payload"), BATCH.field("payload"), payloads)
     [each] = Validators(reader, {}, PulsarVersion.V4_0).validate(batch)
     ExampleSelection(0, format_of=rendering.formats_of(reader, {}, PulsarVersion.V4_0)).add(tally, batch, each)
-    [found] = Tally.unpacked(tally.packed).examples["NEGATIVE_LENGTH"]
-    assert (found.format or "").startswith("Avro's single-object encoding")
+    [example] = Tally.unpacked(tally.packed).examples["NEGATIVE_LENGTH"]
+    assert (example.format or "").startswith("Avro's single-object encoding")

@@ -29,7 +29,7 @@ def test_a_document_is_read_as_it_was_written() -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 200), st.integers(0, 40), st.text(max_size=300))
-def test_whatever_was_found_it_fits_into_a_termination_message(reasons: int, examples: int, path: str) -> None:
+def test_every_verdict_fits_into_a_termination_message(reasons: int, examples: int, path: str) -> None:
     document = VerdictDocument(
         **_passed(),
         by_reason=tuple(ReasonStatus(reason="TRUNCATED", path=path, messages=n) for n in range(reasons)),
@@ -37,11 +37,11 @@ def test_whatever_was_found_it_fits_into_a_termination_message(reasons: int, exa
         read_to={f"partition-{n}": path for n in range(examples)},
     )
     assert len(document.text) <= MAX_BYTES
-    found = read(document.text)
-    assert found is not None
-    assert (found.request_hash, found.verdict, found.messages) == (QUESTION, Answer.PASS, 10)
-    assert found.by_reason == document.by_reason[: len(found.by_reason)]
-    assert bool(found.by_reason) == bool(reasons)
+    document = read(document.text)
+    assert document is not None
+    assert (document.request_hash, document.verdict, document.messages) == (QUESTION, Answer.PASS, 10)
+    assert document.by_reason == document.by_reason[: len(document.by_reason)]
+    assert bool(document.by_reason) == bool(reasons)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_whatever_was_found_it_fits_into_a_termination_message(reasons: int, exa
         json.dumps({**json.loads(FAILED.text), "messages": 1.5}),
     ],
 )
-def test_what_is_no_whole_document_says_nothing(text: str) -> None:
+def test_an_incomplete_document_is_ignored(text: str) -> None:
     assert read(text) is None
 
 

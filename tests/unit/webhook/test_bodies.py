@@ -1,4 +1,4 @@
-"""The webhook's bodies over a real socket: how many bytes are in flight, how long one takes, what is in it."""
+"""The webhook's bodies over a real socket: bytes in flight, time limits, and content."""
 
 import asyncio
 import gzip
@@ -28,12 +28,12 @@ ORDINARY = json.dumps({"request": REVIEW}).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """An endpoint on a socket, whose reviewer waits for `may_answer`."""
+class RunningEndpoint:
+    """An endpoint on a socket, whose reviewer waits for `may_respond`."""
 
     port: int
     bodies: Bodies
-    may_answer: asyncio.Event
+    may_respond: asyncio.Event
     senders: list["Sender"] = field(default_factory=list)
 
     async def start(self, start: bytes, length: int | None) -> "Sender":
@@ -46,25 +46,25 @@ class Door:
         return self.senders[-1]
 
     async def status(self, body: bytes) -> int:
-        """The status of the answer to a whole body."""
-        status, _ = await (await self.start(body, len(body))).answer()
+        """Send a whole body and return the status of the response."""
+        status, _ = await (await self.start(body, len(body))).response()
         return status
 
     async def until_in_flight(self, size: int) -> None:
-        """Return once so many bytes count as in flight."""
+        """Return once that number of bytes counts as in flight."""
         while self.bodies.in_flight != size:  # noqa: ASYNC110 - the product has no event for it
             await asyncio.sleep(0.001)
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A connection on which a request was begun."""
+    """A connection with a started request."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    async def answer(self) -> tuple[int, str]:
-        """Status and text of the answer; the connection is closed."""
+    async def response(self) -> tuple[int, str]:
+        """Return status and text of the response, and close the connection."""
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         length = next(int(line.split(":")[1]) for line in head.splitlines() if line.startswith("Content-Length:"))
         text = (await self.reader.readexactly(length)).decode()
@@ -73,104 +73,104 @@ class Sender:
 
 
 @asynccontextmanager
-async def opened(seconds: float = 60.0, grace: float = 60.0) -> AsyncIterator[Door]:
-    """A door whose bodies may take so many seconds."""
-    counted = Bodies(seconds, grace)
-    may_answer = asyncio.Event()
+async def run_endpoint(seconds: float = 60.0, grace: float = 60.0) -> AsyncIterator[RunningEndpoint]:
+    """Run an endpoint whose bodies may take that number of seconds."""
+    limits = Bodies(seconds, grace)
+    may_respond = asyncio.Event()
 
     async def wait(_: Review) -> Answer:
-        await may_answer.wait()
+        await may_respond.wait()
         return allow()
 
-    runner = Endpoint({"TopicSchema": wait}, counted).runner()
+    runner = Endpoint({"TopicSchema": wait}, limits).runner()
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    door = Door(runner.addresses[0][1], counted, may_answer)
+    endpoint = RunningEndpoint(runner.addresses[0][1], limits, may_respond)
     try:
-        yield door
+        yield endpoint
     finally:
-        may_answer.set()
-        for sender in door.senders:
+        may_respond.set()
+        for sender in endpoint.senders:
             sender.writer.close()
         await runner.cleanup()
 
 
-async def test_beyond_the_bytes_in_flight_an_announced_body_is_answered_503_unread() -> None:
+async def test_beyond_the_bytes_in_flight_an_announced_body_gets_503_unread() -> None:
     before = counted("admission_reviews_total", kind="unknown", decision="error", reason="TooManyBytes")
-    async with opened() as door:
-        first = await door.start(b"{", 15 * MEBIBYTE)
-        await door.until_in_flight(15 * MEBIBYTE)
-        status, text = await (await door.start(b"", 15 * MEBIBYTE)).answer()
+    async with run_endpoint() as endpoint:
+        first = await endpoint.start(b"{", 15 * MEBIBYTE)
+        await endpoint.until_in_flight(15 * MEBIBYTE)
+        status, text = await (await endpoint.start(b"", 15 * MEBIBYTE)).response()
         assert (status, text) == (
             503,
             "topicschema: reviews under way have 15,728,640 bytes, too many to take this one, too; try again",
         )
         assert counted("admission_reviews_total", kind="unknown", decision="error", reason="TooManyBytes") == before + 1
         first.writer.close()
-        await door.until_in_flight(0)
-        door.may_answer.set()
-        assert await door.status(ORDINARY + b" " * (15 * MEBIBYTE)) == 200
+        await endpoint.until_in_flight(0)
+        endpoint.may_respond.set()
+        assert await endpoint.status(ORDINARY + b" " * (15 * MEBIBYTE)) == 200
 
 
 async def test_a_chunked_body_counts_by_what_was_read() -> None:
-    async with opened() as door:
-        await door.start(b"{", 15 * MEBIBYTE)
-        await door.until_in_flight(15 * MEBIBYTE)
-        status, _ = await (await door.start(b" " * (10 * MEBIBYTE), None)).answer()
+    async with run_endpoint() as endpoint:
+        await endpoint.start(b"{", 15 * MEBIBYTE)
+        await endpoint.until_in_flight(15 * MEBIBYTE)
+        status, _ = await (await endpoint.start(b" " * (10 * MEBIBYTE), None)).response()
         assert status == 503
-        await door.until_in_flight(15 * MEBIBYTE)
+        await endpoint.until_in_flight(15 * MEBIBYTE)
 
 
-async def test_bytes_stay_in_flight_until_the_answer() -> None:
-    async with opened() as door:
-        asked = await door.start(ORDINARY, len(ORDINARY))
-        await door.until_in_flight(65_536)  # the least that a body counts for
-        door.may_answer.set()
-        assert (await asked.answer())[0] == 200
-        await door.until_in_flight(0)
+async def test_bytes_are_in_flight_until_the_response() -> None:
+    async with run_endpoint() as endpoint:
+        sender = await endpoint.start(ORDINARY, len(ORDINARY))
+        await endpoint.until_in_flight(65_536)  # the least that a body counts for
+        endpoint.may_respond.set()
+        assert (await sender.response())[0] == 200
+        await endpoint.until_in_flight(0)
 
 
-async def test_ordinary_edits_pass_beside_as_many_large_bodies_as_fit() -> None:
-    async with opened() as door:
+async def test_ordinary_edits_succeed_beside_the_maximum_of_large_bodies() -> None:
+    async with run_endpoint() as endpoint:
         sizes = (15 * MEBIBYTE, 9 * MEBIBYTE)
         for size in sizes:
-            await door.start(b"{", size)
-        await door.until_in_flight(sum(sizes))
+            await endpoint.start(b"{", size)
+        await endpoint.until_in_flight(sum(sizes))
         assert sum(sizes) < IN_FLIGHT_BYTES
-        door.may_answer.set()
-        assert await door.status(ORDINARY + b" " * MEBIBYTE) == 503
-        assert await door.status(ORDINARY) == 200
+        endpoint.may_respond.set()
+        assert await endpoint.status(ORDINARY + b" " * MEBIBYTE) == 503
+        assert await endpoint.status(ORDINARY) == 200
 
 
 @pytest.mark.parametrize("length", [60_000, None], ids=["announced", "chunked"])
-async def test_a_body_that_does_not_come_is_answered_408_and_its_connection_is_closed(length: int | None) -> None:
-    async with opened(seconds=0.1) as door:
-        half_sent = await door.start(b"{", length)
-        status, text = await half_sent.answer()
+async def test_an_incomplete_body_gets_408_and_its_connection_is_closed(length: int | None) -> None:
+    async with run_endpoint(seconds=0.1) as endpoint:
+        half_sent = await endpoint.start(b"{", length)
+        status, text = await half_sent.response()
         assert (status, text) == (408, "topicschema: the body was not complete in time; send it again")
         assert await half_sent.reader.read() == b""
-        await door.until_in_flight(0)
+        await endpoint.until_in_flight(0)
 
 
-async def test_a_body_that_is_slow_gives_way_to_one_that_needs_its_bytes() -> None:
-    async with opened(grace=0) as door:
-        slow, large = await door.start(b"{", 15 * MEBIBYTE), 15 * MEBIBYTE
-        await door.until_in_flight(large)
-        door.may_answer.set()
-        assert await door.status(ORDINARY) == 200
-        assert await door.status(ORDINARY + b" " * (large - len(ORDINARY))) == 200
-        status, _ = await slow.answer()
+async def test_a_slow_body_is_preempted_by_one_that_needs_its_bytes() -> None:
+    async with run_endpoint(grace=0) as endpoint:
+        slow, large = await endpoint.start(b"{", 15 * MEBIBYTE), 15 * MEBIBYTE
+        await endpoint.until_in_flight(large)
+        endpoint.may_respond.set()
+        assert await endpoint.status(ORDINARY) == 200
+        assert await endpoint.status(ORDINARY + b" " * (large - len(ORDINARY))) == 200
+        status, _ = await slow.response()
         assert status == 408
-        await door.until_in_flight(0)
+        await endpoint.until_in_flight(0)
 
 
-async def test_a_sender_that_goes_away_is_no_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_disconnects_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        async with opened() as door:
-            half_sent = await door.start(b"{", 60_000)
-            await door.until_in_flight(65_536)
+        async with run_endpoint() as endpoint:
+            half_sent = await endpoint.start(b"{", 60_000)
+            await endpoint.until_in_flight(65_536)
             half_sent.writer.close()
-            await door.until_in_flight(0)
+            await endpoint.until_in_flight(0)
     assert caplog.records == []
 
 
@@ -184,27 +184,27 @@ async def test_a_sender_that_goes_away_is_no_error_of_ours(caplog: pytest.LogCap
     ],
     ids=["api server", "many", "long", "long line"],
 )
-async def test_headers_are_few_and_short(line: bytes, fields: list[bytes], status: int) -> None:
-    async with opened() as door:
-        door.may_answer.set()
-        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+async def test_many_or_long_headers_are_refused(line: bytes, fields: list[bytes], status: int) -> None:
+    async with run_endpoint() as endpoint:
+        endpoint.may_respond.set()
+        reader, writer = await asyncio.open_connection("127.0.0.1", endpoint.port)
         headers = b"".join(b"X-%d: %s\r\n" % each for each in enumerate(fields))
         length = b"Content-Length: %d\r\n" % len(ORDINARY)
         writer.write(b"POST %s HTTP/1.1\r\nHost: a\r\n%s%s\r\n%s" % (line, length, headers, ORDINARY))
-        assert (await Sender(reader, writer).answer())[0] == status
+        assert (await Sender(reader, writer).response())[0] == status
 
 
-async def test_a_compressed_body_is_not_unpacked() -> None:
-    async with opened() as door:
+async def test_a_compressed_body_is_refused() -> None:
+    async with run_endpoint() as endpoint:
         packed = gzip.compress(ORDINARY)
-        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", endpoint.port)
         head = f"POST /review HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
         writer.write(head.encode() + packed)
-        assert (await Sender(reader, writer).answer())[0] == 400
+        assert (await Sender(reader, writer).response())[0] == 400
 
 
 @pytest.mark.parametrize(
-    ("member", "words"),
+    ("member", "message"),
     [
         ("[" + "{}," * 20_000 + "{}]", "more than 20,000 JSON values"),
         ("[" + '"",' * 500_000 + '""]', "more than 20,000 JSON values"),
@@ -214,14 +214,14 @@ async def test_a_compressed_body_is_not_unpacked() -> None:
     ],
     ids=["objects", "strings", "high", "deep objects", "deep lists"],
 )
-async def test_a_review_of_many_values_or_levels_is_answered_400(world: World, member: str, words: str) -> None:
+async def test_a_review_of_many_values_or_levels_gets_400(world: World, member: str, message: str) -> None:
     start = '{"request":{"uid":"1","kind":{"kind":"Pod"},"object":{"a":'
     reply = await world.post(f"{start}{member}}}}}}}".encode())
     assert reply.status == 400
-    assert words in reply.text
+    assert message in reply.text
 
 
-async def test_a_body_in_utf_16_is_answered_400(world: World) -> None:
+async def test_a_body_in_utf_16_gets_400(world: World) -> None:
     assert (await world.post(json.dumps({"request": REVIEW}).encode("utf-16"))).status == 400
 
 
@@ -233,7 +233,7 @@ JSON = st.recursive(
 
 
 def values(value: Any) -> int:
-    """How many values there are, and one more for each container, as the scan counts them at most."""
+    """Return the number of values, with one more for each container: the most that the scan counts."""
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(values, members))
 
@@ -247,7 +247,7 @@ def test_values_are_counted_outside_of_strings(value: Any) -> None:
 
 
 @given(JSON)
-async def test_what_is_parsed_is_what_json_says(value: Any) -> None:
+async def test_the_parsed_value_is_that_of_json(value: Any) -> None:
     assert await bodies.parse(json.dumps(value).encode()) == value
 
 
@@ -258,21 +258,21 @@ async def test_a_schema_full_of_brackets_is_one_value() -> None:
         await bodies.parse(json.dumps({"spec": json.loads(schema)}).encode())
 
 
-async def test_bodies_with_many_values_are_parsed_one_at_a_time_and_others_meanwhile(
+async def test_bodies_with_many_values_are_parsed_one_at_a_time_and_others_concurrently(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    at_once, most, may_end, parsed = 0, 0, threading.Event(), bodies._parsed
+    running, most, may_end, parse = 0, 0, threading.Event(), bodies._parsed
 
-    def slowly_parsed(body: bytes) -> Any:
-        nonlocal at_once, most
+    def parse_slowly(body: bytes) -> Any:
+        nonlocal running, most
         if threading.current_thread() is not threading.main_thread():
-            at_once += 1
-            most = max(most, at_once)
+            running += 1
+            most = max(most, running)
             may_end.wait()
-            at_once -= 1
-        return parsed(body)
+            running -= 1
+        return parse(body)
 
-    monkeypatch.setattr(bodies, "_parsed", slowly_parsed)
+    monkeypatch.setattr(bodies, "_parsed", parse_slowly)
     many, large = json.dumps([[]] * 5_000).encode(), json.dumps("a" * MEBIBYTE).encode()
     waiting = [asyncio.create_task(bodies.parse(body)) for body in (many, large, many)]
     assert await bodies.parse(ORDINARY) == {"request": REVIEW}

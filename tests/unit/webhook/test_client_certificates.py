@@ -13,12 +13,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from support.kubernetes.admission import wanted_topic
+from support.kubernetes.admission import new_topic
 from testbed.certificates import Authority, Issued
 from topicschema.admission.review import Answer, Review, allow
 from topicschema.webhook.server import Certificate, Endpoint
 
-REVIEW = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": wanted_topic({})}}
+REVIEW = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": new_topic({})}}
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def client(tmp_path: Path) -> Issued:
 
 
 def for_servers(issued: Issued) -> Issued:
-    """The certificate signed anew, as one that is no client's: trustme's are good for both."""
+    """Sign the certificate again for servers only: trustme's are valid for clients, too."""
     both = x509.load_pem_x509_certificate(issued.certificate.read_bytes())
     usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
     builder = x509.CertificateBuilder(
@@ -50,8 +50,8 @@ def for_servers(issued: Issued) -> Issued:
 
 
 @asynccontextmanager
-async def served(certificate: Certificate) -> AsyncIterator[str]:
-    """The URL at which an endpoint that allows everything is served with the certificate."""
+async def run_endpoint(certificate: Certificate) -> AsyncIterator[str]:
+    """Serve an endpoint that allows everything with the certificate, and yield its URL."""
 
     async def answer(_: Review) -> Answer:
         return allow()
@@ -63,8 +63,8 @@ async def served(certificate: Certificate) -> AsyncIterator[str]:
     await runner.cleanup()
 
 
-async def is_answered(url: str, serving: Issued, shown: Issued | None) -> bool:
-    """Whether a client that shows this certificate in a new connection gets an answer."""
+async def is_served(url: str, serving: Issued, shown: Issued | None) -> bool:
+    """Return True if a client with this certificate gets a response in a new connection."""
     trusting = ssl.create_default_context(cafile=serving.ca)
     if shown:
         trusting.load_cert_chain(shown.certificate, shown.key)
@@ -76,21 +76,21 @@ async def is_answered(url: str, serving: Issued, shown: Issued | None) -> bool:
             return False
 
 
-async def test_only_a_client_certificate_of_the_authority_is_answered(
+async def test_only_a_client_certificate_of_the_authority_is_served(
     serving: Issued, client: Issued, tmp_path: Path
 ) -> None:
     strange = Authority.at(tmp_path / "others").issue_client("kube-apiserver", "masters")
     of_a_server = for_servers(Authority.at(client.ca.parent).issue("server", ["127.0.0.1"]))
-    async with served(Certificate(serving.certificate, serving.key, client.ca)) as url:
-        assert await is_answered(url, serving, client)
+    async with run_endpoint(Certificate(serving.certificate, serving.key, client.ca)) as url:
+        assert await is_served(url, serving, client)
         for shown in (None, strange, of_a_server, serving):
-            assert not await is_answered(url, serving, shown)
+            assert not await is_served(url, serving, shown)
 
 
-async def test_without_an_authority_for_clients_everybody_is_answered(serving: Issued, client: Issued) -> None:
-    async with served(Certificate(serving.certificate, serving.key)) as url:
-        assert await is_answered(url, serving, None)
-        assert await is_answered(url, serving, client)
+async def test_without_an_authority_for_clients_everybody_is_served(serving: Issued, client: Issued) -> None:
+    async with run_endpoint(Certificate(serving.certificate, serving.key)) as url:
+        assert await is_served(url, serving, None)
+        assert await is_served(url, serving, client)
 
 
 async def test_a_changed_authority_counts_for_the_next_connection(
@@ -100,14 +100,14 @@ async def test_a_changed_authority_counts_for_the_next_connection(
     bundle = tmp_path / "bundle.crt"
     shutil.copyfile(client.ca, bundle)
     certificate = Certificate(serving.certificate, serving.key, bundle)
-    async with served(certificate) as url:
+    async with run_endpoint(certificate) as url:
         bundle.write_text("half")
         assert not certificate.reload()
-        assert await is_answered(url, serving, client)
+        assert await is_served(url, serving, client)
         shutil.copyfile(following.ca, bundle)
         assert certificate.reload()
-        assert await is_answered(url, serving, following)
-        assert not await is_answered(url, serving, client)
+        assert await is_served(url, serving, following)
+        assert not await is_served(url, serving, client)
 
 
 def test_an_authority_that_is_not_there_ends_the_start(serving: Issued, tmp_path: Path) -> None:

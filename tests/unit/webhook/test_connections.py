@@ -1,4 +1,4 @@
-"""The webhook's connections: beyond a number the oldest idle one is closed, and a review that is under way is not."""
+"""The webhook's connections: beyond a number the oldest idle one is closed, but none with a running review."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ class Client:
     writer: asyncio.StreamWriter
 
     async def status(self) -> bytes:
-        """The answer's first line; empty where the connection was closed instead."""
+        """Return the first line of the response; empty if the connection was closed."""
         try:
             return await self.reader.readline()
         except ConnectionError:
@@ -35,13 +35,13 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """A port that takes two connections of each kind; its reviewer waits for `may_answer`."""
+class Server:
+    """A port that accepts two connections of each kind. Its reviewer waits for `may_respond`."""
 
     port: int
     trusting: ssl.SSLContext
-    asked: asyncio.Event
-    may_answer: asyncio.Event
+    received: asyncio.Event
+    may_respond: asyncio.Event
     clients: list[Client]
 
     async def connect(self, *, in_tls: bool = True) -> Client:
@@ -51,13 +51,13 @@ class Door:
 
 
 @pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[Door]:
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
     issued = Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
-    asked, may_answer = asyncio.Event(), asyncio.Event()
+    received, may_respond = asyncio.Event(), asyncio.Event()
 
     async def answer(_: Review) -> Answer:
-        asked.set()
-        await may_answer.wait()
+        received.set()
+        await may_respond.wait()
         return allow()
 
     endpoint = Endpoint({"TopicSchema": answer})
@@ -65,45 +65,45 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
     await runner.setup()
     tls = Certificate(issued.certificate, issued.key).context
     async with Connections(runner.server, tls, endpoint.bodies.senders, most=2).accepted_on(0) as port:
-        door = Door(port, ssl.create_default_context(cafile=issued.ca), asked, may_answer, [])
-        yield door
-        for client in door.clients:
+        server = Server(port, ssl.create_default_context(cafile=issued.ca), received, may_respond, [])
+        yield server
+        for client in server.clients:
             client.writer.transport.abort()
-    may_answer.set()
+    may_respond.set()
     await runner.cleanup()
 
 
-async def test_connections_that_begin_no_handshake_give_way_to_the_next(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+async def test_connections_without_a_handshake_are_closed_for_the_next(
+    server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "_HANDSHAKE_SECONDS", 600.0)
-    silent = await asyncio.gather(*(door.connect(in_tls=False) for _ in range(30)))
+    silent = await asyncio.gather(*(server.connect(in_tls=False) for _ in range(30)))
     for client in silent[:28]:
         assert await client.reader.read() == b""
-    door.may_answer.set()
-    client = await door.connect()
+    server.may_respond.set()
+    client = await server.connect()
     client.writer.write(REQUEST)
     assert b"200" in await client.status()
 
 
-async def test_the_oldest_idle_connection_gives_way_and_a_review_is_answered(door: Door) -> None:
-    reviewed = await door.connect()
+async def test_the_oldest_idle_connection_is_closed_and_a_running_review_is_not(server: Server) -> None:
+    reviewed = await server.connect()
     reviewed.writer.write(REQUEST)
-    await door.asked.wait()
-    idle = [await door.connect() for _ in range(3)]
+    await server.received.wait()
+    idle = [await server.connect() for _ in range(3)]
     for client in idle[:2]:
         assert await client.status() == b""
-    door.may_answer.set()
+    server.may_respond.set()
     assert b"200" in await reviewed.status()
     idle[2].writer.write(REQUEST)
     assert b"200" in await idle[2].status()
 
 
-async def test_a_handshake_that_fails_keeps_nobody_out(door: Door) -> None:
-    strange = await door.connect(in_tls=False)
-    strange.writer.write(b"GET / HTTP/1.1\r\n\r\n")
-    assert await strange.reader.read() == b""
-    door.may_answer.set()
-    client = await door.connect()
+async def test_a_failed_handshake_does_not_block_other_connections(server: Server) -> None:
+    plain = await server.connect(in_tls=False)
+    plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+    assert await plain.reader.read() == b""
+    server.may_respond.set()
+    client = await server.connect()
     client.writer.write(REQUEST)
     assert b"200" in await client.status()

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from support.kubernetes.admission import V0, World, wanted_topic
+from support.kubernetes.admission import V0, World, new_topic
 from support.kubernetes.api_server import FakeApiServer
 from support.metrics import counted
 from testbed import ports
@@ -27,31 +27,31 @@ from topicschema.webhook.server import Certificate, Endpoint, main, serve
     "body",
     [b"", b"{", b"[]", b"null", b"\xff", b"{}", b'{"request": {}}', b'{"request": {"uid": 7}}', b"[" * 100_000],
 )
-async def test_what_is_no_admission_review_is_answered_400(world: World, body: bytes) -> None:
+async def test_an_invalid_admission_review_gets_400(world: World, body: bytes) -> None:
     assert (await world.post(body)).status == 400
 
 
 async def test_a_foreign_kind_and_a_body_above_the_limit_are_refused(world: World) -> None:
-    assert (await world.ask({"kind": "Pod", "metadata": {"name": "x"}})).status == 400
+    assert (await world.review({"kind": "Pod", "metadata": {"name": "x"}})).status == 400
     assert (await world.post(b" " * (16 * 1024 * 1024 + 1))).status == 413
 
 
-async def test_an_api_server_that_refuses_to_answer_gives_500_with_clear_words(world: World) -> None:
+async def test_a_refusing_api_server_gives_500_with_a_clear_message(world: World) -> None:
     await world.policy()
-    world.api.is_away = True
+    world.api.is_unavailable = True
     reply = await world.create()
     assert reply.status == 500
     assert "cannot be judged now: ApiServerUnavailable" in reply.text
     assert (await world.create("{")).rules == ["SYNTAX"]  # found without the API server
 
 
-async def test_an_api_server_that_is_silent_gives_500_before_the_caller_stops_waiting(world: World) -> None:
+async def test_a_silent_api_server_gives_500_before_the_timeout_of_the_request(world: World) -> None:
     world.api.is_silent = True
     body = json.dumps({"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}).encode()
     reply = await world.post(body, timeout="1s")
     assert reply.status == 500
     assert "not judged within 0.5 s" in reply.text
-    world.api.speak()
+    world.api.respond_again()
     assert (await world.create()).is_allowed
 
 
@@ -61,15 +61,15 @@ async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureF
 
     before = counted("internal_errors_total", component="webhook")
     with caplog.at_level(logging.ERROR, "topicschema.webhook.server"):
-        status, text = await _ask_alone({"TopicSchema": stumble})
+        status, text = await _review({"TopicSchema": stumble})
     assert status == 500
     assert "KeyError" not in text
     assert counted("internal_errors_total", component="webhook") == before + 1
     assert "type" not in caplog.records[0].getMessage()
 
 
-async def _ask_alone(reviewers: Mapping[str, object]) -> tuple[int, str]:
-    """The answer of an endpoint with these reviewers to one review."""
+async def _review(reviewers: Mapping[str, object]) -> tuple[int, str]:
+    """Return the response of an endpoint with these reviewers to one review."""
     runner = Endpoint(reviewers).runner()  # type: ignore[arg-type]
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -82,7 +82,7 @@ async def _ask_alone(reviewers: Mapping[str, object]) -> tuple[int, str]:
 
 
 def _topic() -> dict[str, object]:
-    return wanted_topic({"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": V0})
+    return new_topic({"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": V0})
 
 
 @pytest.fixture
@@ -90,8 +90,8 @@ def issued(tmp_path: Path) -> Issued:
     return Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
 
 
-async def _served(certificate: Certificate) -> bytes:
-    """The certificate that a client without SNI is shown in a new connection."""
+async def _served_certificate(certificate: Certificate) -> bytes:
+    """Return the certificate that a client without SNI receives in a new connection."""
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=certificate.context)
     host, port = server.sockets[0].getsockname()
     trusting = ssl.create_default_context()
@@ -105,11 +105,11 @@ async def _served(certificate: Certificate) -> bytes:
 
 async def test_a_changed_certificate_is_served_to_the_next_connection(issued: Issued, tmp_path: Path) -> None:
     certificate = Certificate(issued.certificate, issued.key)
-    before = await _served(certificate)
+    before = await _served_certificate(certificate)
     assert not certificate.reload()
     Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
     assert certificate.reload()
-    after = await _served(certificate)
+    after = await _served_certificate(certificate)
     assert after != before
     assert after == ssl.PEM_cert_to_DER_cert(
         issued.certificate.read_text().split("-----END")[0] + "-----END CERTIFICATE-----\n"
@@ -118,19 +118,19 @@ async def test_a_changed_certificate_is_served_to_the_next_connection(issued: Is
 
 async def test_a_half_written_pair_leaves_the_old_certificate_in_place(issued: Issued, tmp_path: Path) -> None:
     certificate = Certificate(issued.certificate, issued.key)
-    before = await _served(certificate)
+    before = await _served_certificate(certificate)
     old_key = issued.key.read_bytes()
     Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
     matching_key = issued.key.read_bytes()
     issued.key.write_bytes(old_key)
     assert not certificate.reload()
-    assert await _served(certificate) == before
+    assert await _served_certificate(certificate) == before
     issued.key.unlink()
     assert not certificate.reload()
-    assert await _served(certificate) == before
+    assert await _served_certificate(certificate) == before
     issued.key.write_bytes(matching_key)
     assert certificate.reload()
-    assert await _served(certificate) != before
+    assert await _served_certificate(certificate) != before
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ async def serving(issued: Issued, drain: float) -> AsyncIterator[Serving]:
         await asyncio.wait([task])
 
 
-async def test_after_the_stop_it_is_not_ready_and_each_answer_closes_its_connection(issued: Issued) -> None:
+async def test_after_the_stop_the_webhook_is_not_ready_and_each_response_closes_its_connection(issued: Issued) -> None:
     async with serving(issued, drain=600) as process:
         async with process.session.post(process.url, data=b"") as before:
             assert "Connection" not in before.headers
@@ -170,13 +170,13 @@ async def test_after_the_stop_it_is_not_ready_and_each_answer_closes_its_connect
                 assert (drained.status, drained.headers["Connection"]) == (400, "close")
 
 
-async def test_after_the_stop_it_finishes_its_reviews(issued: Issued) -> None:
+async def test_after_the_stop_the_webhook_finishes_its_reviews(issued: Issued) -> None:
     async with serving(issued, drain=0.1) as process:
         process.api.is_silent = True
         body = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}
         url = f"{process.url}?timeout=2s"
         review = asyncio.create_task(_status(process.session, url, body))
-        await process.api.was_asked.wait()
+        await process.api.request_received.wait()
         process.stop.set()
         assert await review == 500
         await process.task
@@ -220,7 +220,7 @@ async def _until_ready(session: aiohttp.ClientSession, probe: str) -> None:
         ("KUBECONFIG", "/nowhere/kubeconfig", "/nowhere/kubeconfig"),
     ],
 )
-def test_settings_that_mean_nothing_end_the_process_with_words(
+def test_invalid_settings_end_the_process_with_a_message(
     variable: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(variable, value)

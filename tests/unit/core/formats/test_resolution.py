@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from support.schemas.avro import array, enum, field, fixed, found, mapping, parsed, record, unreadable
+from support.schemas.avro import array, enum, field, find_mismatches, fixed, mapping, parsed, record, unreadable
 from topicschema.core.formats.avro.model import Record
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.resolution import resolver
@@ -28,9 +28,9 @@ IN_FIELD = ("TYPE_MISMATCH", "$.fields[0].type", "$.fields[0].type")
 @pytest.mark.parametrize("writer", KINDS)
 def test_a_primitive_is_read_by_its_own_kind_and_by_those_it_is_promoted_to(writer: str, reader: str) -> None:
     readable = writer == reader or (writer, reader) in PROMOTIONS
-    assert found(reader, writer) == ([] if readable else [MISMATCH])
-    assert found([reader], writer) == ([] if readable else [NO_BRANCH])
-    assert found(reader, [writer]) == ([] if readable else [("UNION_BRANCH_UNREADABLE", "$", "$[0]")])
+    assert find_mismatches(reader, writer) == ([] if readable else [MISMATCH])
+    assert find_mismatches([reader], writer) == ([] if readable else [NO_BRANCH])
+    assert find_mismatches(reader, [writer]) == ([] if readable else [("UNION_BRANCH_UNREADABLE", "$", "$[0]")])
 
 
 def chain(kind: str, *more: str) -> dict[str, Any]:
@@ -90,7 +90,7 @@ READABLE: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("reader", "writer"), READABLE)
 def test_readable(reader: Any, writer: Any) -> None:
-    assert found(reader, writer) == []
+    assert find_mismatches(reader, writer) == []
 
 
 UNREADABLE: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
@@ -186,7 +186,7 @@ UNREADABLE: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
 
 @pytest.mark.parametrize(("reader", "writer", "mismatches"), UNREADABLE)
 def test_unreadable(reader: Any, writer: Any, mismatches: list[tuple[str, str, str]]) -> None:
-    assert found(reader, writer) == mismatches
+    assert find_mismatches(reader, writer) == mismatches
 
 
 MESSAGES = [
@@ -288,8 +288,13 @@ def test_a_mismatch_under_450_levels_is_found_without_a_stack(wrap: Callable[[An
     ],
 )
 def test_structures_are_alike_by_simple_names_sizes_and_symbols(reader: Any, writer: Any, *, is_alike: bool) -> None:
-    assert found(["null", reader], ["null", writer]) == ([] if is_alike else [("NO_UNION_BRANCH", "$", "$[1]")])
-    assert found([reader], [writer, "null"]) == [("NO_UNION_BRANCH", "$", "$[0]"), ("NO_UNION_BRANCH", "$", "$[1]")]
+    assert find_mismatches(["null", reader], ["null", writer]) == (
+        [] if is_alike else [("NO_UNION_BRANCH", "$", "$[1]")]
+    )
+    assert find_mismatches([reader], [writer, "null"]) == [
+        ("NO_UNION_BRANCH", "$", "$[0]"),
+        ("NO_UNION_BRANCH", "$", "$[1]"),
+    ]
 
 
 @pytest.mark.parametrize("branches", [3, 8, 60])
@@ -307,12 +312,12 @@ def test_renaming_a_union_branch_onto_another_is_a_conflict(order: int) -> None:
     reader = record("R", field("u", [record("A", aliases=["B"])]))
     writer = record("R", field("u", [record("A"), record("B")][::order]))
     place = "$.fields[0].type[1]" if order == 1 else "$.fields[0].type[0]"
-    assert ("ALIAS_CONFLICT", "$.fields[0].type[0]", place) in found(reader, writer)
+    assert ("ALIAS_CONFLICT", "$.fields[0].type[0]", place) in find_mismatches(reader, writer)
 
 
 def test_any_alias_makes_avro_check_all_defaults_of_the_writer() -> None:
     bad = record("R", field("a", "int", default="one"), field("b", INTS, default=[1]))
-    assert found(record("R", A, field("c", "int", default=1)), bad) == []
+    assert find_mismatches(record("R", A, field("c", "int", default=1)), bad) == []
     (mismatch,) = unreadable(record("R", A, field("c", "int", default=1, aliases=["nothing"])), bad)
     assert (mismatch.rule, mismatch.reader_path, mismatch.writer_path) == ("INVALID_WRITER_DEFAULT", "$", "$.fields[0]")
     assert mismatch.message.startswith("{reader} has aliases, so Avro checks all defaults of {writer}: ")

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from support.schemas.avro import array, field, found, mapping, parsed, record, unreadable
+from support.schemas.avro import array, field, find_mismatches, mapping, parsed, record, unreadable
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
@@ -56,26 +56,26 @@ def test_a_record_in_its_own_array_that_directly_holds_an_outer_one_breaks_avro(
             "$.fields[0].type.items",
         ),
     )
-    assert found(tree(branch(["null", "Tree"])), tree(branch(["null", "Tree"]))) == []
+    assert find_mismatches(tree(branch(["null", "Tree"])), tree(branch(["null", "Tree"]))) == []
 
 
 def test_tangled_records_count_where_a_default_or_an_equal_union_brings_them_in() -> None:
     place = "$.fields[0].type.fields[0].type.items"
     reader = record("R", field("t", tree(branch("Tree")), default={"branches": []}))
-    assert found(reader, record("R")) == [("RECURSIVE_RECORD_CRASHES_AVRO", place, "$")]
-    assert found(["null", tree(branch("Tree"))], ["null", tree(branch("Tree"))]) != []
-    assert found(record("R"), reader) == []  # skipped: Avro does not look for errors there
+    assert find_mismatches(reader, record("R")) == [("RECURSIVE_RECORD_CRASHES_AVRO", place, "$")]
+    assert find_mismatches(["null", tree(branch("Tree"))], ["null", tree(branch("Tree"))]) != []
+    assert find_mismatches(record("R"), reader) == []  # skipped: Avro does not look for errors there
 
 
 @pytest.mark.parametrize("around", [lambda inner: ["null", inner], lambda inner: ["string", inner, "null"]])
 def test_tangled_records_count_where_a_union_takes_them_in(around: Callable[[Any], Any]) -> None:
     tangled, free = tree(branch("Tree")), tree(branch(["null", "Tree"]))
-    assert [rule for rule, *_ in found(around(tangled), tangled)] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
-    assert [rule for rule, *_ in found(around(tangled), around(tangled))] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
-    assert [rule for rule, *_ in found(record("R", field("t", around(tangled))), record("R", field("t", tangled)))] == [
-        "RECURSIVE_RECORD_CRASHES_AVRO"
-    ]
-    assert found(around(free), free) == []
+    assert [rule for rule, *_ in find_mismatches(around(tangled), tangled)] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
+    assert [rule for rule, *_ in find_mismatches(around(tangled), around(tangled))] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
+    assert [
+        rule for rule, *_ in find_mismatches(record("R", field("t", around(tangled))), record("R", field("t", tangled)))
+    ] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
+    assert find_mismatches(around(free), free) == []
 
 
 def test_a_skipped_field_decides_which_of_two_tangled_records_avro_flattens_first() -> None:
@@ -83,8 +83,8 @@ def test_a_skipped_field_decides_which_of_two_tangled_records_avro_flattens_firs
     r = record("R", field("c", ["T", "null"]))
     inner = record("T", field("b", r), field("d", ["null", s]))
     reader = record("U", field("a", ["null", inner]))
-    assert found(reader, record("U", field("a", ["null", inner]), field("b", array("S")))) == []
-    assert found(reader, record("U", field("a", ["null", inner]), field("b", array("R")))) == [
+    assert find_mismatches(reader, record("U", field("a", ["null", inner]), field("b", array("S")))) == []
+    assert find_mismatches(reader, record("U", field("a", ["null", inner]), field("b", array("R")))) == [
         ("RECURSIVE_RECORD_CRASHES_AVRO", "$.fields[0].type[1]", "$")
     ]
 
@@ -92,8 +92,8 @@ def test_a_skipped_field_decides_which_of_two_tangled_records_avro_flattens_firs
 def test_one_of_the_two_alone_does_no_harm() -> None:
     only_back = tree(record("Branch", field("tree", "Tree"), field("names", mapping("string"))))
     only_itself = tree(record("Branch", field("branches", array("Branch"))))
-    assert found(only_back, only_back) == found(only_itself, only_itself) == []
-    assert found(tree(record("Branch", field("tree", "Tree"))), tree(branch("Tree"))) == []
+    assert find_mismatches(only_back, only_back) == find_mismatches(only_itself, only_itself) == []
+    assert find_mismatches(tree(record("Branch", field("tree", "Tree"))), tree(branch("Tree"))) == []
 
 
 def many(called: str, count: int) -> Any:

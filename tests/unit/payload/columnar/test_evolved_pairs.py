@@ -23,7 +23,7 @@ PARTS = [bytes.fromhex(each) for each in (
     f"54 {NEW} 04 6f6c {NEW} 07",
     "",
 )]  # fmt: skip
-FOUND = [
+EXPECTED = [
     ("", "$", -1),
     ("", "$", -1),
     ("UNKNOWN_SYMBOL", "$.state", 1),
@@ -37,7 +37,7 @@ OTHERS = [b"k" * each for each in (0, 3, 1, 7, 2, 5, 4)]
 
 
 def order(*, is_old: bool) -> SchemaInfo:
-    """The writer's has a number that is promoted, a symbol and a field that the reader's has no more."""
+    """Return a pair: the writer's has a promoted number, and a symbol and a field that the reader's lacks."""
     state = {"type": "enum", "name": "State", "symbols": ["NEW", "PAID", *(["GONE"] if is_old else [])]}
     fields: list[dict[str, Any]] = [
         {"name": "id", "type": "int" if is_old else "double"},
@@ -61,10 +61,10 @@ def under(side: Side, path: str) -> str:
 
 
 def in_pairs(side: Side, begins: Sequence[int]) -> list[tuple[str, str, int]]:
-    """What is found in the parts, where those begin there in their messages."""
+    """Return the findings of the parts, with the offsets at which the parts begin in their messages."""
     return [
         (reason, under(side, path), offset + begin) if reason else (reason, path, offset)
-        for (reason, path, offset), begin in zip(FOUND, begins, strict=True)
+        for (reason, path, offset), begin in zip(EXPECTED, begins, strict=True)
     ]
 
 
@@ -74,7 +74,7 @@ def sized(content: bytes) -> bytes:
 
 def test_part_alone_is_validated_with_its_writer() -> None:
     validator = validator_for(order(is_old=False), order(is_old=True), PULSAR_VERSION)
-    assert (verdicts(validator, *PARTS), losses(validator, *PARTS)) == (FOUND, LOST)
+    assert (verdicts(validator, *PARTS), losses(validator, *PARTS)) == (EXPECTED, LOST)
 
 
 @pytest.mark.parametrize("encoding", Encoding)

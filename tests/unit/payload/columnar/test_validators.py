@@ -1,4 +1,4 @@
-"""Judges of columns: what they say besides what a single message's reader says. The properties compare the two."""
+"""Validators of columns, beyond the readers of single messages. The property tests compare the two."""
 
 import json
 from typing import Any
@@ -91,7 +91,7 @@ def test_reader_must_be_a_valid_schema() -> None:
         validator_for(SchemaInfo(SchemaType.AVRO, b"{"), AVRO, PULSAR_VERSION)
 
 
-def test_a_writer_whose_schema_cannot_be_used_is_none_where_readers_never_ask_for_it() -> None:
+def test_an_unusable_writer_schema_is_no_finding_if_readers_do_not_need_it() -> None:
     schema = record(SchemaType.JSON, {"name": "a", "type": "int"})
     legacy = SchemaInfo(SchemaType.JSON, b'{"type": "object", "properties": {"a": {"type": "integer"}}}')
     assert reasons(validator_for(schema, legacy, PULSAR_VERSION), b'{"a": 1}', b'{"a": "x"}') == ["", "WRONG_TYPE"]
@@ -120,7 +120,7 @@ def test_of_a_pair_that_cannot_be_used_the_parts_of_avro_alone_are_refused() -> 
     assert reasons(validator_for(plain, cut, PULSAR_VERSION), b'\0\0\0\4\0\0\0\1\0\0\0\7{"a":1}') == [""]
 
 
-def test_pairs_of_another_encoding_and_with_a_part_of_another_type_are_told() -> None:
+def test_pairs_of_another_encoding_or_with_a_part_of_another_type_are_reported() -> None:
     inline, separated = (encode(KeyValue(Part(INT), Part(TEXT), each)) for each in Encoding)
     assert reasons(validator_for(inline, separated, PULSAR_VERSION), b"") == ["ENCODING_CHANGED"]
     texts = encode(KeyValue(Part(INT), Part(INT), Encoding.INLINE))
@@ -164,7 +164,7 @@ def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
         (b'{"a": 1, "of": {"a": 1, "k:": 2, "\\":": 3}}', ""),
     ],
 )
-def test_a_name_that_is_told_twice_is_a_reason_as_jackson_reads_each_of_the_values(content: bytes, reason: str) -> None:
+def test_a_duplicate_name_is_a_finding_as_jackson_reads_each_of_the_values(content: bytes, reason: str) -> None:
     of = {"name": "of", "type": {"type": "map", "values": "int"}, "default": {}}
     schema = record(SchemaType.JSON, {"name": "a", "type": "int"}, of)
     assert reasons(validator_for(schema, schema, PULSAR_VERSION), content) == [reason]
@@ -179,7 +179,7 @@ def test_names_are_counted_in_payloads_alone_wherever_they_lie() -> None:
     assert names.most(column.only(slice(0))).tolist() == []
 
 
-def test_names_that_an_unlooked_at_value_tells_twice_are_found_however_deep() -> None:
+def test_duplicate_names_in_a_skipped_value_are_reported_on_all_levels() -> None:
     writer = record(SchemaType.JSON, {"name": "a", "type": "int"}, {"name": "old", "type": "string"})
     validator = validator_for(record(SchemaType.JSON, {"name": "a", "type": "int"}), writer, PULSAR_VERSION)
     deep = b"[" * 990 + b'{"k": 1, "k": 2}' + b"]" * 990
@@ -225,11 +225,11 @@ def test_a_group_of_protobuf_is_passed_by() -> None:
     text = record(SchemaType.AVRO).schema
     schema = SchemaInfo(SchemaType.PROTOBUF, text, properties={"__PARSING_INFO__": json.dumps(fields)})
     contents = [bytes.fromhex(each) for each in ("13 08 01 14", "1b 1c 1b 1c", "10 01", "13 08 01", "2b 2c")]
-    found = ["", "", "WRONG_WIRE_TYPE", "TRUNCATED", "UNKNOWN_FIELD"]
-    assert reasons(validator_for(schema, schema, PULSAR_VERSION), *contents) == found
+    expected = ["", "", "WRONG_WIRE_TYPE", "TRUNCATED", "UNKNOWN_FIELD"]
+    assert reasons(validator_for(schema, schema, PULSAR_VERSION), *contents) == expected
     parsed = formats.parse(schema)
     assert [[each.rule for each in single.validate(parsed, content)] for content in contents] == [
-        [reason] * bool(reason) for reason in found
+        [reason] * bool(reason) for reason in expected
     ]
     assert single.decode(parsed, contents[0]) == {}
 
@@ -266,7 +266,7 @@ def offset(text: str, **more: Any) -> SchemaInfo:
     return SchemaInfo(SchemaType.AVRO, text_of.encode(), {"__AVRO_READ_OFFSET__": text})
 
 
-def test_the_property_of_the_messages_version_says_how_many_bytes_of_another_system_are_skipped() -> None:
+def test_a_property_of_the_writers_version_is_the_number_of_skipped_bytes_of_another_system() -> None:
     later = {"name": "later", "type": "int", "default": 7}
     messages = (b"12345\x02", None, b"1234", b"12345", b"12345\x80", b"")
     cut = [("TRUNCATED", *each) for each in (("$", 4), ("$.n", 5), ("$.n", 5), ("$", 0))]
@@ -274,8 +274,8 @@ def test_the_property_of_the_messages_version_says_how_many_bytes_of_another_sys
     for reader in (offset("5"), offset("0"), offset("3", fields=[later])):
         assert verdicts(validator_for(reader, offset("5"), PULSAR_VERSION), *messages) == expected
     for each, (reason, path, byte) in zip(messages, expected, strict=True):
-        found = single.validate(formats.parse(offset("5")), each)
-        assert [(one.rule, one.path, one.offset) for one in found] == ([(reason, path, byte)] if reason else [])
+        results = single.validate(formats.parse(offset("5")), each)
+        assert [(one.rule, one.path, one.offset) for one in results] == ([(reason, path, byte)] if reason else [])
 
 
 def test_a_drop_is_not_counted_for_messages_that_are_too_short_for_their_bytes_of_another_system() -> None:

@@ -2,13 +2,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.kubernetes.topic import World, opened
+from support.kubernetes.topic import World, open_topic
 
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     """Both namespaces may claim the Pulsar namespaces of `shop`, and all topics are listed."""
-    async with opened() as world:
+    async with open_topic() as world:
         for namespace in ("shop", "store"):
             world.allow_claims(namespace)
         world.ctx.index.are_topics_listed = True

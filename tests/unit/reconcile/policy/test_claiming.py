@@ -6,7 +6,7 @@ import pytest
 
 from support.kubernetes.admission import PROFILE
 from support.kubernetes.topic import ORDERS, World
-from support.pulsar.fake_broker import PlayedBroker, playing
+from support.pulsar.fake_broker import FakeBroker, run_fake_broker
 from topicschema.api.brokers import PulsarSpec
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.cluster.errors import ConflictError
@@ -21,10 +21,10 @@ THEIRS = PulsarNamespaceKey("theirs", "shop", "orders")
 
 
 @pytest.fixture
-async def elsewhere() -> AsyncIterator[PlayedBroker]:
+async def elsewhere() -> AsyncIterator[FakeBroker]:
     """Another broker, which has the Pulsar namespace, too."""
-    async with playing() as wire:
-        wire.says(200, {"schema_validation_enforced": False})
+    async with run_fake_broker() as wire:
+        wire.respond_with(200, {"schema_validation_enforced": False})
         yield wire
 
 
@@ -64,7 +64,7 @@ async def test_a_broker_under_a_second_name_of_its_cluster_has_one_policy_for_a_
     assert [each for each in world.api.requests if not each.startswith("GET")] == []
 
 
-async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: World, elsewhere: PlayedBroker) -> None:
+async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: World, elsewhere: FakeBroker) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(FIRST)
     name_broker(world, world.broker.url)
@@ -78,7 +78,7 @@ async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: 
 
 
 async def test_who_moves_to_a_broker_where_another_governs_governs_nothing_any_more(
-    world: World, elsewhere: PlayedBroker
+    world: World, elsewhere: FakeBroker
 ) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     name_broker(world, elsewhere.url)

@@ -111,8 +111,8 @@ async def test_a_check_that_is_stopped_in_the_middle_is_done_by_the_next_control
     running = asyncio.create_task(policies.reconcile(KEY))
     while sum("/schemahistories/" in request for request in world.api.requests) < 3:
         assert not running.done()
-        world.api.was_asked.clear()
-        await world.api.was_asked.wait()
+        world.api.request_received.clear()
+        await world.api.request_received.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert running.cancelled()

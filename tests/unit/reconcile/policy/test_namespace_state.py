@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.topic import ORDERS, opened
-from support.pulsar.schema_service_rest import PulsarAtTheWire
+from support.kubernetes.topic import ORDERS, open_topic
+from support.pulsar.schema_service_rest import FakeSchemaBroker
 from topicschema.api.brokers import ManagementPolicy, ObservedRelease
 from topicschema.api.policies import BrokerProfileSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
 from topicschema.core.errors import StalledError, WaitingError
@@ -25,7 +25,7 @@ class World:
     """A policy, its claim, and its broker."""
 
     ctx: ReconcileContext
-    broker: PulsarAtTheWire
+    broker: FakeSchemaBroker
     policy: NamespaceSchemaPolicy
 
     def change(self, **spec: Any) -> None:
@@ -50,7 +50,7 @@ class World:
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    async with opened() as world:
+    async with open_topic() as world:
         world.broker.settings = {"schema_compatibility_strategy": "UNDEFINED"}
         world.broker.version = "4.1.2"
         yield World(world.ctx, world.broker, (await world.ctx.policies.resolve("shop", "shop/orders")).resource)

@@ -72,7 +72,7 @@ async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes
         await policies.reconcile(KEY)
     assert (await world.ctx.claims.get_claim(ORDERS)).owner is not None
     assert set(world.ctx.brokers._cached) == {uid}
-    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert await policies.reconcile(KEY) is Result.DELETED
     assert (world.ctx.brokers._cached, world.ctx.brokers._own) == ({}, {})
     await world.ctx.brokers.aclose()
@@ -96,7 +96,7 @@ async def test_a_new_and_a_deleted_policy_enqueue_only_their_own_topics_and_a_se
     writes = world.api.writes
     await policies.reconcile(KEY)
     assert (enqueued, world.api.writes) == ([], writes)
-    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     await policies.reconcile(KEY)
     assert set(enqueued) == {ours}
 
@@ -140,8 +140,8 @@ async def test_the_broker_of_a_policy_is_unknown_while_it_cannot_be_read(world: 
     assert await policies.broker_of(KEY) == URL(world.broker.url).authority
     world.api.change(POLICY, lambda wire: wire["spec"].pop("pulsar"))
     assert await policies.broker_of(KEY) == ""
-    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert await policies.broker_of(KEY) == ""
-    world.api.is_away = True
+    world.api.is_unavailable = True
     assert await policies.broker_of(KEY) == ""
     assert await TopicSchemas(world.ctx).broker_of(Key(TOPIC_SCHEMA.plural, "shop", "created")) == ""

@@ -157,13 +157,13 @@ async def test_a_job_that_cannot_be_started_delays_no_other_and_is_tried_when_it
     with pytest.raises(error):
         await asking.takes(first)
     assert not (await asking.client.get(JOB, "a", second.name))["spec"]["suspend"], "it took the slot"
-    asking.api.take_away(JOB, "a", "2")
+    asking.api.delete(JOB, "a", "2")
     third = asking.job("3", 3)
     asking.now = 2.0
     asking.api.requests.clear()
     assert await asking.takes(third)
     assert not [each for each in asking.api.requests if "/jobs/1" in each]
-    asking.api.take_away(JOB, "a", "3")
+    asking.api.delete(JOB, "a", "3")
     asking.api.refusals = {}
     asking.now = 4.0
     assert await asking.takes(first)

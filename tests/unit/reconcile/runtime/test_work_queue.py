@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from support.kubernetes.passes import run_due
+from support.kubernetes.reconciling import run_due
 from support.metrics import counted
 from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.cluster.errors import ConflictError

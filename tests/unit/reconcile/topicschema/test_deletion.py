@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.kubernetes.admission import SYSTEM
-from support.kubernetes.topic import ORDERS, TOPIC, World, opened
+from support.kubernetes.topic import ORDERS, TOPIC, World, open_topic
 from support.schemas.examples import record
 from topicschema.api import FINALIZER, SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import (
@@ -48,7 +48,7 @@ ONE, TWO, OTHER = record("id"), record("id", "a?"), record("other")
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     """A topic in a Kubernetes namespace that exists, as does the CRD."""
-    async with opened() as world:
+    async with open_topic() as world:
         world.api.put(CUSTOM_RESOURCE_DEFINITION, "", TOPIC_SCHEMA.crd_name, {})
         world.api.put(NAMESPACE, "", "shop", {})
         yield world
@@ -113,7 +113,7 @@ async def first(world: World, wire: dict[str, Any]) -> plan.DeletionAction:
 async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_it_is_ours(
     world: World, recorded: tuple[Schema, ...], there: tuple[Schema, ...], action: plan.DeletionAction
 ) -> None:
-    world.there(*there)
+    world.upload(*there)
     wire = resource(world, ONE)
     await holds(world, wire, *recorded)
     assert await first(world, wire) == action
@@ -129,12 +129,12 @@ async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_
 async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its_answer_was_lost(
     world: World, theirs: Schema, numbered_by: NumberedBy, others: int
 ) -> None:
-    world.there(ONE)
+    world.upload(ONE)
     wire = resource(world, ONE)
     await holds(world, wire, ONE, numbered_by=numbered_by, others=others)
     assert await first(world, wire) == plan.SoftDelete()
     world.broker.schemas.soft_delete(TOPIC)
-    world.there(theirs)
+    world.upload(theirs)
     assert await first(world, wire) == plan.DeleteRecord()
 
 
@@ -148,7 +148,7 @@ async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_rec
     assert isinstance(hidden, HistoryBehind)
     await world.ctx.storage.put(Stored(History(KEY)), hidden.history)
     world.broker.schemas.soft_delete(TOPIC)
-    world.there(there)
+    world.upload(there)
     assert await first(world, wire) == action
 
 
@@ -170,7 +170,7 @@ async def lets_go_of(world: World, wire: dict[str, Any]) -> str:
 async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_annotation(
     world: World, *, is_governed: bool
 ) -> None:
-    world.there(ONE)
+    world.upload(ONE)
     wire = resource(world, ONE)
     await holds(world, wire, ONE, numbered_by=NumberedBy.BROKER)
     if is_governed:
@@ -179,7 +179,7 @@ async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_
         assert claim.owner is not None
         await world.ctx.claims.put_claim(claim, claim.owner)
     else:
-        world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+        world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     for _ in range(2):
         with pytest.raises(WaitingError, match="skip-broker-delete") as waits:
             await gather_deletion(world.ctx, going(wire))
@@ -192,7 +192,7 @@ async def test_what_no_broker_counted_goes_with_a_namespace_that_ends_and_what_o
     await holds(world, wire, ONE)
     world.api.put(NAMESPACE, "", "shop", {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}})
     assert "namespace is being deleted" in await lets_go_of(world, wire)
-    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert await first(world, wire) == plan.DeleteRecord()
 
 
@@ -202,7 +202,7 @@ async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the
     world.api.change(
         PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
     )
-    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     with pytest.raises(WaitingError, match="cannot be read"):
         await gather_deletion(world.ctx, going(wire))
     assert await lets_go_of(world, is_skipped(wire)) == ""
@@ -215,12 +215,12 @@ async def test_a_crd_that_is_being_deleted_retains_schemas_and_history(
     world: World, numbered_by: NumberedBy, *, is_governed: bool
 ) -> None:
     wire = resource(world, ONE)
-    world.there(ONE)
+    world.upload(ONE)
     await holds(world, wire, ONE, numbered_by=numbered_by)
     deleted = {"deletionTimestamp": "2026-11-20T00:00:00Z"}
     world.api.change(TOPIC_SCHEMA.crd_name, lambda crd: crd["metadata"].update(deleted))
     if not is_governed:
-        world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+        world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert "the CRD of TopicSchemas is being deleted" in await lets_go_of(world, wire)
     assert world.broker.calls == []
 
@@ -274,7 +274,7 @@ async def test_versions_of_others_under_our_claim_are_deleted_only_with_one_of_o
     world: World, recorded: tuple[Schema, ...], unconfirmed: int, there: tuple[Schema, ...], action: plan.DeletionAction
 ) -> None:
     world.broker.schemas.strategy = Strategy.ALWAYS_COMPATIBLE
-    world.there(*there)
+    world.upload(*there)
     wire = resource(world, ONE)
     await holds(world, wire, *recorded, numbered_by=NumberedBy.BROKER, others=1, unconfirmed=unconfirmed)
     assert await first(world, wire) == action
@@ -283,24 +283,24 @@ async def test_versions_of_others_under_our_claim_are_deleted_only_with_one_of_o
 async def test_what_others_brought_between_our_claim_and_our_upload_stays(world: World) -> None:
     wire = resource(world, ONE)
     world.resource = ready_to_go(wire)
-    seen = await world.seen()
+    seen = await world.gather()
     assert isinstance(seen.planned[0], plan.Claim)
     loaded = await apply(world.ctx, seen, seen.planned[0])
     assert loaded is not None
     claimed = await judge(world.ctx, loaded, seen)
     assert claimed.planned == (plan.Upload(),)
-    world.there(OTHER)
+    world.upload(OTHER)
     assert await apply(world.ctx, claimed, claimed.planned[0]) is None
     assert await first(world, wire) == plan.DeleteRecord()
     assert await world.settle() == "Incompatible"
-    assert await world.agrees()
+    assert await world.is_recorded()
     assert await first(world, wire) == plan.DeleteRecord()
 
 
 async def test_a_topic_of_others_that_refused_our_schema_keeps_its_versions_until_the_spec_is_one_of_them(
     world: World,
 ) -> None:
-    world.there(ONE)
+    world.upload(ONE)
     wire = resource(world, TWO)
     world.resource = ready_to_go(wire)
     world.broker.upload_status = 409  # a stricter strategy was set there
@@ -319,7 +319,7 @@ async def test_what_others_brought_after_they_deleted_ours_stays(world: World) -
     world.resource = ready_to_go(wire)
     assert await world.settle() == ""
     world.broker.schemas.soft_delete(TOPIC)
-    world.there(OTHER)
+    world.upload(OTHER)
     assert await first(world, wire) == plan.DeleteRecord()
     assert await world.settle() == "Incompatible"
     assert await first(world, wire) == plan.DeleteRecord()
@@ -334,11 +334,11 @@ async def test_sources_that_are_not_compiled_hold_no_deletion_up_where_a_version
     wire = resource(world, ONE)
     spec = {"topic": wire["spec"]["topic"], "type": "PROTOBUF_NATIVE", "protobuf": sources, "deletionPolicy": "Delete"}
     wire = world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": spec})
-    world.there(OTHER)
+    world.upload(OTHER)
     await holds(world, wire, OTHER, numbered_by=NumberedBy.BROKER, others=1)
     with pytest.raises(WaitingError, match="the compiler cannot be started"):  # nobody knows what the spec stands for
         await first(world, wire)
-    world.there(ONE)
+    world.upload(ONE)
     stored = await world.ctx.storage.get_history(KEY)
     grown = stored.history.with_version(ONE, Origin.SPEC, "2026-11-20T00:00:00Z")
     await world.ctx.storage.put(stored, grown, (ONE.info,))
@@ -349,7 +349,7 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
     world: World,
 ) -> None:
     text = SchemaInfo(SchemaType.AVRO, b'{"type": "record", "name": "R", "namespace": "my-shop", "fields": []}')
-    world.there(formats.parse(text, PulsarVersion.V4_0))
+    world.upload(formats.parse(text, PulsarVersion.V4_0))
     wire = resource(world, formats.parse(text, PulsarVersion.V4_0))
     entry = entry_of(RemoteVersion(0, text, "2026-11-20T00:00:00Z"), PulsarVersion.V4_1)
     assert entry.flaw is Flaw.UNPARSABLE

@@ -27,50 +27,50 @@ async def killed(world: World) -> None:
 async def origins(world: World) -> list[Origin]:
     """Origins of the stored versions, once the topic is settled."""
     assert await world.settle() == ""
-    assert await world.agrees()
+    assert await world.is_recorded()
     return [entry.origin for entry in (await world.history()).entries]
 
 
 @pytest.mark.parametrize("edited", [ONE, TWO, THREE], ids=["rolled back", "unchanged", "edited"])
 async def test_it_is_from_the_spec_even_if_that_was_edited_meanwhile(world: World, edited: Schema) -> None:
-    world.wants(ONE)
+    world.set_schema(ONE)
     assert await origins(world) == [OURS]
-    world.wants(TWO)
+    world.set_schema(TWO)
     await killed(world)
-    world.wants(edited)
+    world.set_schema(edited)
     assert set(await origins(world)) == {OURS}
     assert len((await world.history()).entries) == (3 if edited is THREE else 2)
 
 
 async def test_a_first_version_of_our_own_is_no_adoption(world: World) -> None:
-    world.wants(ONE, adoption_policy=AdoptionPolicy.REFUSE)
+    world.set_schema(ONE, adoption_policy=AdoptionPolicy.REFUSE)
     await killed(world)
-    world.wants(TWO, adoption_policy=AdoptionPolicy.REFUSE)
+    world.set_schema(TWO, adoption_policy=AdoptionPolicy.REFUSE)
     assert await origins(world) == [OURS, OURS]
 
 
 @pytest.mark.parametrize("is_beside_ours", [False, True])
 async def test_a_version_of_another_client_is_theirs(world: World, *, is_beside_ours: bool) -> None:
-    world.wants(ONE)
+    world.set_schema(ONE)
     assert await origins(world) == [OURS]
     if is_beside_ours:
-        world.wants(TWO)
+        world.set_schema(TWO)
         await killed(world)
-        world.wants(ONE)
-    world.there(record("id", "a?", "z?") if is_beside_ours else OTHER)
+        world.set_schema(ONE)
+    world.upload(record("id", "a?", "z?") if is_beside_ours else OTHER)
     await killed(world)
     assert await origins(world) == ([OURS, OURS, THEIRS] if is_beside_ours else [OURS, THEIRS])
 
 
 async def test_a_payload_is_written_once_before_its_upload(world: World) -> None:
-    world.wants(ONE)
+    world.set_schema(ONE)
     assert await origins(world) == [OURS]
     writes = [each for each in world.api.requests if "/schemaversions" in each and not each.startswith("GET")]
     assert writes == [f"POST {RECORD}/schemaversions"]
 
 
 async def test_what_was_left_behind_is_put_again_if_the_broker_takes_it_later(world: World) -> None:
-    world.wants(ONE)
+    world.set_schema(ONE)
     world.broker.upload_status = 403
     with pytest.raises(WaitingError):
         await world.settle()

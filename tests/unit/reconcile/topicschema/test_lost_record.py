@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.topic import ORDERS, TOPIC, World, opened
+from support.kubernetes.topic import ORDERS, TOPIC, World, open_topic
 from support.schemas.examples import record
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.errors import StalledError
@@ -18,15 +18,15 @@ ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     """Without a broker, and with two versions on record."""
-    async with opened() as world:
+    async with open_topic() as world:
         world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].pop("pulsar"))
         claim = await world.ctx.claims.get_claim(ORDERS)
         assert claim.owner is not None
         await world.ctx.claims.put_claim(claim, claim.owner)
         for schema in (ONE, TWO):
-            world.wants(schema)
+            world.set_schema(schema)
             assert await world.settle() == ""
-        world.wants(THREE)
+        world.set_schema(THREE)
         yield world
 
 
@@ -64,11 +64,11 @@ async def test_a_status_that_is_older_than_the_record_or_as_old_loses_nothing(wo
 
 
 async def test_an_older_record_is_not_uploaded_to_an_empty_broker() -> None:
-    async with opened() as world:
+    async with open_topic() as world:
         stored = await world.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))
         history = stored.history.with_version(ONE, Origin.SPEC, "2026-11-21T05:30:00Z")
         await world.ctx.storage.put(stored, history, (ONE.info,))
-        world.wants(THREE)
+        world.set_schema(THREE)
         for incarnation, count in ((0, 6), (1, 1)):
             tells(world, incarnation, count)
             for _ in range(2):
@@ -76,12 +76,12 @@ async def test_an_older_record_is_not_uploaded_to_an_empty_broker() -> None:
         assert not world.broker.schemas.served(TOPIC)
         tells(world, 0, 1)
         assert await world.reason() == ""
-        assert await world.agrees()
+        assert await world.is_recorded()
 
 
 async def test_who_moves_to_an_empty_broker_of_another_name_is_sent_to_the_record_of_the_old_one() -> None:
-    async with opened() as world:
-        world.wants(ONE)
+    async with open_topic() as world:
+        world.set_schema(ONE)
         assert await world.settle() == ""
         world.broker.schemas.force_delete(TOPIC)
         world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsarCluster="new"))

@@ -27,7 +27,7 @@ def wants(world: World, key: str, number: str = "1.00") -> Schema:
     """The resource is to be a pair whose STRING key has that text; the pair."""
     string = PartSpec(type=SchemaType.STRING, schema=key)
     value = PartSpec(type=SchemaType.AVRO, schema=VALUE % number)
-    world.wants(formats.parse(SchemaInfo(SchemaType.KEY_VALUE, b"\0" * 8)))
+    world.set_schema(formats.parse(SchemaInfo(SchemaType.KEY_VALUE, b"\0" * 8)))
     spec = replace(
         world.resource.spec, schema="", key_value=KeyValueSpec(encoding=Encoding.INLINE, key=string, value=value)
     )
@@ -37,7 +37,7 @@ def wants(world: World, key: str, number: str = "1.00") -> Schema:
 
 async def told(world: World) -> list[tuple[int, str]]:
     """Number and hash of each version on record, which the broker must have so."""
-    assert await world.agrees()
+    assert await world.is_recorded()
     return [(each.schema_version, each.content_hash) for each in (await world.history()).entries]
 
 
@@ -48,7 +48,7 @@ async def test_a_pair_is_registered_once_with_as_many_requests_as_others(
 ) -> None:
     pair = wants(world, key)
     if is_adopted:
-        world.there(pair)
+        world.upload(pair)
     assert await world.settle() == ""
     assert await told(world) == [(0, pair.info.content_hash)]
     assert world.broker.calls.count("POST schema") == int(not is_adopted)
@@ -60,11 +60,11 @@ async def test_a_pair_is_registered_once_with_as_many_requests_as_others(
 @pytest.mark.parametrize(("theirs", "ours"), [(NULL, NONE), (NONE, NULL)])
 async def test_a_pair_that_is_shown_alike_is_another_version(world: World, theirs: str, ours: str) -> None:
     there = wants(world, theirs)
-    world.there(there)
+    world.upload(there)
     wanted = wants(world, ours)
     assert await world.settle() == ""
     assert await told(world) == [(0, there.info.content_hash), (1, wanted.info.content_hash)]
-    assert (await world.seen()).loaded.query.confirmed.schema_version == 1  # type: ignore[union-attr]
+    assert (await world.gather()).loaded.query.confirmed.schema_version == 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("before", "after"), [(NULL, NONE), (NONE, NULL)])
@@ -74,13 +74,13 @@ async def test_a_broker_that_lost_a_pair_and_got_one_that_is_shown_alike_has_los
     wants(world, before)
     assert await world.settle() == ""
     world.broker.schemas.force_delete(TOPIC)
-    world.there(wants(world, after))
+    world.upload(wants(world, after))
     assert await world.reason() == "HistoryLost"
 
 
 async def test_older_pairs_are_recorded_as_the_broker_has_them(world: World) -> None:
     pairs = [wants(world, key, number) for number in ("1", "2") for key in (NULL, NONE)]
-    world.there(*pairs)
+    world.upload(*pairs)
     assert await world.settle() == ""
     assert await told(world) == [(number, pair.info.content_hash) for number, pair in enumerate(pairs)]
 
@@ -113,7 +113,7 @@ async def test_a_new_count_begins_with_a_pair_as_it_was_sent_whatever_the_broker
     world.broker.schemas.entries[TOPIC] = tuple(
         Entry(number, schema.info, "2026-11-21T01:00:00Z") for number, schema in enumerate(there)
     )
-    world.wants(record("id"))
+    world.set_schema(record("id"))
     for _ in range(2):
         assert await world.reason() == "Incompatible"
         assert "POST schema" not in world.broker.calls

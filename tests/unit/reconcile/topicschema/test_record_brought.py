@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.kubernetes.topic import ORDERS, TOPIC, opened
+from support.kubernetes.topic import ORDERS, TOPIC, open_topic
 from support.schemas.examples import record
-from support.validation.validated_topic import AskedTopic, asked
+from support.validation.validated_topic import ValidatedTopic, open_validated_topic
 from topicschema.core.history import Origin
 from topicschema.core.topics import Topic, TopicKey
 
@@ -16,9 +16,9 @@ OWN = {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE"}
 
 
 @pytest.fixture
-async def topic() -> AsyncIterator[AskedTopic]:
+async def topic() -> AsyncIterator[ValidatedTopic]:
     """With two versions on record that the broker's strategy does not let follow one another."""
-    async with asked("Off") as topic:
+    async with open_validated_topic("Off") as topic:
         storage = topic.world.ctx.storage
         stored = await storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))
         for schema in (ONE, OTHER):
@@ -27,45 +27,45 @@ async def topic() -> AsyncIterator[AskedTopic]:
         yield topic
 
 
-async def test_a_version_that_needs_its_topic_s_own_strategy_waits_for_the_topic(topic: AskedTopic) -> None:
-    topic.world.broker.own_status = 404
-    topic.wants(OTHER, **OWN)
-    assert await topic.look() == "TopicNotFound"
+async def test_a_version_that_needs_its_topic_s_own_strategy_waits_for_the_topic(topic: ValidatedTopic) -> None:
+    topic.world.broker.topic_settings_status = 404
+    topic.set_topic(OTHER, **OWN)
+    assert await topic.reconcile() == "TopicNotFound"
     assert topic.world.broker.calls.count("POST schema") == 2
     ready = (await topic.settle())["conditions"][0]
     assert ready["reason"] == "TopicNotFound"
     assert "version 1 of the history" in ready["message"]
     assert "ALWAYS_COMPATIBLE until" not in ready["message"]  # it is what the resource says
     sent = topic.world.broker.calls.count("POST schema")
-    topic.world.broker.own_status = 200
+    topic.world.broker.topic_settings_status = 200
     for _ in range(2):
-        assert await topic.look() == ""
+        assert await topic.reconcile() == ""
         assert topic.world.broker.calls.count("POST schema") == sent + 1
-    assert await topic.world.agrees()
+    assert await topic.world.is_recorded()
 
 
-async def test_a_version_that_no_strategy_of_its_own_lets_in_is_told_with_what_does(topic: AskedTopic) -> None:
-    topic.wants(OTHER)
+async def test_a_version_that_no_strategy_of_its_own_lets_in_is_told_with_what_does(topic: ValidatedTopic) -> None:
+    topic.set_topic(OTHER)
     for _ in range(2):
-        assert await topic.look() == "RefusedByBroker"
+        assert await topic.reconcile() == "RefusedByBroker"
     assert "ALWAYS_COMPATIBLE until" in (await topic.conditions())["Ready"]["message"]
-    topic.wants(OTHER, **OWN)
+    topic.set_topic(OTHER, **OWN)
     for _ in range(2):
-        assert await topic.look() == ""
-    assert await topic.world.agrees()
+        assert await topic.reconcile() == ""
+    assert await topic.world.is_recorded()
 
 
 async def test_what_the_broker_counted_and_hides_by_now_is_on_record_with_its_schemas_when_it_counts_again() -> None:
-    async with opened() as world:
+    async with open_topic() as world:
         for schema in (ONE, TWO):
-            world.wants(schema)
+            world.set_schema(schema)
             assert await world.settle() == ""
         claims, policy, named = world.ctx.claims, "/shop/namespaceschemapolicies/orders", {}
         at_broker = await claims.get_claim(ORDERS)
         assert at_broker.owner is not None
         world.api.change(policy, lambda wire: named.update(pulsar=wire["spec"].pop("pulsar")))
         await claims.put_claim(at_broker, at_broker.owner)
-        world.wants(THREE)
+        world.set_schema(THREE)
         assert await world.settle() == ""
         world.broker.schemas.soft_delete(TOPIC)
         world.api.change(policy, lambda wire: wire["spec"].update(named))
@@ -73,7 +73,7 @@ async def test_what_the_broker_counted_and_hides_by_now_is_on_record_with_its_sc
         for _ in range(2):
             assert await world.settle() == ""
             assert world.broker.calls.count("POST schema") == 3
-        assert await world.agrees()
+        assert await world.is_recorded()
         history, storage = await world.history(), world.ctx.storage
         assert [each.is_tombstone for each in history.entries] == [False, False, True, False]
         there = [each for each in history.entries if not each.is_tombstone]

@@ -9,7 +9,7 @@ import pytest
 from support.kubernetes.topic import TOPIC
 from support.metrics import counted
 from support.schemas.examples import record
-from support.validation.validated_topic import FALSE, KEY, TRUE, UNKNOWN, WELL, AskedTopic, asked
+from support.validation.validated_topic import FALSE, KEY, TRUE, UNKNOWN, WELL, ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
@@ -23,18 +23,18 @@ WAITS = {"Ready": FALSE, "Reconciling": TRUE, "Compatible": UNKNOWN, "Registered
 
 
 @pytest.fixture
-async def topic() -> AsyncIterator[AskedTopic]:
+async def topic() -> AsyncIterator[ValidatedTopic]:
     """A topic with one version, under a policy that has BACKWARD at its broker."""
-    async with asked("Off") as topic:
+    async with open_validated_topic("Off") as topic:
         topic.world.allow_claims()
-        await topic.governed(schemaCompatibilityStrategy="BACKWARD")
-        topic.wants(ONE)
+        await topic.change_policy(schemaCompatibilityStrategy="BACKWARD")
+        topic.set_topic(ONE)
         await NamespaceSchemaPolicies(topic.topics._ctx, 0.0).reconcile(POLICY)
-        assert await topic.says() == WELL
+        assert await topic.settled_statuses() == WELL
         yield topic
 
 
-def has(topic: AskedTopic, strategy: Strategy) -> None:
+def has(topic: ValidatedTopic, strategy: Strategy) -> None:
     """Somebody gives the Pulsar namespace this strategy."""
     topic.world.broker.settings["schema_compatibility_strategy"] = strategy.value
     topic.world.broker.schemas.strategy = strategy
@@ -46,12 +46,12 @@ def waits_for_topics(wire: dict[str, Any]) -> None:
     wire["status"]["conditions"] = [{**ready, "observedGeneration": wire["metadata"]["generation"]}]
 
 
-async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: AskedTopic) -> None:
+async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: ValidatedTopic) -> None:
     bugs = counted("internal_errors_total", component="broker")
     has(topic, Strategy.FULL)
-    topic.wants(LESS)
+    topic.set_topic(LESS)
     topic.enqueued.clear()
-    assert await topic.says() == WAITS
+    assert await topic.settled_statuses() == WAITS
     ready = (await topic.conditions())["Ready"]
     assert ready["reason"] == "RefusedByBroker"
     assert "has FULL, but the schema was judged with BACKWARD" in ready["message"]
@@ -62,34 +62,34 @@ async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_p
     assert topic.enqueued.count((KEY.name, 0.0)) == 1
     await policies.reconcile(POLICY)
     assert topic.enqueued.count((KEY.name, 0.0)) == 1
-    assert await topic.says() == WELL
-    assert await topic.world.agrees()
+    assert await topic.settled_statuses() == WELL
+    assert await topic.world.is_recorded()
     assert counted("internal_errors_total", component="broker") == bugs
 
 
-async def test_a_history_waits_for_the_policy_s_strategy_at_a_new_broker(topic: AskedTopic) -> None:
-    await topic.governed(pulsar=None)
-    topic.wants(LESS)
-    assert await topic.says() == WELL
+async def test_a_history_waits_for_the_policy_s_strategy_at_a_new_broker(topic: ValidatedTopic) -> None:
+    await topic.change_policy(pulsar=None)
+    topic.set_topic(LESS)
+    assert await topic.settled_statuses() == WELL
     has(topic, Strategy.FULL)
-    await topic.governed(pulsar={"adminURL": topic.world.broker.url})
-    assert await topic.says() == WAITS
+    await topic.change_policy(pulsar={"adminURL": topic.world.broker.url})
+    assert await topic.settled_statuses() == WAITS
     assert "has FULL, but the schema was judged with BACKWARD" in (await topic.conditions())["Ready"]["message"]
     await NamespaceSchemaPolicies(topic.topics._ctx, 0.0).reconcile(POLICY)
-    assert await topic.says() == WELL
-    assert await topic.world.agrees()
+    assert await topic.settled_statuses() == WELL
+    assert await topic.world.is_recorded()
 
 
 @pytest.mark.parametrize("version", ["4.0.7", "4.1.2"])
 async def test_a_refusal_is_counted_and_logged_unless_the_broker_is_of_another_version(
-    topic: AskedTopic, caplog: pytest.LogCaptureFixture, version: str
+    topic: ValidatedTopic, caplog: pytest.LogCaptureFixture, version: str
 ) -> None:
     topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
     topic.world.broker.version = version
     topic.world.broker.upload_status = 409
-    topic.wants(LESS)
+    topic.set_topic(LESS)
     bugs = counted("internal_errors_total", component="broker")
-    assert await topic.says() == (REFUSED if version == "4.0.7" else WAITS)
+    assert await topic.settled_statuses() == (REFUSED if version == "4.0.7" else WAITS)
     lines = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert len(lines) == counted("internal_errors_total", component="broker") - bugs
     message = (await topic.conditions())["Ready"]["message"]
@@ -103,42 +103,42 @@ async def test_a_refusal_is_counted_and_logged_unless_the_broker_is_of_another_v
 
 
 async def test_a_topic_s_own_strategy_is_what_the_spec_says_while_the_broker_refuses_the_schema(
-    topic: AskedTopic,
+    topic: ValidatedTopic,
 ) -> None:
     own = topic.world.broker.schemas.settings
     own[TOPIC] = {"strategy": Strategy.FORWARD}
     topic.world.broker.upload_status = 409
     has(topic, Strategy.FULL)
     for _ in range(2):
-        topic.wants(LESS, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
-        assert await topic.says() == REFUSED
+        topic.set_topic(LESS, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+        assert await topic.settled_statuses() == REFUSED
         assert own[TOPIC]["strategy"] is Strategy.ALWAYS_COMPATIBLE
-    topic.wants(ONE)
-    assert await topic.says() == WELL
+    topic.set_topic(ONE)
+    assert await topic.settled_statuses() == WELL
     assert own[TOPIC]["strategy"] is Strategy.FORWARD
 
 
-async def test_a_refusal_stays_one_where_the_pulsar_namespace_s_settings_may_not_be_read(topic: AskedTopic) -> None:
+async def test_a_refusal_stays_one_where_the_pulsar_namespace_s_settings_may_not_be_read(topic: ValidatedTopic) -> None:
     has(topic, Strategy.FULL)
     topic.world.broker.are_settings_shown = False
-    topic.wants(LESS)
-    assert await topic.says() == REFUSED
+    topic.set_topic(LESS)
+    assert await topic.settled_statuses() == REFUSED
 
 
-async def test_an_upgrade_of_the_broker_judges_all_again_by_its_rules(topic: AskedTopic) -> None:
-    await topic.governed(brokerProfile={}, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+async def test_an_upgrade_of_the_broker_judges_all_again_by_its_rules(topic: ValidatedTopic) -> None:
+    await topic.change_policy(brokerProfile={}, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
     has(topic, Strategy.ALWAYS_COMPATIBLE)
     policies, broker = NamespaceSchemaPolicies(topic.topics._ctx, 600.0), topic.world.broker
     await policies.reconcile(POLICY)
-    topic.wants(schema=DIGIT)
-    assert await topic.says() == WELL  # 4.0.7 takes the namespace shop.1x
+    topic.set_topic(schema=DIGIT)
+    assert await topic.settled_statuses() == WELL  # 4.0.7 takes the namespace shop.1x
     for release, reason in (("4.2.1", "InvalidSchema"), ("4.0.8", ""), ("77.0.0", "InvalidSchema")):
         broker.version = release
         topic.topics._ctx.brokers._releases.clear()  # as some minutes later
         topic.enqueued.clear()
         await policies.reconcile(POLICY)
         assert (KEY.name, 0.0) in topic.enqueued
-        assert await topic.look() == reason
+        assert await topic.reconcile() == reason
     assert counted("policies_with_unknown_pulsar_version") == 1
     policy = await topic.world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     ready = {each["type"]: each for each in policy["status"]["conditions"]}["Ready"]

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from support.kubernetes.passes import run_due
+from support.kubernetes.reconciling import run_due
 from support.kubernetes.topic import TOPIC
 from support.pulsar.schema_service import Entry, PulsarSchemas
 from support.schemas.examples import record
-from support.validation.validated_topic import KEY, AskedTopic, asked
+from support.validation.validated_topic import KEY, ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.errors import StalledAtBrokerError
 from topicschema.core.reasons import Reason
@@ -30,13 +30,13 @@ def register_other(schemas: PulsarSchemas) -> None:
     schemas.upload(TOPIC, ONE.info)
 
 
-async def reason_after_due(topic: AskedTopic, queue: WorkQueue) -> str:
+async def reason_after_due(topic: ValidatedTopic, queue: WorkQueue) -> str:
     """The reason of Ready once nothing is due."""
     await run_due(queue)
     return str((await topic.conditions())["Ready"]["reason"])
 
 
-def work_queue(topic: AskedTopic) -> WorkQueue:
+def work_queue(topic: ValidatedTopic) -> WorkQueue:
     """A work queue that goes by the topic's clock, in which the topic is due."""
     queue = WorkQueue(topic.topics.reconcile, HALF_AN_HOUR, clock=lambda: topic.seconds)
     queue.add(KEY)
@@ -67,14 +67,14 @@ async def test_a_topic_that_its_broker_stalls_is_ready_within_a_minute_after_tha
     *,
     is_registered: bool,
 ) -> None:
-    async with asked("Off") as topic:
+    async with open_validated_topic("Off") as topic:
         queue, schemas = work_queue(topic), topic.world.broker.schemas
         if is_registered:
-            topic.wants(ONE)
+            topic.set_topic(ONE)
             assert await reason_after_due(topic, queue) == "Registered"
         breaks(schemas)
         edited = ONE if reason == "HistoryLost" else TWO
-        topic.wants(edited, adoptionPolicy="Refuse" if reason == "AdoptionRefused" else "Adopt")
+        topic.set_topic(edited, adoptionPolicy="Refuse" if reason == "AdoptionRefused" else "Adopt")
         queue.add(KEY)
         assert await reason_after_due(topic, queue) == reason
         topic.seconds += 60.0

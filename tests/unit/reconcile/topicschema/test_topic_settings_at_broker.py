@@ -20,7 +20,7 @@ async def _done(world: World, steps: int) -> list[type]:
     """What a controller does before it is killed."""
     done: list[type] = []
     for _ in range(steps):
-        seen = await world.seen()
+        seen = await world.gather()
         await apply(world.ctx, seen, seen.planned[0])
         done.append(type(seen.planned[0]))
     return done
@@ -30,38 +30,38 @@ async def _done(world: World, steps: int) -> list[type]:
 async def test_a_strategy_that_others_gave_the_topic_is_what_it_is_judged_by(
     world: World, there: tuple[Schema, ...]
 ) -> None:
-    world.there(*there)
+    world.upload(*there)
     world.broker.schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_COMPATIBLE}
     for schema in (ONE, record("other")):
-        world.wants(schema)
+        world.set_schema(schema)
         assert await world.settle() == ""
-    assert await world.agrees()
+    assert await world.is_recorded()
     noted = (await world.history()).topic_settings
     assert noted == TopicSettingsRecord(TopicSettings(Strategy.ALWAYS_COMPATIBLE))
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405])
 async def test_a_topic_is_adopted_where_its_own_strategy_is_not_told(world: World, status: int) -> None:
-    world.there(ONE)
-    world.broker.own_status = status
-    world.wants(TWO)
+    world.upload(ONE)
+    world.broker.topic_settings_status = status
+    world.set_schema(TWO)
     assert await world.settle() == ""
-    assert await world.agrees()
+    assert await world.is_recorded()
     assert (await world.history()).topic_settings is None
 
 
 async def test_a_topic_s_own_strategy_is_looked_for_once_where_there_is_none(world: World) -> None:
     for schema in (ONE, TWO, TWO, ONE):
-        world.wants(schema)
+        world.set_schema(schema)
         assert await world.settle() == ""
-    assert world.broker.asked_for_own == 1
+    assert world.broker.topic_settings_reads == 1
 
 
 async def strategy_of_a_withdrawn_edit(world: World) -> None:
     """A version is registered, and a strategy is written for an edit."""
-    world.wants(ONE)
+    world.set_schema(ONE)
     assert await world.settle() == ""
-    world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
+    world.set_schema(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
     assert await _done(world, 2) == [RecordSettings, WriteSettings]
     assert world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
 
@@ -74,26 +74,26 @@ async def test_a_strategy_that_was_written_for_an_edit_is_restored_when_the_edit
     world: World, then: Schema, reason: str, *, is_switched_off: bool
 ) -> None:
     await strategy_of_a_withdrawn_edit(world)
-    world.wants(then)
+    world.set_schema(then)
     if is_switched_off:
         before = await _switched_off(world)
         assert await world.reason() == reason
-        world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
+        world.broker.topic_settings_status, world.broker.schemas.settings[TOPIC] = 200, before
     for _ in range(2):
         assert await world.settle() == reason
         assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
         assert world.broker.calls.count("POST schema") == 1 + (then is TWO)
     assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings())
-    assert await world.agrees()
+    assert await world.is_recorded()
 
 
 @pytest.mark.parametrize("steps", range(6))
 async def test_of_two_edits_that_came_to_nothing_neither_one_s_strategy_stays(world: World, steps: int) -> None:
     await strategy_of_a_withdrawn_edit(world)
-    world.wants(TWO, schema_compatibility_strategy=Strategy.BACKWARD)
+    world.set_schema(TWO, schema_compatibility_strategy=Strategy.BACKWARD)
     planned = [WriteSettings, RecordSettings, RecordSettings, WriteSettings, Upload]
     assert await _done(world, steps) == planned[:steps]
-    world.wants(record("third"))
+    world.set_schema(record("third"))
     assert await world.settle() == "Incompatible"
     assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
     assert world.broker.calls.count("POST schema") == 1 + (Upload in planned[:steps])
@@ -101,25 +101,25 @@ async def test_of_two_edits_that_came_to_nothing_neither_one_s_strategy_stays(wo
 
 
 async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_none_does(world: World) -> None:
-    world.wants(ONE)
+    world.set_schema(ONE)
     assert await world.settle() == ""
     own = Strategy.ALWAYS_INCOMPATIBLE
     world.broker.schemas.settings[TOPIC] = {"strategy": own}
-    world.wants(ONE, schema_compatibility_strategy=own)
+    world.set_schema(ONE, schema_compatibility_strategy=own)
     for _ in range(2):
         assert await world.settle() == ""
         assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
-    world.wants(ONE)
+    world.set_schema(ONE)
     assert await world.settle() == ""
-    assert (await world.seen()).loaded.policy.unmanaged_strategy is own
-    world.wants(TWO)
+    assert (await world.gather()).loaded.policy.unmanaged_strategy is own
+    world.set_schema(TWO)
     assert await world.settle() == "Incompatible"
     assert world.broker.calls.count("POST schema") == 1
 
 
 async def _switched_off(world: World) -> dict[str, object]:
     """The broker has no settings of topics any more, and judges by none; what they were."""
-    world.broker.own_status = 405
+    world.broker.topic_settings_status = 405
     return world.broker.schemas.settings.pop(TOPIC)
 
 
@@ -128,21 +128,21 @@ async def test_what_is_on_record_of_settings_holds_no_topic_up_once_the_broker_h
     world: World, there: tuple[Schema, ...]
 ) -> None:
     own = Strategy.ALWAYS_COMPATIBLE
-    world.there(*there)
+    world.upload(*there)
     if there:
         world.broker.schemas.settings[TOPIC] = {"strategy": own}
-    world.wants(ONE, schema_compatibility_strategy=None if there else own)
+    world.set_schema(ONE, schema_compatibility_strategy=None if there else own)
     assert await world.settle() == ""
     noted, before = (await world.history()).topic_settings, await _switched_off(world)
     assert noted is not None
-    world.wants(ONE, schema_compatibility_strategy=own)
+    world.set_schema(ONE, schema_compatibility_strategy=own)
     assert await world.reason() == "RefusedByBroker"
     for schema, reason in ((ONE, ""), (TWO, ""), (record("other"), "Incompatible")):
-        world.wants(schema)
+        world.set_schema(schema)
         assert await world.reason() == reason
-    assert await world.agrees()
+    assert await world.is_recorded()
     assert (await world.history()).topic_settings == noted
-    world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
+    world.broker.topic_settings_status, world.broker.schemas.settings[TOPIC] = 200, before
     assert await world.settle() == ("" if there else "Incompatible")
     assert world.broker.schemas.settings[TOPIC] == {"strategy": own if there else None}
 
@@ -151,9 +151,9 @@ async def test_what_is_on_record_of_settings_holds_no_topic_up_once_the_broker_h
 async def test_a_strategy_that_the_broker_does_not_tell_of_for_another_reason_may_be_in_force(
     world: World, status: int, error: type[Exception]
 ) -> None:
-    world.wants(ONE, schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
+    world.set_schema(ONE, schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
     assert await world.settle() == ""
-    world.broker.own_status = status
-    world.wants(TWO)
+    world.broker.topic_settings_status = status
+    world.set_schema(TWO)
     with pytest.raises(error):
         await world.settle()

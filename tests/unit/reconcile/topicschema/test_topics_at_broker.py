@@ -62,22 +62,22 @@ async def test_whatever_others_do_before_a_call_record_and_broker_agree_or_the_l
     is_recorded: bool,  # noqa: FBT001 - a parameter of the test
     number: int,
 ) -> None:
-    world.there(*there)
+    world.upload(*there)
     if is_recorded and there:
-        world.wants(there[-1])
+        world.set_schema(there[-1])
         assert await world.settle() == ""
     known = len((await world.history()).entries)
     world.broker.calls.clear()
-    world.wants(THREE)
-    world.broker.happens = lambda now: meddle(world.broker.schemas) if now == number else None
+    world.set_schema(THREE)
+    world.broker.on_call = lambda now: meddle(world.broker.schemas) if now == number else None
     reason = await world.reason()
-    world.broker.happens = lambda _: None
+    world.broker.on_call = lambda _: None
     before, reason = len(world.broker.calls), await world.reason() or reason
     assert all(call.startswith("GET") for call in world.broker.calls[before:]), "a second pass writes"
     if reason == "HistoryLost":
         assert len((await world.history()).entries) >= known
         return
-    assert await world.agrees()
+    assert await world.is_recorded()
     assert reason in ("", "Incompatible")
     if reason == "":
         assert THREE.info in [version.info for version in world.broker.schemas.served(TOPIC)]
@@ -85,7 +85,7 @@ async def test_whatever_others_do_before_a_call_record_and_broker_agree_or_the_l
 
 async def two_versions(world: World) -> None:
     for schema in (ONE, TWO):
-        world.wants(schema)
+        world.set_schema(schema)
         assert await world.settle() == ""
 
 
@@ -99,13 +99,13 @@ async def test_versions_that_are_hidden_while_they_are_read_are_neither_lost_nor
     number: int,
 ) -> None:
     await two_versions(world)
-    world.there(*more)
+    world.upload(*more)
     world.broker.calls.clear()
-    world.broker.happens = lambda now: meddle(world.broker.schemas) if now == number else None
+    world.broker.on_call = lambda now: meddle(world.broker.schemas) if now == number else None
     assert await world.reason() == ""
-    world.broker.happens = lambda _: None
+    world.broker.on_call = lambda _: None
     assert await world.reason() == ""
-    assert await world.agrees()
+    assert await world.is_recorded()
 
 
 @pytest.mark.parametrize("more", [None, (THREE,), (THREE, FOUR)], ids=["a tombstone", "one more", "two more"])
@@ -115,12 +115,12 @@ async def test_a_broker_with_another_numbering_has_lost_the_history(
     await two_versions(world)
     before = await world.history()
     world.broker.schemas.force_delete(TOPIC)
-    world.there(OTHER)
+    world.upload(OTHER)
     if more is None:
         world.broker.schemas.soft_delete(TOPIC)
-        world.there(THREE)
+        world.upload(THREE)
     else:
-        world.there(TWO, *more)
+        world.upload(TWO, *more)
     for _ in range(2):
         assert await world.reason() == "HistoryLost"
         assert await world.history() == before
@@ -134,24 +134,24 @@ async def test_the_number_of_requests(world: World) -> None:
         (ONE, ["GET schema"]),
     ):
         world.broker.calls.clear()
-        world.wants(schema)
+        world.set_schema(schema)
         assert await world.settle() == ""
         assert world.broker.calls == calls
     for _ in range(2):
-        world.there(OTHER)
+        world.upload(OTHER)
         world.broker.calls.clear()
         assert await world.settle() == ""
         assert len(world.broker.calls) <= 3
-        assert await world.agrees()
+        assert await world.is_recorded()
 
 
 @pytest.mark.parametrize(("there", "requests"), [((ONE,), 2), ((ONE, TWO), 4), ((ONE, TWO, THREE), 4)])
 async def test_adopting_costs_four_requests_at_most(world: World, there: tuple[Schema, ...], requests: int) -> None:
-    world.there(*there)
-    world.wants(there[-1])
+    world.upload(*there)
+    world.set_schema(there[-1])
     assert await world.settle() == ""
-    assert len(world.broker.calls) + world.broker.asked_for_own == requests
-    assert await world.agrees()
+    assert len(world.broker.calls) + world.broker.topic_settings_reads == requests
+    assert await world.is_recorded()
     history = await world.history()
     assert (history.claim, history.entries[-1].origin) == (Owner("shop", "created", "uid-1"), Origin.SPEC)
     assert all(entry.origin is Origin.BROKER for entry in history.entries[:-1])
@@ -162,19 +162,19 @@ def has_large(world: World, size: int) -> None:
     large = [record("id", f"f{number}?", doc="x" * size) for number in range(6)]
     entries = tuple(Entry(number, schema.info, "2026-11-21T01:00:00Z") for number, schema in enumerate(large))
     world.broker.schemas.entries[TOPIC] = entries
-    world.wants(large[-1])
+    world.set_schema(large[-1])
 
 
 async def test_a_history_too_large_for_one_answer_is_read_version_by_version(world: World) -> None:
     has_large(world, 1 << 20)
     assert await world.settle() == ""
-    assert await world.agrees()
+    assert await world.is_recorded()
     assert world.broker.calls == ["GET schema", "GET metadata", "GET schemas"]
-    await world.loses_its_record()
+    await world.delete_record()
     world.broker.calls.clear()
     has_large(world, 2 << 20)
     assert await world.settle() == ""
-    assert await world.agrees()
+    assert await world.is_recorded()
     assert world.broker.calls[:4] == ["GET schema", "GET metadata", "GET schemas", "GET metadata"]
     assert [world.broker.calls.count(f"GET schema/{number}") for number in range(6)] == [2, 2, 2, 1, 1, 1]
 
@@ -195,50 +195,50 @@ async def test_a_version_that_changes_before_its_schema_is_written_down_is_not_p
     world: World, number: int
 ) -> None:
     has_large(world, 3 << 20)
-    world.broker.happens = lambda now: others_count_anew(world.broker.schemas) if now == number else None
+    world.broker.on_call = lambda now: others_count_anew(world.broker.schemas) if now == number else None
     assert await world.settle() in ("", "Incompatible")
     assert world.broker.calls[number - 1].startswith("GET schema/")
-    assert await world.agrees()
+    assert await world.is_recorded()
 
 
 async def test_a_record_that_is_gone_is_made_anew_from_the_broker_and_only_without_one_it_is_lost(world: World) -> None:
-    world.wants(TWO)
-    world.there(ONE)
+    world.set_schema(TWO)
+    world.upload(ONE)
     assert await world.settle() == ""
     status = TopicSchemaStatus(version_count=2)
-    await world.loses_its_record()
+    await world.delete_record()
     world.resource = replace(world.resource, status=status)
     assert await world.settle() == ""
-    assert await world.agrees()
-    await world.loses_its_record()
+    assert await world.is_recorded()
+    await world.delete_record()
     world.broker.schemas.force_delete(TOPIC)
     assert await world.reason() == "HistoryLost"
     assert (await world.history()).entries == ()
 
 
 async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
-    world.there(ONE)
-    world.wants(TWO, adoption_policy=AdoptionPolicy.REFUSE)
+    world.upload(ONE)
+    world.set_schema(TWO, adoption_policy=AdoptionPolicy.REFUSE)
     assert await world.reason() == "AdoptionRefused"
     assert (await world.history()).entries == ()
-    world.wants(record("id", doc="the same to Pulsar"), adoption_policy=AdoptionPolicy.REFUSE)
+    world.set_schema(record("id", doc="the same to Pulsar"), adoption_policy=AdoptionPolicy.REFUSE)
     assert await world.reason() == ""
 
 
 async def test_what_was_refused_is_tried_again_or_is_there_all_the_same(world: World) -> None:
-    world.wants(ONE)
+    world.set_schema(ONE)
     assert await world.settle() == ""
     for is_there, schema in ((False, TWO), (True, THREE)):
-        world.wants(schema, schema_compatibility_strategy=Strategy.UNDEFINED)
+        world.set_schema(schema, schema_compatibility_strategy=Strategy.UNDEFINED)
         world.broker.upload_status = 409
         for _ in range(2):
             assert await world.settle() == "RefusedByBroker"
         if is_there:
-            world.there(schema)
+            world.upload(schema)
         else:
             world.broker.upload_status = 200
         assert await world.settle() == ""
-        assert await world.agrees()
+        assert await world.is_recorded()
 
 
 async def test_versions_that_nobody_can_read_are_on_record_with_their_flaw(world: World) -> None:
@@ -251,7 +251,7 @@ async def test_versions_that_nobody_can_read_are_on_record_with_their_flaw(world
     world.broker.schemas.entries[TOPIC] = tuple(
         Entry(number, info, "2026-11-21T01:00:00Z") for number, info in enumerate(left)
     )
-    world.wants(TWO)
+    world.set_schema(TWO)
     assert await world.reason() == "Incompatible"
     assert [entry.flaw for entry in (await world.history()).entries] == [
         Flaw.UNPARSABLE,

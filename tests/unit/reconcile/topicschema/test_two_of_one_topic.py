@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 
 from support.schemas.examples import record
-from support.validation.validated_topic import KEY, AskedTopic, asked
+from support.validation.validated_topic import KEY, ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import StalledError
 from topicschema.reconcile.runtime.work_queue import Key, Result
@@ -13,7 +13,7 @@ from topicschema.reconcile.runtime.work_queue import Key, Result
 SECOND = Key(TOPIC_SCHEMA.plural, "shop", "second")
 
 
-async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
+async def passes(topic: ValidatedTopic, key: Key) -> tuple[str, str]:
     """Status and reason of Ready, after passes that end with one that writes nothing."""
     for is_last in (False, True):
         before = topic.world.api.writes
@@ -26,7 +26,7 @@ async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
     return ready["status"], ready["reason"]
 
 
-def lost_claim(topic: AskedTopic, key: Key) -> bool:
+def lost_claim(topic: ValidatedTopic, key: Key) -> bool:
     summary = topic.world.ctx.index.summary(key)
     return summary is not None and summary.lost_claim
 
@@ -35,27 +35,27 @@ def lost_claim(topic: AskedTopic, key: Key) -> bool:
 async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_is_told_of_the_first(
     *, is_there: bool
 ) -> None:
-    async with asked("Off") as topic:
+    async with open_validated_topic("Off") as topic:
         topic.world.api.change(
             f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda there: there["spec"].update(managementPolicy="Observe")
         )
         if is_there:
-            topic.world.there(record("id"))
+            topic.world.upload(record("id"))
         text = record("id", "a?").info.schema.decode()
-        topic.wants(record("id", "b?"))
+        topic.set_topic(record("id", "b?"))
         spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text}
         topic.world.api.put(TOPIC_SCHEMA, "shop", "second", {"spec": spec})
         assert await passes(topic, KEY) == ("True", "Observed")
         assert await passes(topic, SECOND) == ("False", "TopicAlreadyClaimed")
         assert await passes(topic, KEY) == ("True", "Observed")
         assert [lost_claim(topic, key) for key in (KEY, SECOND)] == [False, True]
-        topic.world.api.take_away(TOPIC_SCHEMA, "shop", "created")
+        topic.world.api.delete(TOPIC_SCHEMA, "shop", "created")
         assert await passes(topic, SECOND) == ("True", "Observed")
         assert len(topic.world.broker.schemas.served("created")) == int(is_there)
 
 
 async def test_the_second_is_looked_at_when_the_first_is_being_deleted_and_somebody_else_holds_it_back() -> None:
-    async with asked("Off") as topic:
+    async with open_validated_topic("Off") as topic:
         text = record("id", "a?").info.schema.decode()
         spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text}
         topic.world.api.put(TOPIC_SCHEMA, "shop", "second", {"spec": spec})

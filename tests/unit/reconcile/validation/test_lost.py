@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.validation.validated_topic import AskedTopic, asked
+from support.validation.validated_topic import ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import CONFIG_MAP, OLD_EVENT, POD
 from topicschema.api.openapi import root_schema
 from topicschema.api.policies import NamespaceSchemaPolicy
@@ -15,14 +15,14 @@ from topicschema.validation.job.manifest import last_part
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 
 
-def put_pod(topic: AskedTopic, job: Any, name: str, created: str, **status: Any) -> Any:
+def put_pod(topic: ValidatedTopic, job: Any, name: str, created: str, **status: Any) -> Any:
     owner = {"kind": "Job", "name": job["metadata"]["name"], "uid": job["metadata"]["uid"], "controller": True}
     labels = {"batch.kubernetes.io/job-name": job["metadata"]["name"]}
     metadata = {"ownerReferences": [owner], "labels": labels, "creationTimestamp": created}
     return topic.world.api.put(POD, "shop", f"created-{name}", {"metadata": metadata, "status": status})
 
 
-def put_pending_pod(topic: AskedTopic, job: Any) -> None:
+def put_pending_pod(topic: ValidatedTopic, job: Any) -> None:
     """The newest pod waits for a ConfigMap."""
     pod = put_pod(topic, job, "x", "2026-11-21T06:00:00Z", phase="Pending")
     event = {"reason": "FailedMount", "message": "configmap not found", "involvedObject": pod["metadata"]}
@@ -31,15 +31,15 @@ def put_pending_pod(topic: AskedTopic, job: Any) -> None:
 
 @pytest.mark.parametrize("is_started", [False, True])
 async def test_a_missing_request_is_created_for_the_same_job(*, is_started: bool) -> None:
-    async with asked("Gate") as topic:
+    async with open_validated_topic("Gate") as topic:
         topic.world.api.refusals = {} if is_started else {f"PATCH {JOBS}": 409}
-        assert await topic.look() == "Validating"
+        assert await topic.reconcile() == "Validating"
         job = await topic.newest()
         assert job["spec"]["suspend"] is not is_started
-        part = topic.world.api.take_away(CONFIG_MAP, "shop", last_part(job))
+        part = topic.world.api.delete(CONFIG_MAP, "shop", last_part(job))
         if is_started:
             put_pending_pod(topic, job)
-        await topic.look()
+        await topic.reconcile()
         created = await topic.world.ctx.client.get(CONFIG_MAP, "shop", part["metadata"]["name"])
         assert created["binaryData"] == part["binaryData"]
         assert [each["metadata"]["uid"] for each in await topic.jobs()] == [job["metadata"]["uid"]]
@@ -47,12 +47,12 @@ async def test_a_missing_request_is_created_for_the_same_job(*, is_started: bool
 
 
 async def test_the_newest_pod_says_why_a_job_does_not_run() -> None:
-    async with asked("Gate") as topic:
-        await topic.look()
+    async with open_validated_topic("Gate") as topic:
+        await topic.reconcile()
         job = await topic.newest()
         put_pending_pod(topic, job)
         put_pod(topic, job, "z", "2026-11-21T05:00:00Z", phase="Failed")
-        await topic.look()
+        await topic.reconcile()
         message = (await topic.conditions())["Validated"]["message"]
         assert "its pod cannot mount what it needs: configmap not found" in message
 

@@ -3,7 +3,7 @@
 import pytest
 
 from support.schemas.examples import record
-from support.validation.validated_topic import asked
+from support.validation.validated_topic import open_validated_topic
 from topicschema.api.kinds import JOB, SCHEMA_VERSION
 from topicschema.api.record import version_name
 from topicschema.validation import request
@@ -27,9 +27,9 @@ JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 async def test_a_refused_job_blocks_only_a_gate(refusals: dict[str, int], why: str, mode: str) -> None:
     is_gate = mode == "Gate"
     reason = "ValidationError" if is_gate else ""
-    async with asked(mode) as topic:
+    async with open_validated_topic(mode) as topic:
         topic.world.api.refusals = refusals
-        assert [await topic.look() for _ in range(2)] == [reason, reason]
+        assert [await topic.reconcile() for _ in range(2)] == [reason, reason]
         status, conditions = await topic.settle(), await topic.conditions()
         assert (conditions["Ready"]["status"], status["versionCount"]) == (("False", 0) if is_gate else ("True", 1))
         assert not is_gate or (conditions["Ready"]["reason"], conditions["Reconciling"]["status"]) == (reason, "True")
@@ -37,22 +37,22 @@ async def test_a_refused_job_blocks_only_a_gate(refusals: dict[str, int], why: s
         assert why in conditions["Ready" if is_gate else "Validated"]["message"]
         assert topic.enqueued[-1] == ("created", 300.0)
         topic.world.api.refusals = {}
-        await topic.look()
-        topic.ends(await topic.newest(), Answer.PASS, "2026-11-21T12:00:00Z")
-        assert await topic.look() == ""
+        await topic.reconcile()
+        topic.finish_job(await topic.newest(), Answer.PASS, "2026-11-21T12:00:00Z")
+        assert await topic.reconcile() == ""
         assert (await topic.conditions())["Validated"]["status"] == "True"
 
 
 async def test_a_payload_that_is_gone_keeps_messages_from_being_asked_and_nothing_else() -> None:
-    async with asked("Off") as topic:
-        await topic.look()
+    async with open_validated_topic("Off") as topic:
+        await topic.reconcile()
         history = await topic.world.history()
         (entry,) = history.entries
         name = version_name(history.key, history.incarnation, 0, entry.content_hash)
-        topic.governs("Report")
-        topic.world.api.take_away(SCHEMA_VERSION, topic.world.ctx.namespace, name)
-        topic.begins_anew()
-        assert [await topic.look() for _ in range(2)] == ["", ""]
+        topic.set_policy_validation("Report")
+        topic.world.api.delete(SCHEMA_VERSION, topic.world.ctx.namespace, name)
+        topic.restart()
+        assert [await topic.reconcile() for _ in range(2)] == ["", ""]
         await topic.settle()
         told = await topic.conditions()
         assert told["Ready"]["status"] == "True"
@@ -60,35 +60,35 @@ async def test_a_payload_that_is_gone_keeps_messages_from_being_asked_and_nothin
 
 
 async def test_a_job_that_may_not_be_ended_takes_no_verdict_along() -> None:
-    async with asked("Gate") as topic:
-        assert await topic.look() == "Validating"
+    async with open_validated_topic("Gate") as topic:
+        assert await topic.reconcile() == "Validating"
         first = await topic.newest()
         topic.world.api.refusals = {f"DELETE {JOBS}": 403}
-        topic.wants(record("id", "note?"))
-        assert await topic.look() == "ValidationError"
+        topic.set_topic(record("id", "note?"))
+        assert await topic.reconcile() == "ValidationError"
         topic.world.api.refusals = {}
-        assert await topic.look() == "Validating"
+        assert await topic.reconcile() == "Validating"
         (second,) = await topic.jobs()
         assert not topic.world.api.has(JOB, "shop", first["metadata"]["name"])
         topic.world.api.put(JOB, "shop", first["metadata"]["name"], first)
-        topic.ends(second, Answer.PASS, "2026-11-21T12:00:00Z")
+        topic.finish_job(second, Answer.PASS, "2026-11-21T12:00:00Z")
         topic.world.api.refusals = {f"DELETE {JOBS}": 403}
-        assert await topic.look() == ""
+        assert await topic.reconcile() == ""
 
 
 async def test_versions_that_are_too_much_for_a_run_are_told_of_and_make_no_job(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with asked("Off") as topic:
-        await topic.look()
-        topic.wants(record("id", "note?"))
-        await topic.look()
+    async with open_validated_topic("Off") as topic:
+        await topic.reconcile()
+        topic.set_topic(record("id", "note?"))
+        await topic.reconcile()
         size = sum(len(each.info.schema) for each in (record("id"), record("id", "note?")))
-        topic.governs("Report")
+        topic.set_policy_validation("Report")
         for most in (size, size + 10):  # the payloads alone, or the question with what is around them
             monkeypatch.setattr(request, "MAX_BYTES", most)
-            topic.begins_anew()
-            assert await topic.look() == ""
+            topic.restart()
+            assert await topic.reconcile() == ""
             told = (await topic.conditions())["Validated"]
             assert told["reason"] == "ValidationError"
             assert "too much for a run to read" in told["message"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.validation.validated_topic import AskedTopic, asked
+from support.validation.validated_topic import ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import CONFIG_MAP, EVENT
 from topicschema.api.metadata import Metadata
 from topicschema.reconcile.validation.report_configmap import manifest
@@ -21,19 +21,19 @@ EXAMPLE = {"message": "1:2", "reason": "TRUNCATED", "value": "4111 1111"}
 
 
 @pytest.fixture
-async def topic() -> AsyncIterator[AskedTopic]:
-    async with asked("Report", includeValues=True) as topic:
+async def topic() -> AsyncIterator[ValidatedTopic]:
+    async with open_validated_topic("Report", includeValues=True) as topic:
         yield topic
 
 
-async def shows(topic: AskedTopic) -> str:
+async def shows(topic: ValidatedTopic) -> str:
     """Have a report with values, and an example with one in the status; return the ConfigMap's name."""
-    await topic.look()
+    await topic.reconcile()
     job = await topic.newest()
     named: str = (await topic.status())["reportWithValues"]
-    topic.ends(job, Answer.FAIL, NOON)
+    topic.finish_job(job, Answer.FAIL, NOON)
     topic.world.api.logs[f"{job['metadata']['name']}-x"] = "\n".join(report_lines(SECRET))
-    assert await topic.look() == ""
+    assert await topic.reconcile() == ""
     status = await topic.settle()
     name: str = status["validation"]["report"]
     assert status["reportWithValues"] == name == named, "from the start of the Job on"
@@ -44,20 +44,20 @@ async def shows(topic: AskedTopic) -> str:
     return name
 
 
-def is_there(topic: AskedTopic, name: str) -> bool:
+def is_there(topic: ValidatedTopic, name: str) -> bool:
     return topic.world.api.has(CONFIG_MAP, "shop", name)
 
 
-async def events(topic: AskedTopic) -> list[Any]:
+async def events(topic: ValidatedTopic) -> list[Any]:
     """Return the Events about values that stay."""
     found = await topic.world.ctx.client.list(EVENT, "shop")
     return [each for each in found if each["reason"] == "RedactionFailed"]
 
 
-async def test_a_verdict_stays_without_its_values(topic: AskedTopic) -> None:
+async def test_a_verdict_stays_without_its_values(topic: ValidatedTopic) -> None:
     name = await shows(topic)
-    topic.governs("Gate")
-    assert await topic.look() == ""
+    topic.set_policy_validation("Gate")
+    assert await topic.reconcile() == ""
     status = await topic.settle()
     told = status["validation"]
     assert (told["phase"], told["invalid"], "report" in told) == ("Failed", 1, False)
@@ -65,21 +65,21 @@ async def test_a_verdict_stays_without_its_values(topic: AskedTopic) -> None:
     assert (is_there(topic, name), "reportWithValues" in status) == (False, False)
 
 
-async def test_values_stay_as_long_as_the_policy_wants_them_though_it_validates_nothing(topic: AskedTopic) -> None:
+async def test_values_stay_as_long_as_the_policy_wants_them_though_it_validates_nothing(topic: ValidatedTopic) -> None:
     name = await shows(topic)
-    topic.governs("Off", includeValues=True)
-    await topic.look()
+    topic.set_policy_validation("Off", includeValues=True)
+    await topic.reconcile()
     assert (await topic.settle())["reportWithValues"] == name
     assert is_there(topic, name)
 
 
 @pytest.mark.parametrize("mode", ["Report", "Off"])
 @pytest.mark.parametrize("status", [403, 409, 422, 500])
-async def test_the_deletion_of_a_report_is_tried_again(topic: AskedTopic, mode: str, status: int) -> None:
+async def test_the_deletion_of_a_report_is_tried_again(topic: ValidatedTopic, mode: str, status: int) -> None:
     name = await shows(topic)
-    topic.governs(mode)
+    topic.set_policy_validation(mode)
     topic.world.api.refusals = {f"DELETE {MAPS}/{name}": status}
-    assert await topic.look() == ""
+    assert await topic.reconcile() == ""
     assert ("created", 300.0) in topic.enqueued
     told = await topic.status()
     assert told["reportWithValues"] == name
@@ -87,33 +87,33 @@ async def test_the_deletion_of_a_report_is_tried_again(topic: AskedTopic, mode: 
     (event,) = await events(topic)
     assert name in event["note"]
     topic.world.api.refusals = {}
-    assert await topic.look() == ""
+    assert await topic.reconcile() == ""
     assert not is_there(topic, name)
     topic.world.api.requests.clear()
     assert "reportWithValues" not in await topic.settle()
     assert not [each for each in topic.world.api.requests if f"{MAPS}/{name}" in each]
 
 
-async def test_a_report_is_deleted_though_the_status_is_of_another_request_since(topic: AskedTopic) -> None:
+async def test_a_report_is_deleted_though_the_status_is_of_another_request_since(topic: ValidatedTopic) -> None:
     name = await shows(topic)
-    topic.annotated("again")
-    await topic.look()
+    topic.annotate("again")
+    await topic.reconcile()
     told = await topic.settle()
     assert ("report" in told["validation"], told["reportWithValues"]) == (False, name)
-    topic.governs("Off")
-    await topic.look()
+    topic.set_policy_validation("Off")
+    await topic.reconcile()
     assert "reportWithValues" not in await topic.settle()
     assert not is_there(topic, name)
 
 
 @pytest.mark.parametrize("status", [200, 403], ids=["deleted before", "no access to the broker"])
-async def test_values_go_also_without_a_report_or_a_broker(topic: AskedTopic, status: int) -> None:
+async def test_values_go_also_without_a_report_or_a_broker(topic: ValidatedTopic, status: int) -> None:
     name = await shows(topic)
     if status == 200:
-        topic.world.api.take_away(CONFIG_MAP, "shop", name)
-    topic.world.broker.is_shut = status == 403
-    topic.governs("Report")
-    assert await topic.look() == ("" if status == 200 else "BrokerForbidden")
+        topic.world.api.delete(CONFIG_MAP, "shop", name)
+    topic.world.broker.is_forbidden = status == 403
+    topic.set_policy_validation("Report")
+    assert await topic.reconcile() == ("" if status == 200 else "BrokerForbidden")
     status_after = await topic.settle()
     assert ("reportWithValues" in status_after, is_there(topic, name), await events(topic)) == (False, False, [])
     assert "4111 1111" not in json.dumps(status_after)
@@ -121,25 +121,25 @@ async def test_values_go_also_without_a_report_or_a_broker(topic: AskedTopic, st
 
 @pytest.mark.parametrize(("spec", "reason"), [({"schema": "{"}, "InvalidSchema"), ({"schema": '"int"'}, "")])
 async def test_values_go_though_the_schema_is_refused_before_its_messages_are_read(
-    topic: AskedTopic, spec: dict[str, str], reason: str
+    topic: ValidatedTopic, spec: dict[str, str], reason: str
 ) -> None:
     name = await shows(topic)
-    topic.governs("Report")
-    topic.wants(**spec)
-    assert await topic.look() == reason
+    topic.set_policy_validation("Report")
+    topic.set_topic(**spec)
+    assert await topic.reconcile() == reason
     assert not is_there(topic, name)
     assert "4111 1111" not in json.dumps(await topic.settle())
 
 
-async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_deleted(topic: AskedTopic) -> None:
+async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_deleted(topic: ValidatedTopic) -> None:
     name = await shows(topic)
-    topic.governs("Report")
+    topic.set_policy_validation("Report")
     topic.world.api.refusals = {f"DELETE {MAPS}/{name}": 403}
-    await topic.look()
-    topic.ends(await topic.named(), Answer.FAIL, NOON)
-    await topic.look()
+    await topic.reconcile()
+    topic.finish_job(await topic.current_job(), Answer.FAIL, NOON)
+    await topic.reconcile()
     topic.world.api.refusals = {}
-    await topic.look()
+    await topic.reconcile()
     status = await topic.settle()
     assert ("reportWithValues" in status, status["validation"]["report"]) == (False, name)
     report = await topic.world.ctx.client.get(CONFIG_MAP, "shop", name)
@@ -147,14 +147,14 @@ async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_
 
 
 async def test_a_report_without_values_stays_where_they_are_wanted_for_a_while() -> None:
-    async with asked("Gate") as topic:
-        await topic.look()
-        topic.ends(await topic.newest(), Answer.PASS, NOON)
-        await topic.look()
+    async with open_validated_topic("Gate") as topic:
+        await topic.reconcile()
+        topic.finish_job(await topic.newest(), Answer.PASS, NOON)
+        await topic.reconcile()
         before = await topic.settle()
         for values in (True, False):
-            topic.governs("Gate", includeValues=values)
-            await topic.look()
+            topic.set_policy_validation("Gate", includeValues=values)
+            await topic.reconcile()
         after = await topic.settle()
         assert (after["validation"], "reportWithValues" in after) == (before["validation"], False)
         assert is_there(topic, before["validation"]["report"])
@@ -162,11 +162,11 @@ async def test_a_report_without_values_stays_where_they_are_wanted_for_a_while()
 
 @pytest.mark.parametrize("status", [403, 413, 422])
 async def test_a_report_that_is_refused_leaves_the_verdict_which_is_not_asked_for_again(status: int) -> None:
-    async with asked("Gate") as topic:
-        assert await topic.look() == "Validating"
-        topic.ends(await topic.newest(), Answer.PASS, NOON)
+    async with open_validated_topic("Gate") as topic:
+        assert await topic.reconcile() == "Validating"
+        topic.finish_job(await topic.newest(), Answer.PASS, NOON)
         topic.world.api.refusals = {f"PATCH {MAPS}": status}
-        assert await topic.look() == ""
+        assert await topic.reconcile() == ""
         told = (await topic.settle())["validation"]
         assert (told["phase"], "report" in told) == ("Passed", False)
         assert len(await topic.jobs()) == 1

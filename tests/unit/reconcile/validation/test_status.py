@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.jobs import QUESTION, job
+from support.kubernetes.jobs import VALIDATION_REQUEST, job
 from support.schemas.examples import history, record
 from topicschema.api.metadata import ConditionStatus
 from topicschema.api.policies import NamespaceSchemaPolicySpec
@@ -54,7 +54,7 @@ def under(state: ValidationState, **settings: Any) -> ValidationState:
 
 REPORT = under(GATE, mode=ValidationMode.REPORT)
 REASONS = tuple(ReasonStatus(reason="TRUNCATED", path=f"$.f{n}", messages=n + 1) for n in range(30))
-GOOD = VerdictDocument(request_hash=QUESTION.sha256, verdict=Answer.PASS, messages=10, invalid=0)
+GOOD = VerdictDocument(request_hash=VALIDATION_REQUEST.sha256, verdict=Answer.PASS, messages=10, invalid=0)
 NONE = replace(GOOD, messages=0)
 FILES = ValidationSpec(mode=ValidationMode.GATE, source=SourceSpec(files=FilesSourceSpec(uri="s3://a/b")))
 BAD = replace(GOOD, verdict=Answer.FAIL, invalid=3, by_reason=REASONS)

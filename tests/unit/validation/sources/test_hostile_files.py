@@ -1,4 +1,4 @@
-"""Files of a few bytes that stand for gigabytes are read in little memory, or told with the place."""
+"""Small files that expand to gigabytes are read in little memory, or are errors with their place."""
 
 import io
 import json
@@ -19,21 +19,21 @@ MIB = 1 << 20
 LARGE = b"\x02" * MIB
 TIMES = 1_000
 MOST = 450
-"""MiB; what each file stands for is about a gigabyte."""
+"""MiB; each file expands to about a gigabyte."""
 TEXT = {"type": "record", "name": "Note", "fields": [{"name": "text", "type": "bytes"}]}
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What a child tells that reads the file."""
+    """Read the file in a child process and return its result."""
     done = subprocess.run(
         [sys.executable, "-m", "support.validation.reading_process", path], capture_output=True, text=True, check=True
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def repeated(values: list[bytes], times: int) -> pa.Array:
-    """The values over and over, each stored once."""
+    """Return the values repeated in order, each stored once."""
     indices = np.arange(times, dtype=np.int32) % len(values)
     return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(values, pa.binary()))
 
@@ -43,39 +43,39 @@ def dictionary(path: Path) -> None:
     parquet.write_table(table, path, store_schema=False)
 
 
-def told_dictionary(path: Path) -> None:
-    """As `dictionary`, and Arrow's own schema says so, too."""
+def declared_dictionary(path: Path) -> None:
+    """Write as `dictionary`, with dictionaries in Arrow's own schema, too."""
     parquet.write_table(pa.table({"value": repeated([LARGE], TIMES)}), path)
 
 
 def strange_versions(path: Path) -> None:
-    """What is large is what should be a version."""
+    """Write large values in the column of versions."""
     table = pa.table({"value": ["a"] * TIMES, "schema_version": repeated([LARGE], TIMES)})
     parquet.write_table(table, path, store_schema=False)
 
 
 def deltas(path: Path) -> None:
-    """Each value is told as the same as the one before."""
+    """Write each value as equal to the previous one."""
     table = pa.table({"value": pa.chunked_array([pa.array([LARGE] * 5, pa.binary())] * (TIMES // 5))})
     coded = {"value": "DELTA_BYTE_ARRAY"}
     parquet.write_table(table, path, use_dictionary=False, column_encoding=coded, write_statistics=False)
 
 
 def uneven(path: Path) -> None:
-    """A row group of small values whose last ones are large, and packed to next to nothing."""
+    """Write a row group of small values whose last ones are large and compressed."""
     small, large = (pa.array(values, pa.binary()) for values in ([b"\x02"] * 200_000, [LARGE] * 5))
     table = pa.table({"value": pa.chunked_array([small, *[large] * (TIMES // 5)])})
     parquet.write_table(table, path, use_dictionary=False, compression="zstd", write_statistics=False)
 
 
-@pytest.mark.parametrize("make", [dictionary, told_dictionary, strange_versions, deltas, uneven])
+@pytest.mark.parametrize("make", [dictionary, declared_dictionary, strange_versions, deltas, uneven])
 def test_values_that_are_stored_once_are_read_in_little_memory(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "hostile.parquet"
     make(path)
     assert path.stat().st_size < 16 * MIB
-    found = read(path)
-    assert (found["messages"], found["said"]) == (TIMES + (200_000 if make is uneven else 0), "")
-    assert found["memory"] < MOST
+    result = read(path)
+    assert (result["messages"], result["error"]) == (TIMES + (200_000 if make is uneven else 0), "")
+    assert result["memory"] < MOST
 
 
 def test_a_row_group_that_is_large_in_its_file_is_not_held_whole(tmp_path: Path) -> None:
@@ -85,25 +85,25 @@ def test_a_row_group_that_is_large_in_its_file_is_not_held_whole(tmp_path: Path)
     parquet.write_table(
         pa.table({"value": values}), tmp_path / "x.parquet", use_dictionary=False, write_statistics=False
     )
-    found = read(tmp_path / "x.parquet")
-    assert (found["messages"], found["said"]) == (count, "")
-    assert found["memory"] < 150
+    result = read(tmp_path / "x.parquet")
+    assert (result["messages"], result["error"]) == (count, "")
+    assert result["memory"] < 150
 
 
-def test_a_message_that_is_too_large_is_told_with_its_row(tmp_path: Path) -> None:
+def test_a_message_that_is_too_large_is_reported_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "long.parquet"
-    for told in (pa.array([b"a", bytes(33 * MIB)]), repeated([b"a", bytes(33 * MIB)], 4_000)):
-        parquet.write_table(pa.table({"value": told}), path)
-        found = read(path)
-        assert found["said"] == f"{path}, row 1: its message is larger than 32 MiB"
-        assert found["memory"] < MOST
+    for values in (pa.array([b"a", bytes(33 * MIB)]), repeated([b"a", bytes(33 * MIB)], 4_000)):
+        parquet.write_table(pa.table({"value": values}), path)
+        result = read(path)
+        assert result["error"] == f"{path}, row 1: its message is larger than 32 MiB"
+        assert result["memory"] < MOST
     parquet.write_table(pa.table({"value": pa.array([b"a", bytes(31 * MIB)])}), path)
     assert read(path)["messages"] == 2
 
 
 def test_lists_are_no_messages(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"value": [[b"a"] * 3]}), tmp_path / "x.parquet")
-    assert read(tmp_path / "x.parquet")["said"].endswith("its column 'value' holds lists, maps or structures")
+    assert read(tmp_path / "x.parquet")["error"].endswith("its column 'value' holds lists, maps or structures")
 
 
 def blocks() -> Iterator[tuple[str, Callable[[], bytes]]]:
@@ -117,25 +117,25 @@ def _fed(packing: Any) -> bytes:
 
 
 @pytest.mark.parametrize(("codec", "packed"), list(blocks()), ids=[codec for codec, _ in blocks()])
-def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told_before_it_is_whole(
+def test_a_block_that_unpacks_to_too_many_bytes_is_reported_before_it_is_complete(
     tmp_path: Path, codec: str, packed: Callable[[], bytes]
 ) -> None:
     path = tmp_path / "bomb.avro"
     path.write_bytes(container(codec, 1, packed()))
-    found = read(path)
-    assert found["said"].startswith(f"{path}, the block at byte ")
-    assert found["said"].endswith("it unpacks to more than 64 MiB")
-    assert found["memory"] < MOST
+    result = read(path)
+    assert result["error"].startswith(f"{path}, the block at byte ")
+    assert result["error"].endswith("it unpacks to more than 64 MiB")
+    assert result["memory"] < MOST
 
 
-def test_a_record_that_is_too_large_is_told_with_its_block(tmp_path: Path) -> None:
+def test_a_record_that_is_too_large_is_reported_with_its_block(tmp_path: Path) -> None:
     record = io.BytesIO()
     fastavro.schemaless_writer(record, fastavro.parse_schema(TEXT), {"text": bytes(33 * MIB)})
     path = tmp_path / "long.avro"
     path.write_bytes(container("deflate", 1, zlib.compress(record.getvalue(), 1)[2:-4]))
-    found = read(path)
-    assert "its record 0 is larger than 32 MiB" in found["said"]
-    assert found["memory"] < MOST
+    result = read(path)
+    assert "its record 0 is larger than 32 MiB" in result["error"]
+    assert result["memory"] < MOST
 
 
 def record(name: str, **fields: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def record(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def few_bytes() -> Iterator[tuple[str, Any, bytes, str]]:
-    """Schemas, a record of few bytes that stands for very much, and what is said of it."""
+    """Yield name, schema, a small record that expands to many values, and the error message."""
     yield "deep", record("Node", next=["null", "Node"]), b"\x02" * MIB, "nested more than 700 levels deep"
     nulls = {"type": "array", "items": "null"}
     yield (
@@ -170,35 +170,35 @@ def few_bytes() -> Iterator[tuple[str, Any, bytes, str]]:
 
 
 def number(value: int) -> bytes:
-    """As Avro writes it."""
+    """Return the number as Avro encodes it."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, "long", value)
     return out.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("schema", "packed", "said"),
+    ("schema", "packed", "message"),
     [each[1:] for each in few_bytes()],
     ids=[each[0] for each in few_bytes()],
 )
-def test_a_record_that_stands_for_more_than_its_bytes_is_told_with_its_block(
-    tmp_path: Path, schema: Any, packed: bytes, said: str
+def test_a_record_that_expands_beyond_its_bytes_is_reported_with_its_block(
+    tmp_path: Path, schema: Any, packed: bytes, message: str
 ) -> None:
     path = tmp_path / "hostile.avro"
     path.write_bytes(container("null", 1, packed, schema))
-    found = read(path)
-    assert found["said"].startswith(f"{path}, the block at byte ")
-    assert said in found["said"]
-    assert found["memory"] < MOST
+    result = read(path)
+    assert result["error"].startswith(f"{path}, the block at byte ")
+    assert message in result["error"]
+    assert result["memory"] < MOST
 
 
 def container(codec: str, count: int, packed: bytes, schema: Any = TEXT) -> bytes:
-    """An Avro container of one block."""
+    """Return an Avro container of one block."""
     out = io.BytesIO()
     fastavro.writer(out, {"type": "null"}, [], codec="null", sync_marker=b"s" * 16)
-    told = b"\x14avro.codec" + number(len(codec)) + codec.encode()
-    head = out.getvalue().replace(b"\x14avro.codec\x08null", told)
-    assert told in head
+    codec_entry = b"\x14avro.codec" + number(len(codec)) + codec.encode()
+    head = out.getvalue().replace(b"\x14avro.codec\x08null", codec_entry)
+    assert codec_entry in head
     text = json.dumps(schema).encode()
     head = head.replace(number(len(b'{"type": "null"}')) + b'{"type": "null"}', number(len(text)) + text)
     assert text in head

@@ -1,4 +1,4 @@
-"""Messages in an S3 store: read in ranges, as whoever the environment names; what is not there is told."""
+"""Messages in an S3 store: read in ranges, with the credentials of the environment."""
 
 import base64
 import io
@@ -25,7 +25,7 @@ ALL = ("--history", "v0.avsc", "--history", "v1.avsc")
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schemas")
     for number, info in {**order_files.VERSIONS, 2: order_files.CANDIDATE}.items():
         (folder / f"v{number}.avsc").write_bytes(info.schema)
@@ -33,58 +33,58 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(instance: Instance, here: Path, tmp_path_factory: pytest.TempPathFactory) -> ObjectStore:
-    """A store with the orders in it, in each of the forms."""
-    made = ObjectStore.start(instance, tmp_path_factory.mktemp("buckets"))
+def store(instance: Instance, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> ObjectStore:
+    """Start a store with the orders in all formats."""
+    store = ObjectStore.start(instance, tmp_path_factory.mktemp("buckets"))
     for number in range(3):
-        path = order_files.write(ORDERS[number * 1_000 : (number + 1) * 1_000], here / "part.parquet", 300)
-        made.put(f"archive/orders/{number}.parquet", path.read_bytes())
-    made.put("archive/orders/_SUCCESS", b"")
-    made.put("archive/lines/orders.jsonl", b"".join(lines()))
-    made.put("archive/containers/orders.avro", container())
-    return made
+        path = order_files.write(ORDERS[number * 1_000 : (number + 1) * 1_000], folder / "part.parquet", 300)
+        store.put(f"archive/orders/{number}.parquet", path.read_bytes())
+    store.put("archive/orders/_SUCCESS", b"")
+    store.put("archive/lines/orders.jsonl", b"".join(lines()))
+    store.put("archive/containers/orders.avro", container())
+    return store
 
 
 def lines() -> Iterator[bytes]:
     for each in ORDERS:
-        told = {"value_base64": base64.b64encode(each.payload or b"").decode(), "schema_version": each.version}
-        yield json.dumps(told).encode() + b"\n"
+        line = {"value_base64": base64.b64encode(each.payload or b"").decode(), "schema_version": each.version}
+        yield json.dumps(line).encode() + b"\n"
 
 
 def container() -> bytes:
-    """Those of the first version that can be read."""
+    """Return a container with orders of the first version."""
     out = io.BytesIO()
     schema = fastavro.parse_schema(json.loads(order_files.VERSIONS[0].schema))
     fastavro.writer(out, schema, ({"id": number, "note": "x" * 40} for number in range(5_000)))
     return out.getvalue()
 
 
-def validated(here: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    told = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | environment
+def validated(folder: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | environment
     command = [sys.executable, "-m", "topicschema", "validate-messages", "--schema", "v2.avsc", *ALL, *arguments]
-    return subprocess.run(command, cwd=here, env=told, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
 
 
-def report(here: Path, store: ObjectStore, path: str) -> dict[str, Any]:
-    done = validated(here, store.environment, "--report", "-", store.uri(path))
+def report(folder: Path, store: ObjectStore, path: str) -> dict[str, Any]:
+    done = validated(folder, store.environment, "--report", "-", store.uri(path))
     assert done.stderr == ""
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 @pytest.mark.parametrize("path", ["archive/orders", "archive/lines/orders.jsonl"])
 def test_messages_of_a_bucket_have_the_figures_that_they_have_in_files(
-    here: Path, store: ObjectStore, path: str
+    folder: Path, store: ObjectStore, path: str
 ) -> None:
-    found = report(here, store, path)
-    assert found["messages"] == len(ORDERS)
-    assert {each["reason"]: each["messages"] for each in found["byReason"]} == BAD
-    assert all(each["name"].startswith(f"s3://{path}") for each in found["byPartition"])
+    result = report(folder, store, path)
+    assert result["messages"] == len(ORDERS)
+    assert {each["reason"]: each["messages"] for each in result["byReason"]} == BAD
+    assert all(each["name"].startswith(f"s3://{path}") for each in result["byPartition"])
 
 
-def test_containers_of_a_bucket_are_read_with_their_own_schema(here: Path, store: ObjectStore) -> None:
-    found = report(here, store, "archive/containers")
-    assert (found["messages"], found["invalid"]) == (5_000, 0)
+def test_containers_of_a_bucket_are_read_with_their_own_schema(folder: Path, store: ObjectStore) -> None:
+    result = report(folder, store, "archive/containers")
+    assert (result["messages"], result["invalid"]) == (5_000, 0)
 
 
 def test_an_object_is_read_in_ranges_each_message_once(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,25 +99,23 @@ def test_an_object_is_read_in_ranges_each_message_once(store: ObjectStore, monke
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("nowhere/orders", "s3://nowhere/orders: there is no bucket 'nowhere'"),
         ("archive/nothing.parquet", "s3://archive/nothing.parquet: there is no such file"),
     ],
 )
-def test_a_bucket_or_a_key_that_is_not_there_is_told_and_ends_with_3(
-    here: Path, store: ObjectStore, path: str, said: str
+def test_a_missing_bucket_or_key_is_reported_and_ends_with_3(
+    folder: Path, store: ObjectStore, path: str, message: str
 ) -> None:
-    done = validated(here, store.environment, store.uri(path))
+    done = validated(folder, store.environment, store.uri(path))
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == f"topicschema validate-messages: the run failed: {said}\n"
+    assert done.stderr == f"topicschema validate-messages: the run failed: {message}\n"
 
 
-def test_a_store_that_does_not_know_who_reads_gives_no_verdict_and_the_secret_is_not_told(
-    here: Path, store: ObjectStore
-) -> None:
+def test_wrong_credentials_give_no_verdict_and_the_secret_is_not_printed(folder: Path, store: ObjectStore) -> None:
     wrong = {**store.environment, "AWS_SECRET_ACCESS_KEY": "n0t-the-s3cret"}
-    done = validated(here, wrong, store.uri("archive/orders"))
+    done = validated(folder, wrong, store.uri("archive/orders"))
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("topicschema validate-messages: the run failed: s3://archive/orders: ")
     assert "ACCESS_DENIED" in done.stderr or "denied" in done.stderr

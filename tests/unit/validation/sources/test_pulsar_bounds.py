@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from support.pulsar.fake_reader import chunk, message, single
-from support.pulsar.wire import written
+from support.pulsar.fake_reader_broker import chunk, message, single
+from support.pulsar.wire import encode_members
 from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, UNKNOWN_SCHEMA_VERSION
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
@@ -16,7 +16,7 @@ from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.ranges import Position
 
 MIB = 1 << 20
-SEALED: dict[int, int | bytes] = {13: written({1: b"key", 2: b"x"})}
+SEALED: dict[int, int | bytes] = {13: encode_members({1: b"key", 2: b"x"})}
 
 
 def batches(sent: bytes, *, has_keys: bool = False) -> Iterator[pa.RecordBatch]:
@@ -27,19 +27,19 @@ def batches(sent: bytes, *, has_keys: bool = False) -> Iterator[pa.RecordBatch]:
 
 
 def packed(entry: int, text: bytes, more: dict[int, int | bytes] | None = None) -> bytes:
-    told = pa.Codec("zstd").compress(text, asbytes=True)
-    return message(entry, told, {8: 3, 9: len(text), **(more or {})})
+    content = pa.Codec("zstd").compress(text, asbytes=True)
+    return message(entry, content, {8: 3, 9: len(text), **(more or {})})
 
 
 @pytest.fixture
 def peak() -> Iterator[Callable[[], int]]:
-    """What tells the most bytes that were held at once since the test began."""
+    """Yield a function that returns the peak of allocated bytes since the start of the test."""
     tracemalloc.start()
     yield lambda: tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
 
-def test_of_entries_that_unpack_to_much_only_a_few_are_unpacked_at_once(peak: Callable[[], int]) -> None:
+def test_only_a_few_entries_that_unpack_to_many_bytes_are_unpacked_at_once(peak: Callable[[], int]) -> None:
     sent = b"".join(packed(entry, bytes(16 * MIB)) for entry in range(20))
     sizes = [len(batch["payload"][0].as_py()) for batch in batches(sent)]
     assert sizes == [16 * MIB] * 20
@@ -51,20 +51,20 @@ def test_a_batch_that_claims_more_messages_than_any_has_is_a_finding_and_few_are
 ) -> None:
     text = single(b"one") + bytes(6 * MIB)
     sent = packed(0, text, {11: 1 << 31, 6: b"k" * 4_000})
-    found = [batch["writer"].to_numpy() for batch in batches(sent, has_keys=True)]
-    assert sum(map(len, found)) == 1_000_000
-    assert {int(each) for writers in found for each in np.unique(writers)} == {UNKNOWN_SCHEMA_VERSION}
+    writer_columns = [batch["writer"].to_numpy() for batch in batches(sent, has_keys=True)]
+    assert sum(map(len, writer_columns)) == 1_000_000
+    assert {int(each) for writers in writer_columns for each in np.unique(writers)} == {UNKNOWN_SCHEMA_VERSION}
     assert peak() < 200 * MIB
 
 
-def test_encrypted_entries_that_claim_many_messages_are_not_laid_out_all_at_once(peak: Callable[[], int]) -> None:
+def test_encrypted_entries_that_claim_many_messages_are_not_expanded_at_once(peak: Callable[[], int]) -> None:
     sent = b"".join(message(entry, b"closed", {11: 100_000, **SEALED}) for entry in range(300))
-    found = [batch["writer"].to_numpy() for batch in batches(sent)]
-    assert {int(each) for writers in found for each in np.unique(writers)} == {ENCRYPTED}
+    writer_columns = [batch["writer"].to_numpy() for batch in batches(sent)]
+    assert {int(each) for writers in writer_columns for each in np.unique(writers)} == {ENCRYPTED}
     assert peak() < 130 * MIB
 
 
-def test_messages_are_the_same_where_their_frames_are_cut_out_piece_by_piece() -> None:
+def test_messages_are_the_same_if_their_frames_are_decoded_in_pieces() -> None:
     big = bytes(40 * MIB)
     whole = message(3, b"damaged", {6: b"key"})
     sent = [
@@ -78,8 +78,8 @@ def test_messages_are_the_same_where_their_frames_are_cut_out_piece_by_piece() -
         packed(7, single(b"b" * 50_000_000, {2: b"k7"}) + single(b"c"), {11: 2}),
     ]
     rows = [row for batch in batches(b"".join(sent), has_keys=True) for row in batch.to_pylist()]
-    found = [(row["entry"], row["payload"][:6], len(row["payload"]), row["key"], row["writer"]) for row in rows]
-    assert found == [
+    messages = [(row["entry"], row["payload"][:6], len(row["payload"]), row["key"], row["writer"]) for row in rows]
+    assert messages == [
         (0, bytes(6), len(big), b"k0", NO_VERSION),
         (1, b"plain", 5, b"k1", NO_VERSION),
         (3, b"", 0, None, DAMAGED),
@@ -92,13 +92,13 @@ def test_messages_are_the_same_where_their_frames_are_cut_out_piece_by_piece() -
     ]
 
 
-def test_a_message_in_chunks_that_is_too_large_to_be_kept_is_a_finding_and_not_passed_over() -> None:
+def test_a_chunked_message_that_is_too_large_is_a_finding() -> None:
     decoder = BatchDecoder(4, Chunks(Position(0, 0)), has_keys=True)
     bare = np.frombuffer(chunk(0, 0, 34, b"", b"a-1"), np.uint8)
-    found = []
+    rows = []
     for number in range(34):
         content = np.concatenate([bare, np.zeros(4 * MIB, np.uint8)])
         table, _ = frames.scan(bare)
         table[:, [frames.ENTRY, frames.CHUNK, frames.BODY_SIZE]] = number, number, 4 * MIB
-        found.extend(row for batch in decoder.batches(content, table) for row in batch.to_pylist())
-    assert [(row["entry"], row["writer"], row["payload"]) for row in found] == [(33, UNKNOWN_SCHEMA_VERSION, b"")]
+        rows.extend(row for batch in decoder.batches(content, table) for row in batch.to_pylist())
+    assert [(row["entry"], row["writer"], row["payload"]) for row in rows] == [(33, UNKNOWN_SCHEMA_VERSION, b"")]

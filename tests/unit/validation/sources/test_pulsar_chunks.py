@@ -1,4 +1,4 @@
-"""Chunks come together, or are said to be lost: never in more memory or time than they are worth."""
+"""Chunks are assembled or reported as lost, in bounded memory and time."""
 
 import pytest
 
@@ -10,14 +10,14 @@ MIB = 1 << 20
 PIECE = bytes(4 * MIB)
 
 
-def test_a_message_that_is_larger_than_may_be_kept_is_told_as_lost_at_its_last_chunk() -> None:
+def test_a_message_that_is_too_large_is_reported_as_lost_at_its_last_chunk() -> None:
     chunks = Chunks(Position(0, 0))
     ended = [chunks.add(b"a-1", (number, 40), Position(3, number), PIECE) for number in range(40)]
     assert ended == [None] * 39 + [Ended(Position(3, 0), None)]
     assert not chunks.has_incomplete
 
 
-def test_of_several_that_are_more_than_may_be_kept_the_oldest_is_lost_and_the_others_are_whole() -> None:
+def test_of_too_many_unfinished_messages_the_oldest_is_lost_and_the_others_are_complete() -> None:
     chunks = Chunks(Position(0, 0))
     for number in range(10):
         for producer in (b"a-1", b"b-1", b"c-1", b"d-1"):
@@ -30,14 +30,14 @@ def test_of_several_that_are_more_than_may_be_kept_the_oldest_is_lost_and_the_ot
     assert ended[0] == Ended(Position(3, 0), None)
 
 
-def test_what_a_producer_left_unfinished_makes_room_for_what_comes_later() -> None:
+def test_an_unfinished_message_of_a_producer_is_dropped_for_later_ones() -> None:
     chunks = Chunks(Position(0, 0))
     for message in range(50):
         assert chunks.add(b"a-%d" % message, (0, 2), Position(3, message), PIECE) is None
     assert chunks.add(b"a-49", (1, 2), Position(3, 50), b"end") == Ended(Position(3, 49), PIECE + b"end")
 
 
-def test_far_too_many_messages_without_an_end_give_no_verdict() -> None:
+def test_far_too_many_unfinished_messages_give_no_verdict() -> None:
     chunks = Chunks(Position(0, 0))
     for entry in range(100_000):
         chunks.add(b"a-%d" % entry, (0, 2), Position(3, entry), b"")

@@ -1,4 +1,4 @@
-"""What a broker sends, as batches: any promise may be broken, and none of it raises or allocates much."""
+"""Frames of a broker, decoded to batches: no violation of the protocol raises or allocates much."""
 
 import base64
 import zlib
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from support.pulsar.fake_reader import chunk, crc32c, message, single
-from support.pulsar.wire import Members, written
+from support.pulsar.fake_reader_broker import chunk, crc32c, message, single
+from support.pulsar.wire import Members, encode_members
 from topicschema.validation.run.batches import (
     DAMAGED,
     ENCRYPTED,
@@ -35,33 +35,40 @@ def rows(sent: bytes, decoder: BatchDecoder | None = None, *, has_keys: bool = F
     content = np.frombuffer(sent, np.uint8)
     table, end = frames.scan(content)
     assert end == len(sent)
-    told = decoder or BatchDecoder(4, Chunks(Position(0, 0)), has_keys)
-    found: list[Row] = []
-    for batch in told.batches(content, table[table[:, frames.KIND] == BaseCommand.MESSAGE]):
+    decoder = decoder or BatchDecoder(4, Chunks(Position(0, 0)), has_keys)
+    messages: list[Row] = []
+    for batch in decoder.batches(content, table[table[:, frames.KIND] == BaseCommand.MESSAGE]):
         batch.validate(full=True)
-        found.extend(batch.to_pylist())
-    return found
+        messages.extend(batch.to_pylist())
+    return messages
 
 
-def test_messages_alone_and_in_batches_come_with_all_that_is_known_of_them() -> None:
+def test_single_and_batched_messages_have_all_their_metadata() -> None:
     version = {16: (258).to_bytes(8, "big")}
     batch = single(b"one") + single(b"", {9: 1}) + single(b"") + single(b"x" * 300)
-    found = rows(message(0, b"alone", version) + message(1, batch, {11: 4, **version}) + message(2, b"", {25: 1}))
-    assert [row["payload"] for row in found] == [b"alone", b"one", None, b"", b"x" * 300, None]
-    assert [row["writer"] for row in found] == [258] * 5 + [NO_VERSION]
-    assert [(row["entry"], row["batch_index"]) for row in found] == [(0, -1), (1, 0), (1, 1), (1, 2), (1, 3), (2, -1)]
-    assert {(row["partition"], row["ledger"], row["publish_time"]) for row in found} == {(4, 3, 1_700_000_000_000)}
+    messages = rows(message(0, b"alone", version) + message(1, batch, {11: 4, **version}) + message(2, b"", {25: 1}))
+    assert [row["payload"] for row in messages] == [b"alone", b"one", None, b"", b"x" * 300, None]
+    assert [row["writer"] for row in messages] == [258] * 5 + [NO_VERSION]
+    assert [(row["entry"], row["batch_index"]) for row in messages] == [
+        (0, -1),
+        (1, 0),
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, -1),
+    ]
+    assert {(row["partition"], row["ledger"], row["publish_time"]) for row in messages} == {(4, 3, 1_700_000_000_000)}
 
 
 @pytest.mark.parametrize(
     ("version", "number"), [(b"", NO_VERSION), (b"\0\0", UNKNOWN_SCHEMA_VERSION), (b"\xff" * 8, UNKNOWN_SCHEMA_VERSION)]
 )
-def test_a_schema_version_that_no_broker_gives_is_said_to_be_strange(version: bytes, number: int) -> None:
+def test_a_schema_version_that_no_broker_assigns_is_unknown(version: bytes, number: int) -> None:
     assert [row["writer"] for row in rows(message(0, b"x", {16: version}))] == [number]
 
 
 @pytest.mark.parametrize("codec", [(1, "lz4_raw"), (3, "zstd"), (4, "snappy"), (2, "")])
-def test_what_is_packed_is_unpacked_also_when_it_is_nothing(codec: tuple[int, str]) -> None:
+def test_compressed_messages_are_unpacked_also_empty_ones(codec: tuple[int, str]) -> None:
     for text in (b"", b"some text " * 9):
         packed = pa.Codec(codec[1]).compress(text, asbytes=True) if codec[1] else zlib.compress(text)
         assert [row["payload"] for row in rows(message(0, packed, {8: codec[0], 9: len(text)}))] == [text]
@@ -75,18 +82,18 @@ def test_batch_without_its_messages_and_mark_of_the_broker() -> None:
     assert len(others) < 9
 
 
-def test_what_cannot_be_unpacked_is_a_finding_and_costs_no_memory() -> None:
+def test_a_message_that_cannot_be_unpacked_is_a_finding_and_needs_no_memory() -> None:
     for codec, size in ((1, 50), (2, 50), (3, 50), (4, 50), (9, 50), (3, 1 << 40), (2, 1 << 62)):
-        found = rows(message(0, b"no such thing", {8: codec, 9: size, 11: 1 << 40}) + message(1, b"next"))
-        assert [row["payload"] for row in found][-1] == b"next"
-        assert {row["writer"] for row in found[:-1]} == {UNKNOWN_SCHEMA_VERSION}
-        assert len(found) < 20
+        messages = rows(message(0, b"no such thing", {8: codec, 9: size, 11: 1 << 40}) + message(1, b"next"))
+        assert [row["payload"] for row in messages][-1] == b"next"
+        assert {row["writer"] for row in messages[:-1]} == {UNKNOWN_SCHEMA_VERSION}
+        assert len(messages) < 20
 
 
 def test_encrypted_messages_are_counted_as_such() -> None:
-    sealed = {13: written({1: b"key", 2: b"x"})}
-    found = rows(message(0, b"closed", sealed) + message(1, b"closed", {11: 3, 8: 1, 9: 100, **sealed}))
-    assert [(row["writer"], row["payload"], row["batch_index"]) for row in found] == [
+    sealed = {13: encode_members({1: b"key", 2: b"x"})}
+    messages = rows(message(0, b"closed", sealed) + message(1, b"closed", {11: 3, 8: 1, 9: 100, **sealed}))
+    assert [(row["writer"], row["payload"], row["batch_index"]) for row in messages] == [
         (ENCRYPTED, b"", index) for index in (-1, 0, 1, 2)
     ]
 
@@ -128,7 +135,7 @@ def test_checksums_of_any_bytes_are_those_of_the_definition(text: bytes, at: int
 
 
 @pytest.mark.parametrize("more", [{}, {11: 2}, {20: 22}, {13: b"", 8: 1}, {26: b"a-1", 27: 2, 29: 0}, {6: b"key"}])
-def test_of_what_is_damaged_nothing_is_believed_but_where_it_is(more: dict[int, int | bytes]) -> None:
+def test_a_damaged_message_has_only_its_position(more: dict[int, int | bytes]) -> None:
     whole = message(1, single(b"one") * 2, more)
     sent = message(0, b"before") + whole[:-1] + bytes([whole[-1] ^ 1]) + message(2, b"behind")
     before, damaged, behind = rows(sent, has_keys=True)
@@ -137,7 +144,7 @@ def test_of_what_is_damaged_nothing_is_believed_but_where_it_is(more: dict[int, 
     assert (damaged["payload"], damaged["key"], damaged["publish_time"]) == (b"", None, NO_TIME)
 
 
-def test_chunks_of_several_producers_come_together_and_one_sent_twice_counts_once() -> None:
+def test_chunks_of_several_producers_are_assembled_and_a_duplicate_counts_once() -> None:
     sent = [
         chunk(0, 0, 3, b"A"),
         chunk(1, 0, 2, b"x", b"b-7"),
@@ -147,17 +154,17 @@ def test_chunks_of_several_producers_come_together_and_one_sent_twice_counts_onc
         chunk(5, 1, 2, b"y", b"b-7"),
         chunk(6, 2, 3, b"C"),
     ]
-    found = rows(b"".join(sent))
-    assert [(row["entry"], row["payload"]) for row in found] == [(4, b"between"), (5, b"xy"), (6, b"ABC")]
+    messages = rows(b"".join(sent))
+    assert [(row["entry"], row["payload"]) for row in messages] == [(4, b"between"), (5, b"xy"), (6, b"ABC")]
 
 
-def test_a_chunk_without_its_beginning_is_no_message_and_said_to_be_astray() -> None:
+def test_a_chunk_without_its_beginning_is_no_message_and_is_counted_as_incomplete() -> None:
     decoder = BatchDecoder(0, Chunks(Position(3, 1)), has_keys=False)
     assert rows(chunk(1, 1, 2, b"y"), decoder) == []
     assert decoder.chunks.has_incomplete
 
 
-def test_only_what_begins_before_an_entry_and_ends_behind_it_is_kept_where_that_is_asked() -> None:
+def test_only_chunked_messages_that_span_an_entry_are_returned_on_request() -> None:
     decoder = BatchDecoder(0, Chunks(Position(3, 2)), has_keys=False, straddled=Position(3, 2))
     sent = [
         chunk(0, 0, 2, b"a"),
@@ -171,7 +178,7 @@ def test_only_what_begins_before_an_entry_and_ends_behind_it_is_kept_where_that_
 
 @settings(max_examples=150)
 @given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 255))
-def test_no_bytes_make_it_fail(tail: bytes, at: int, byte: int) -> None:
+def test_no_bytes_make_the_decoder_fail(tail: bytes, at: int, byte: int) -> None:
     whole = bytearray(
         message(0, single(b"one") + tail, {11: 2}) + message(1, b"next", {16: tail[:9]}) + chunk(2, 0, 2, tail)
     )
@@ -197,9 +204,9 @@ def test_broken_commands_are_value_errors(content: bytes) -> None:
 
 
 def test_commands_have_the_numbers_of_the_protocol() -> None:
-    wanted = api.CommandSubscribe(topic="t", subscription="s", durable=False, force_topic_creation=False)
-    wanted.start_message_id.CopyFrom(api.MessageIdData(ledgerId=3, entryId=-1))
-    inner = {1: b"t", 2: b"s", 8: 0, 9: written({1: 3, 2: -1}), 15: 0}
-    sent = protocol.frame(BaseCommand(type=BaseCommand.SUBSCRIBE, subscribe=wanted))
-    assert sent[8:] == written({1: 4, 4: written(inner)})
+    subscribe = api.CommandSubscribe(topic="t", subscription="s", durable=False, force_topic_creation=False)
+    subscribe.start_message_id.CopyFrom(api.MessageIdData(ledgerId=3, entryId=-1))
+    inner = {1: b"t", 2: b"s", 8: 0, 9: encode_members({1: 3, 2: -1}), 15: 0}
+    sent = protocol.frame(BaseCommand(type=BaseCommand.SUBSCRIBE, subscribe=subscribe))
+    assert sent[8:] == encode_members({1: 4, 4: encode_members(inner)})
     assert protocol.parse(sent[8:]).subscribe.start_message_id.entryId == -1

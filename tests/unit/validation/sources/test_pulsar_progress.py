@@ -1,4 +1,4 @@
-"""How far a span is read, over ledgers of which some are gone."""
+"""The progress of reading a span, over ledgers of which some are deleted."""
 
 import numpy as np
 import pytest
@@ -26,8 +26,8 @@ def read(*places: tuple[int, int]) -> Progress:
 
 def test_only_rows_of_the_span_that_are_new_follow_and_one_behind_ends_it() -> None:
     progress = read((3, 5), (3, 6))
-    found, end = progress.following(rows((3, 6), (3, 7), (4, 0)))
-    assert (found[:, [frames.LEDGER, frames.ENTRY]].tolist(), end) == ([[3, 7], [4, 0]], (4, 0))
+    new, end = progress.following(rows((3, 6), (3, 7), (4, 0)))
+    assert (new[:, [frames.LEDGER, frames.ENTRY]].tolist(), end) == ([[3, 7], [4, 0]], (4, 0))
     assert progress.following(rows((3, 6)))[1] == (3, 6)
     assert progress.following(rows((4, 18), (4, 19)))[1] == SPAN.last
     assert progress.following(rows((5, 0)))[1] == SPAN.last
@@ -60,7 +60,7 @@ def test_a_gap_is_where_rows_are_fewer_than_entries(
         ((4, 0), {4}, True),
     ],
 )
-def test_what_is_before_the_mark_was_skipped_where_its_ledger_is_there(
+def test_entries_before_the_mark_were_skipped_if_their_ledger_exists(
     mark: tuple[int, int], ledgers: set[int], *, is_skipped: bool
 ) -> None:
     progress = read((3, 5), (3, 6))
@@ -71,14 +71,14 @@ def test_a_row_before_the_mark_was_not_skipped() -> None:
     assert not read((3, 5)).is_skipped(rows((3, 6), (3, 7), (4, 0)), Position(3, 7), {3, 4})
 
 
-def test_where_the_last_message_is_gone_or_none_came_the_second_reader_is_believed() -> None:
+def test_if_the_last_message_is_missing_the_result_of_the_second_reader_counts() -> None:
     for progress, ledgers in ((Progress(SPAN), {3, 4}), (read((3, 5), (3, 9)), {4})):
-        found = [progress.is_skipped(rows((4, 2)), Position(4, 1), ledgers) for _ in range(3)]
-        assert found == [True, False, False]
+        results = [progress.is_skipped(rows((4, 2)), Position(4, 1), ledgers) for _ in range(3)]
+        assert results == [True, False, False]
     held = read((3, 5), (3, 9))
     assert [held.is_skipped(rows((4, 2)), Position(4, 1), {3, 4}) for _ in range(3)] == [True] * 3
 
 
-def test_a_reader_begins_with_the_last_message_that_came() -> None:
+def test_a_reader_begins_with_the_last_received_message() -> None:
     assert Progress(SPAN).resume_position == SPAN.first
     assert read((3, 5), (3, 6)).resume_position == (3, 6)

@@ -1,4 +1,4 @@
-"""How entries are cut into spans: each entry is in one of them, whatever the cut."""
+"""The spans of entries: each entry is in exactly one, whatever their size."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ def test_every_entry_is_in_one_piece_and_all_pieces_but_the_last_are_of_one_size
 
 
 @given(LEDGERS, st.integers(0, 50), st.integers(0, 9))
-def test_a_position_parts_the_entries_in_two(ledgers: dict[int, int], ledger: int, entry: int) -> None:
+def test_a_position_splits_the_entries_in_two(ledgers: dict[int, int], ledger: int, entry: int) -> None:
     known = entry_ranges(ledgers.items(), Position(max(ledgers), ledgers[max(ledgers)] - 1))
     at = Position(ledger, entry)
     assert _entries(until(known, at)) == [each for each in _entries(known) if each < at]
@@ -32,14 +32,16 @@ def test_a_position_parts_the_entries_in_two(ledgers: dict[int, int], ledger: in
 
 
 @given(LEDGERS, st.integers(1, 12), st.integers(0, 40))
-def test_so_many_entries_before_one_are_counted_over_ledgers(ledgers: dict[int, int], back: int, number: int) -> None:
+def test_a_number_of_entries_before_a_position_is_counted_over_ledgers(
+    ledgers: dict[int, int], back: int, number: int
+) -> None:
     known = entry_ranges(ledgers.items(), Position(max(ledgers), ledgers[max(ledgers)] - 1))
     entries = _entries(known)
     if not entries:
         return
     at = number % len(entries)
-    found = before(known, entries[at], back)
-    assert found == (entries[max(0, at - back)] if at else None)
+    start = before(known, entries[at], back)
+    assert start == (entries[max(0, at - back)] if at else None)
 
 
 def test_the_ledger_that_is_being_written_ends_with_the_last_confirmed_entry() -> None:

@@ -1,4 +1,4 @@
-"""What verdict programs say of single messages, what they count, and how little any bytes can make them do."""
+"""Verdict programs: their verdicts on single messages, their counts, and the bounds of their work."""
 
 import json
 import math
@@ -69,8 +69,8 @@ def test_doubles_of_an_array_that_are_no_floats_are_a_loss_from_4_1_on(pulsar_ve
     for value, is_lost in (*((each, has_loss) for each in rest), *((each, False) for each in floats)):
         content = b"\2\4" + struct.pack("<dd", 1.0, value) + b"\0"
         assert losses(judging, content) == ({("ARRAY_OF_DOUBLES_AS_FLOATS", "$.a[]"): 1} if is_lost else {})
-        read, found = payload.reader(schema).read(content)
-        assert [(each.rule, each.path, each.offset, each.is_tolerated) for each in found] == [
+        read, results = payload.reader(schema).read(content)
+        assert [(each.rule, each.path, each.offset, each.is_tolerated) for each in results] == [
             ("ARRAY_OF_DOUBLES_AS_FLOATS", "$.a", 1, True)
         ] * is_lost
         assert (read["a"][1] == value or math.isnan(value)) is not is_lost
@@ -109,9 +109,9 @@ def test_only_items_that_are_doubles_and_no_union_are_stored_as_floats(
     )
     content = payload.encode(versions[1], {"a": held}).payload
     assert content is not None
-    got, found = payload.reader(*versions).read(content)
+    got, results = payload.reader(*versions).read(content)
     assert got == {"a": {"k": read} if isinstance(held, dict) else [read] if isinstance(held, list) else read}
-    assert [each.rule for each in found] == ["ARRAY_OF_DOUBLES_AS_FLOATS"] * is_lost
+    assert [each.rule for each in results] == ["ARRAY_OF_DOUBLES_AS_FLOATS"] * is_lost
     judging = ProgramValidator(compile_program(*versions))
     counted = {kind for kind, _ in losses(judging, content)}
     assert counted == ({"ARRAY_OF_DOUBLES_AS_FLOATS"} if is_lost else {"PRECISION_LOST"} if read != value else set())
@@ -132,7 +132,7 @@ def test_versions_on_which_avro_breaks_down_read_nothing() -> None:
     assert verdicts(judging, b"", b"\0") == [("CANNOT_READ", "$", 0)] * 2
 
 
-def test_what_a_reader_drops_is_read_all_the_same_and_what_java_does_not_look_at_is_told_apart() -> None:
+def test_a_field_that_the_reader_drops_is_validated_except_where_java_skips_it() -> None:
     kinds = {"type": "enum", "name": "E", "symbols": ["A"]}
     writer = record("R", field("e", kinds), field("b", array("string")), field("a", "int"))
     judging = validator(writer, record("R", field("a", "int")))
@@ -158,7 +158,7 @@ def test_losses_count_messages_not_values() -> None:
     assert losses(validator(writer, reader), *messages) == expected
 
 
-def test_places_in_records_that_come_again_are_told_apart() -> None:
+def test_paths_in_repeated_records_are_distinct() -> None:
     pair = record("P", field("x", "int"), field("y", "int"))
     writer = record("R", field("a", pair), field("b", "P"), field("c", array("P")))
     judging = validator(
@@ -187,14 +187,14 @@ def test_a_record_within_itself_is_read_as_deep_as_the_decoder_reads() -> None:
     assert (finding.rule, finding.offset) == ("TOO_DEEP", 1_400)
 
 
-def test_no_more_than_a_thousand_places_are_told_apart() -> None:
+def test_at_most_a_thousand_paths_are_distinct() -> None:
     judging = validator(record("R", field("a", ["null", "R"]), field("b", ["null", "R"]), field("v", "int")))
     left = [b"\2" * depth for depth in range(1, 600)]
     right = [b"\0\2" * depth for depth in range(1, 600)]
-    found = verdicts(judging, *left, *right)
-    assert found[0] == ("TRUNCATED", "$.a.a", 1)
+    results = verdicts(judging, *left, *right)
+    assert results[0] == ("TRUNCATED", "$.a.a", 1)
     assert 990 < len(judging.paths) - len(judging.program.routes.steps) <= 1_001
-    assert found[-1] == ("TRUNCATED", ELSEWHERE, 1_198)
+    assert results[-1] == ("TRUNCATED", ELSEWHERE, 1_198)
 
 
 @pytest.mark.parametrize("items", ["null", record("E"), fixed("F", 0), record("N", field("x", "null"))], ids=str)
@@ -232,7 +232,7 @@ def test_unions_that_multiply_make_no_program_beyond_its_bound() -> None:
     assert len(program.code) <= MAX_INSTRUCTIONS
 
 
-def test_a_column_may_be_memory_that_nobody_may_write_and_may_have_nulls() -> None:
+def test_a_column_may_be_read_only_memory_and_may_have_nulls() -> None:
     judging = validator("long")
     values = np.frombuffer(b"\2\2\2", np.uint8)
     assert not values.flags.writeable
@@ -246,11 +246,11 @@ def test_texts_are_utf_8_to_a_program_exactly_where_they_are_to_python(size: int
     rng = random.Random(size)  # noqa: S311  # a seed
     bytes_ = bytes.fromhex("00417f808f909fa0bfc1c2dfe0e1edeff0f4f5")
     texts = [bytes(rng.choices(bytes_, k=size)) for _ in range(3_000)]
-    found = verdicts(validator("string"), *(number(size) + text for text in texts))
-    assert found == [wanted(text) for text in texts]
+    results = verdicts(validator("string"), *(number(size) + text for text in texts))
+    assert results == [expected_verdict(text) for text in texts]
 
 
-def test_long_texts_are_looked_through_to_each_of_their_bytes_and_not_beyond() -> None:
+def test_all_bytes_of_long_texts_are_checked_and_none_beyond() -> None:
     rng = random.Random(8)  # noqa: S311  # a seed
     sizes = [size for size in range(42) for _ in range(60)]
     texts = ["".join(rng.choices("aZ 0\x7f" * 4 + "ßö€😀", k=size)).encode()[:60] for size in sizes]
@@ -258,13 +258,15 @@ def test_long_texts_are_looked_through_to_each_of_their_bytes_and_not_beyond() -
         text[:at] + bytes([rng.choice((0x80, 0xC3, 0xFF))]) + text[at + 1 :] for text in texts for at in (0, 7, 8)
     ]
     judging = validator("string")
-    assert verdicts(judging, *(number(len(text)) + text for text in texts)) == [wanted(text) for text in texts]
+    assert verdicts(judging, *(number(len(text)) + text for text in texts)) == [
+        expected_verdict(text) for text in texts
+    ]
     assert [verdicts(judging, number(len(text)) + text)[0] for text in texts[::7]] == [
-        wanted(text) for text in texts[::7]
+        expected_verdict(text) for text in texts[::7]
     ]
 
 
-def wanted(text: bytes) -> tuple[str, str, int]:
+def expected_verdict(text: bytes) -> tuple[str, str, int]:
     try:
         text.decode()
     except UnicodeDecodeError as error:
@@ -272,7 +274,7 @@ def wanted(text: bytes) -> tuple[str, str, int]:
     return "", "$", -1
 
 
-def test_a_record_of_a_union_is_chosen_as_java_chooses_without_a_look_into_arrays() -> None:
+def test_a_record_of_a_union_is_chosen_as_java_does_without_reading_arrays() -> None:
     writer = array(["null", record("n.S", field("d", array("double")))])
     reader = array(["null", record("m.S", field("d", array(record("T"))))])
     assert verdicts(validator(writer, reader), b"\2\2\0\0", b"\2\2\2" + bytes(10)) == [

@@ -1,7 +1,7 @@
-"""What a broker sends a reader, byte by byte, and a broker on loopback that sends it as a test says.
+"""The bytes that a broker sends a reader, and a fake broker on loopback that sends them.
 
-It answers the binary protocol and the two admin questions of a reader, about one topic. What real brokers do is
-tests/broker's; this one stalls, breaks off and claims at moments that a real one cannot be made to choose.
+It serves the binary protocol and a reader's two admin requests, for one topic. tests/broker has real brokers. This one
+stalls, breaks off and sends false numbers at moments that a test chooses.
 """
 
 import json
@@ -15,7 +15,7 @@ from threading import Thread
 
 from typing_extensions import override
 
-from support.pulsar.wire import Members, written
+from support.pulsar.wire import Members, encode_members
 from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources.pulsar import protocol
 from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
@@ -23,17 +23,17 @@ from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 
 
 def message(entry: int, body: bytes, metadata: Members | None = None, ledger: int = 3) -> bytes:
-    """A MESSAGE frame as a broker sends it, with an entry of its own and a checksum."""
+    """Return a MESSAGE frame as a broker sends it, with its own entry and a checksum."""
     place = api.MessageIdData(ledgerId=ledger, entryId=entry)
     command = BaseCommand(type=BaseCommand.MESSAGE, message=api.CommandMessage(consumer_id=1, message_id=place))
-    told = written({1: b"p", 2: 1, 3: 1_700_000_000_000, **(metadata or {})})
-    sent = struct.pack(">I", len(told)) + told + body
+    encoded = encode_members({1: b"p", 2: 1, 3: 1_700_000_000_000, **(metadata or {})})
+    sent = struct.pack(">I", len(encoded)) + encoded + body
     rest = struct.pack(">HI", 0x0E02, 2) + b"\x08\x01" + struct.pack(">HI", 0x0E01, crc32c(sent)) + sent
     return protocol.frame(command, rest)
 
 
 def crc32c(content: bytes) -> int:
-    """The checksum, bit by bit as its definition has it."""
+    """Return the checksum, computed bit by bit as in its definition."""
     left = 0xFFFFFFFF
     for byte in content:
         left ^= byte
@@ -43,92 +43,91 @@ def crc32c(content: bytes) -> int:
 
 
 def single(payload: bytes, more: Members | None = None) -> bytes:
-    """A message of a batch."""
-    told = written({3: len(payload), **(more or {})})
-    return struct.pack(">I", len(told)) + told + payload
+    """Return a message of a batch."""
+    encoded = encode_members({3: len(payload), **(more or {})})
+    return struct.pack(">I", len(encoded)) + encoded + payload
 
 
 def chunk(entry: int, number: int, count: int, body: bytes, uuid: bytes = b"a-1") -> bytes:
-    """A chunk of a message."""
+    """Return a chunk of a message."""
     return message(entry, body, {26: uuid, 27: count, 29: number})
 
 
-Happening = Callable[[Callable[[bytes], object]], object]
-"""What the broker does, given how it sends: beyond its answer, which follows."""
+Action = Callable[[Callable[[bytes], object]], object]
+"""An action of the broker before its response. It receives the function that sends."""
 
 
-def nothing(send: Callable[[bytes], object]) -> None:
-    """Nothing more than the answer."""
+def do_nothing(send: Callable[[bytes], object]) -> None:
+    """Do nothing more than respond."""
     del send
 
 
 def _never(number: int, path: str) -> bool:
-    """The topic is there."""
+    """Return False: the topic exists."""
     del number, path
     return False
 
 
 @dataclass(slots=True)
-class ReaderAtTheWire:
-    """The broker: how many entries its ledger 3 has, where it says that readers are, and what it does.
+class FakeReaderBroker:
+    """A fake broker whose ledger 3 has `entries` entries and whose cursors report `reads_next` as their position.
 
-    `subscribed` and `asked_last` are done in turn, one for each reader and each question for the last message. While
-    `transactions` are open, `shown` is the last entry that it shows. `marks` are the marks of the readers' cursors, in
-    turn: up to where they were made to skip; that of others stays where they began. `reading` are the reads that have
-    begun and are not sent. `is_trimmed`: that ledger is gone.
-    `asked` counts questions of REST, which gets no answer of use while `is_mute`, and hears that there is no such topic
-    where `is_absent` for that number and path.
+    `on_subscribe` has one action for each reader, `on_last_message` one for each request of the last message. While
+    `transactions` are open, `last_visible` is the last visible entry. `marks` are the mark-delete positions of the
+    readers' cursors, in order; a cursor without one has not moved. `pending_reads` is the number of reads that have
+    begun and are not sent. `is_trimmed`: the ledger is deleted. `rest_requests` counts admin requests. The response is
+    an empty object while `is_rest_empty`, and 404 if `is_absent` is True for the number and the path of the request.
     """
 
     entries: int
     reads_next: int
-    subscribed: list[Happening] = field(default_factory=list)
-    asked_last: list[Happening] = field(default_factory=list)
+    on_subscribe: list[Action] = field(default_factory=list)
+    on_last_message: list[Action] = field(default_factory=list)
     transactions: int = 0
-    shown: int | None = None
+    last_visible: int | None = None
     marks: list[int] = field(default_factory=list)
-    reading: int = 0
+    pending_reads: int = 0
     is_trimmed: bool = False
-    asked: int = 0
-    is_mute: bool = False
+    rest_requests: int = 0
+    is_rest_empty: bool = False
     partitions: int = 0
     is_absent: Callable[[int, str], bool] = _never
     permits: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     url: str = ""
 
-    def answer(self, command: BaseCommand, send: Callable[[bytes], object]) -> None:
-        """Do what a command asks for."""
-        told: BaseCommand | None = None
+    def handle(self, command: BaseCommand, send: Callable[[bytes], object]) -> None:
+        """Run the actions of a command and respond to it."""
+        response: BaseCommand | None = None
         if command.type == BaseCommand.CONNECT:
-            told = BaseCommand(type=BaseCommand.CONNECTED, connected=api.CommandConnected(server_version=b"wire"))
+            response = BaseCommand(type=BaseCommand.CONNECTED, connected=api.CommandConnected(server_version=b"wire"))
         elif command.type == BaseCommand.LOOKUP:
-            here = api.CommandLookupTopicResponse(
+            lookup = api.CommandLookupTopicResponse(
                 brokerServiceUrl=self.url.encode(),
                 response=api.CommandLookupTopicResponse.Connect,
                 request_id=1,
                 authoritative=True,
             )
-            told = BaseCommand(type=BaseCommand.LOOKUP_RESPONSE, lookupTopicResponse=here)
+            response = BaseCommand(type=BaseCommand.LOOKUP_RESPONSE, lookupTopicResponse=lookup)
         elif command.type == BaseCommand.SUBSCRIBE:
             self.names.append(command.subscribe.subscription)
             send(protocol.frame(BaseCommand(type=BaseCommand.SUCCESS, success=api.CommandSuccess(request_id=1))))
-            (self.subscribed.pop(0) if self.subscribed else nothing)(send)
+            (self.on_subscribe.pop(0) if self.on_subscribe else do_nothing)(send)
         elif command.type == BaseCommand.FLOW:
             self.permits.append(command.flow.messagePermits)
         elif command.type == BaseCommand.GET_LAST_MESSAGE_ID:
-            (self.asked_last.pop(0) if self.asked_last else nothing)(send)
-            entry = self.entries - 1 if self.shown is None else self.shown
+            (self.on_last_message.pop(0) if self.on_last_message else do_nothing)(send)
+            entry = self.entries - 1 if self.last_visible is None else self.last_visible
             last = api.CommandGetLastMessageIdResponse(
                 last_message_id=api.MessageIdData(ledgerId=3, entryId=entry), request_id=1
             )
-            told = BaseCommand(type=BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE, getLastMessageIdResponse=last)
-        if told is not None:
-            send(protocol.frame(told))
+            response = BaseCommand(type=BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE, getLastMessageIdResponse=last)
+        if response is not None:
+            send(protocol.frame(response))
 
     def stats(self) -> bytes:
-        """What the admin API tells of the topic."""
-        if self.is_mute:
+        """Return the stats of the topic, as the admin API returns them."""
+        if self.is_rest_empty:
             return b"{}"
         marks = [*self.marks, *[-1] * len(self.names)]
         return json.dumps(
@@ -141,7 +140,7 @@ class ReaderAtTheWire:
                     name: {
                         "readPosition": f"3:{self.reads_next}",
                         "markDeletePosition": f"3:{mark}",
-                        "pendingReadOps": self.reading,
+                        "pendingReadOps": self.pending_reads,
                     }
                     for name, mark in zip(self.names, marks, strict=False)
                 },
@@ -150,31 +149,31 @@ class ReaderAtTheWire:
 
 
 class _Binary(StreamRequestHandler):
-    """Its binary port."""
+    """A connection to the binary port."""
 
     @override
     def handle(self) -> None:
         assert isinstance(self.server, _Listening)
-        with suppress(OSError):  # the reader has gone, or the broker hangs up
+        with suppress(OSError):  # the reader or the broker closed the connection
             while head := self.rfile.read(4):
                 command = protocol.parse(self.rfile.read(int.from_bytes(head, "big"))[4:])
-                self.server.broker.answer(command, self.request.sendall)
+                self.server.broker.handle(command, self.request.sendall)
 
 
 class _Rest(BaseHTTPRequestHandler):
-    """Its admin API."""
+    """A connection to the admin API."""
 
     def do_GET(self) -> None:
         assert isinstance(self.server, _Listening)
         broker = self.server.broker
-        broker.asked += 1
-        is_absent = broker.is_absent(broker.asked, self.path)
-        told = b'{"reason": "Topic not found"}' if is_absent else broker.stats()
+        broker.rest_requests += 1
+        is_absent = broker.is_absent(broker.rest_requests, self.path)
+        body = b'{"reason": "Topic not found"}' if is_absent else broker.stats()
         self.send_response(404 if is_absent else 200)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(told)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(told)
+        self.wfile.write(body)
 
     @override
     def log_message(self, format: str, *args: object) -> None:
@@ -182,18 +181,18 @@ class _Rest(BaseHTTPRequestHandler):
 
 
 class _Listening(ThreadingTCPServer):
-    """A port of the broker's."""
+    """A port of the broker."""
 
     daemon_threads = True
 
-    def __init__(self, broker: ReaderAtTheWire, of: type[BaseRequestHandler]) -> None:
+    def __init__(self, broker: FakeReaderBroker, of: type[BaseRequestHandler]) -> None:
         self.broker = broker
         super().__init__(("127.0.0.1", 0), of)
 
 
 @contextmanager
-def serving(broker: ReaderAtTheWire) -> Iterator[PulsarSource]:
-    """The broker on two ports of loopback, for as long as the block lasts."""
+def run_fake_reader_broker(broker: FakeReaderBroker) -> Iterator[PulsarSource]:
+    """Run the broker on two ports of loopback while the context lasts."""
     with _Listening(broker, _Binary) as binary, _Listening(broker, _Rest) as rest:
         broker.url = f"pulsar://127.0.0.1:{binary.server_address[1]}"
         threads = [Thread(target=each.serve_forever, args=(0.05,)) for each in (binary, rest)]

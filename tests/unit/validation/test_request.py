@@ -21,7 +21,7 @@ from topicschema.validation.request import (
 )
 
 STRING = SchemaInfo(SchemaType.STRING)
-ASKED = ValidationRequest(
+OF_FILES = ValidationRequest(
     SchemaInfo(SchemaType.AVRO, '"lo\u00f1g"'.encode(), {"owner": "team"}),
     {0: STRING, 41: SchemaInfo(SchemaType.KEY_VALUE, b"\x00\xff\xed\xa0\x80")},
     "persistent://shop/orders/created",
@@ -40,10 +40,10 @@ OF_PULSAR = ValidationRequest(
 )
 
 
-@pytest.mark.parametrize("asked", [ASKED, OF_PULSAR])
-def test_it_is_read_as_it_was_written_packed_or_not(asked: ValidationRequest) -> None:
-    assert request.read(asked.text) == asked == request.read(asked.pack().content)
-    assert request.read(asked.pack().content).sha256 == asked.sha256
+@pytest.mark.parametrize("written", [OF_FILES, OF_PULSAR])
+def test_a_request_is_read_back_from_its_text_and_its_packed_form(written: ValidationRequest) -> None:
+    assert request.read(written.text) == written == request.read(written.pack().content)
+    assert request.read(written.pack().content).sha256 == written.sha256
 
 
 WRONG: dict[str, Any] = {
@@ -66,8 +66,8 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
-    members = json.loads(ASKED.text) | WRONG[message]
+def test_an_invalid_request_is_reported_with_its_path(message: str) -> None:
+    members = json.loads(OF_FILES.text) | WRONG[message]
     members = {name: value for name, value in members.items() if value is not ...}
     with pytest.raises(InvalidRequestError) as raised:
         request.read(json.dumps(members).encode())
@@ -75,7 +75,7 @@ def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[", b"[]", b"\xff", ASKED.pack().content[:-9], b"\xfd7zXZ\0nothing", b"[" * 10_000]
+    "content", [b"", b"[", b"[]", b"\xff", OF_FILES.pack().content[:-9], b"\xfd7zXZ\0nothing", b"[" * 10_000]
 )
 def test_bytes_that_hold_none_are_refused(content: bytes) -> None:
     with pytest.raises(InvalidRequestError):

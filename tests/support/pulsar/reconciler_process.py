@@ -1,7 +1,7 @@
-"""A controller's passes in this process, against a real API server and a real broker, to be killed at any call.
+"""A controller's reconciles in this process, with a real API server and a real broker, that a test kills at any call.
 
-No queue, no watch: a test says when a pass begins. A kill is the end of the pass where it stands, and of all that it
-remembered; the next one is another process's as far as it can tell.
+There is no queue and no watch: a test starts each reconcile. A kill ends the reconcile and drops its memory, so that
+the next one runs as in another process.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from support.kubernetes.passes import reconcile_context
+from support.kubernetes.reconciling import reconcile_context
 from support.kubernetes.watched_namespace import WatchedShop
 from support.pulsar.brokered_namespace import BrokeredShop
 from testbed import broker_faults
@@ -29,8 +29,8 @@ _PASSES = 20
 _RESYNC = 600.0
 
 
-class Of(Enum):
-    """Where a place is counted: all calls to the broker, those that write there, or the writes at the API server."""
+class CallKind(Enum):
+    """The calls that are counted: all calls to the broker, the writes to it, or the writes to the API server."""
 
     CALLS = "call"
     UPLOADS = "write at the broker"
@@ -38,52 +38,52 @@ class Of(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A moment of a flow: before its so manieth call or write, or after it; at the API server always before it."""
+class KillPoint:
+    """A moment of a flow: before or after the call with that number. At the API server it is always before."""
 
-    of: Of
+    kind: CallKind
     number: int
     is_before: bool = True
 
     def __str__(self) -> str:
-        """As a test is named by it."""
-        return f"{'before' if self.is_before else 'after'} {self.of.value} {self.number}"
+        """Return its part of a test's name."""
+        return f"{'before' if self.is_before else 'after'} {self.kind.value} {self.number}"
 
 
 class KilledError(BaseException):
-    """The controller is killed at a write of the API server."""
+    """The controller is killed at a write to the API server."""
 
 
 @dataclass(slots=True)
-class _Fence:
-    """Counts the writes at the API server, and kills at one of them."""
+class _Writes:
+    """A count of the writes to the API server that kills at one of them."""
 
-    killed_at: int
-    writes: int = 0
+    kill_at: int
+    count: int = 0
 
-    def pass_through(self) -> None:
-        self.writes += 1
-        if self.writes == self.killed_at:
+    def add(self) -> None:
+        self.count += 1
+        if self.count == self.kill_at:
             raise KilledError
 
 
 @dataclass(slots=True)
 class Process:
-    """What one controller has in memory."""
+    """One controller process."""
 
     ctx: ReconcileContext
     namespace: str
-    fence: _Fence
+    counter: _Writes
     errors: list[str] = field(default_factory=list)
 
     async def govern(self) -> None:
-        """Pass over the policy until it is settled."""
+        """Reconcile the policy until it is settled."""
         await self._settle(
             NamespaceSchemaPolicies(self.ctx, _RESYNC).reconcile, NAMESPACE_SCHEMA_POLICY.plural, "orders"
         )
 
     async def settle(self, name: str = "created") -> Result | None:
-        """Pass over the TopicSchema until it is settled, or gone; None where it stops with an error."""
+        """Reconcile the TopicSchema until it is settled or gone. Return None if it stops with an error."""
         return await self._settle(TopicSchemas(self.ctx).reconcile, TOPIC_SCHEMA.plural, name)
 
     async def _settle(self, reconcile: Callable[[Key], Awaitable[Result]], plural: str, name: str) -> Result | None:
@@ -98,33 +98,37 @@ class Process:
                 return None
             if result is not Result.REQUEUE:
                 return result
-        raise AssertionError("it never settles")
+        raise AssertionError("the resource does not settle")
 
     @property
     def writes(self) -> int:
-        """How much was written at the API server, or was about to be."""
-        return self.fence.writes
+        """The number of writes to the API server, with one that was refused."""
+        return self.counter.count
 
 
 @asynccontextmanager
-async def process(shop: WatchedShop, killed_at_write: int = 0) -> AsyncIterator[Process]:
-    """A controller that has just begun; it is killed at its so manieth write at the API server, or not."""
-    fence = _Fence(killed_at_write)
-    client = shop.shop.client.fenced(fence.pass_through)
+async def process(shop: WatchedShop, kill_at_write: int = 0) -> AsyncIterator[Process]:
+    """Yield a controller that has just started. It is killed at that write to the API server, if there is a number."""
+    counter = _Writes(kill_at_write)
+    client = shop.shop.client.fenced(counter.add)
     brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
     async with reconcile_context(client, brokers) as ctx:
         ctx.index.are_topics_listed = True
-        yield Process(ctx, shop.namespace, fence)
+        yield Process(ctx, shop.namespace, counter)
 
 
-async def killed(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], place: Place) -> bool:
-    """Whether the place of the work was reached; there the process is killed."""
-    if place.of is Of.RECORD:
-        return await _killed_writing(shop, work, place.number)
-    return await _killed_asking(shop, work, place)
+async def run_until_killed(
+    shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], kill_point: KillPoint
+) -> bool:
+    """Run the work, kill its process at that point, and return True if the point was reached."""
+    if kill_point.kind is CallKind.RECORD:
+        return await _run_until_api_write(shop, work, kill_point.number)
+    return await _run_until_broker_call(shop, work, kill_point)
 
 
-async def _killed_asking(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], place: Place) -> bool:
+async def _run_until_broker_call(
+    shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], place: KillPoint
+) -> bool:
     loop = asyncio.get_running_loop()
 
     async def run() -> None:
@@ -133,26 +137,26 @@ async def _killed_asking(shop: BrokeredShop, work: Callable[[Process], Awaitable
 
     task = asyncio.create_task(run())
 
-    async def ended() -> None:
+    async def cancel() -> None:
         task.cancel()
         await asyncio.wait({task})
 
     async def kill() -> None:
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ended(), loop))
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(cancel(), loop))
 
     proxy = shop.proxy
-    proxy.forget()
-    hooked = broker_faults.before if place.is_before else broker_faults.after
-    proxy.fault = hooked(place.number, kill, lambda call: place.of is Of.CALLS or call.is_write)
+    proxy.clear()
+    at_call = broker_faults.before if place.is_before else broker_faults.after
+    proxy.fault = at_call(place.number, kill, lambda call: place.kind is CallKind.CALLS or call.is_write)
     try:
         with contextlib.suppress(asyncio.CancelledError):
             await task
         return task.cancelled()
     finally:
-        proxy.fault = broker_faults.untouched
+        proxy.fault = broker_faults.forward
 
 
-async def _killed_writing(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int) -> bool:
+async def _run_until_api_write(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int) -> bool:
     async with process(shop.watched, number) as running:
         try:
             await work(running)

@@ -1,4 +1,4 @@
-"""The context of reconciles, without a work queue: a test says when a pass begins."""
+"""The context of reconciles, without a work queue: a test starts each reconcile."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from topicschema.storage.record import RecordStorage
 
 @asynccontextmanager
 async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterator[ReconcileContext]:
-    """The context of reconciles at that API server and these brokers; the client stays open."""
+    """Yield the context of reconciles with that API server and these brokers. The client stays open."""
     storage, claims = RecordStorage(client, SYSTEM), Claims(client, SYSTEM)
     with contextlib.closing(Judge(storage)) as judge:
         async with contextlib.aclosing(brokers):
@@ -41,7 +41,7 @@ async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterato
 
 
 async def run_due(queue: WorkQueue) -> None:
-    """Reconcile all keys that are due, and those that are due at once because of that."""
+    """Reconcile all keys that are due, and those that become due by that."""
     while queue.waiting:
         async with asyncio.TaskGroup() as group:
             queue.start_due(group)
