@@ -19,8 +19,8 @@ from typing import Final
 
 import pytest
 
-from hostile import documents, watching
-from hostile.watching import Limits
+from hostile import documents, supervisor
+from hostile.supervisor import Limits
 from support import sizes
 
 _IN_A_FULL_RUN: Final = 2_000
@@ -40,7 +40,7 @@ def test_no_document_makes_any_door_raise_hang_or_fill_the_memory(tmp_path: Path
     told = []
     for first in range(_FIRST, _COUNT, _SLICE):
         numbers = range(first, min(first + _SLICE, _COUNT))
-        found = [each.saved(tmp_path) for each in watching.failures(_SEED, numbers, _LIMITS, tmp_path)]
+        found = [each.save(tmp_path) for each in supervisor.failures(_SEED, numbers, _LIMITS, tmp_path)]
         told += found
         lines = [*found, f"seed {_SEED}: {numbers.stop:,} of {_COUNT:,} documents, {len(told)} failures"]
         sys.stdout.write("\n".join(lines) + "\n")
@@ -54,15 +54,15 @@ def test_a_document_is_the_same_every_time() -> None:
 
 
 def test_what_takes_more_than_it_may_is_told_and_saved(tmp_path: Path) -> None:
-    found = list(watching.failures(1, range(2), Limits(-1.0, 10_000_000), tmp_path))
+    found = list(supervisor.failures(1, range(2), Limits(-1.0, 10_000_000), tmp_path))
     assert {each.number for each in found} == {0, 1}
     assert {each.door for each in found} >= {"memory", "parse", "batch register"}
-    assert "saved in" in found[0].saved(tmp_path)
+    assert "saved in" in found[0].save(tmp_path)
 
 
 def test_a_failure_is_saved_though_its_value_cannot_be_shown(tmp_path: Path) -> None:
     too_deep = next(number for number in range(1_000) if _is_too_deep(documents.document(7, number).value))
-    assert f"7-{too_deep}" in watching.Failure(7, too_deep, "encode", "raised").saved(tmp_path)
+    assert f"7-{too_deep}" in supervisor.Failure(7, too_deep, "encode", "raised").save(tmp_path)
 
 
 def _is_too_deep(value: object) -> bool:
