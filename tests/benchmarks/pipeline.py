@@ -41,11 +41,11 @@ _HERE = Path(__file__).parent
 
 
 class _Round(NamedTuple):
-    """A round: its seconds, its processor time, and the number of messages that it counted."""
+    """A round: its seconds, its processor time, and the number of messages in its result."""
 
     seconds: float
     processor: float
-    count: int
+    messages: int
 
 
 def measure() -> Iterator[Row]:
@@ -84,7 +84,7 @@ def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: 
     ]
     with _serving([sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]) as ours, _serving(theirs) as anchor:
         rounds = [(_run_round(ours), _run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
-    if {each.count for both in rounds for each in both} != {BAD, COUNT - BAD}:
+    if {each.messages for both in rounds for each in both} != {BAD, COUNT - BAD}:
         raise RuntimeError("a round counted other messages than the bad ones")
     for suffix, field in (("", "seconds"), (", by processor time", "processor")):
         times = [(getattr(mine, field), getattr(anchor_s, field)) for mine, anchor_s in rounds]

@@ -130,7 +130,7 @@ def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
     if is_one_missing:
         broker.tell("DELETE", f"{topic.path}-partition-7?force=true")
     with FaultProxy.before(broker) as proxy:
-        source = replace(topic.source, admin_url=proxy.url)
+        source = replace(topic.asked, admin_url=proxy.url)
         plan = PulsarMessages(source, topic.full_name).plan()
         counted = len(proxy.calls)
     assert counted == (22 if is_one_missing else 3)

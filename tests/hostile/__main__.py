@@ -42,13 +42,13 @@ class Guard:
         self._anchor = Anchor()
         self.number = 0
 
-    def __call__(self, name: str, call: Callable[[], T], texts: int = 1) -> T | None:
-        """Return the result of `call`, or None if it raised. Report every error but ours."""
+    def __call__(self, name: str, function: Callable[[], T], texts: int = 1) -> T | None:
+        """Return the result of `function`, or None if it raised. Report every error but ours."""
         os.pwrite(self._place, f"{self.number} {name}".ljust(100)[:100].encode(), 0)
         signal.setitimer(signal.ITIMER_PROF, HANGS_AFTER)
         began = time.process_time()
         try:
-            return call()
+            return function()
         except entry_points.OUR_OWN:
             return None
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is what we look for
@@ -61,7 +61,7 @@ class Guard:
             signal.setitimer(signal.ITIMER_PROF, 0)
             spent = time.process_time() - began
             if spent > self._seconds * texts:
-                self._slow(name, call, spent / texts, texts)
+                self._slow(name, function, spent / texts, texts)
 
     def _slow(self, name: str, call: Callable[[], object], spent: float, texts: int) -> None:
         """Report a slow call, unless the machine was slow: a repetition or the anchor shows that."""

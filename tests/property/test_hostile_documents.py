@@ -56,7 +56,7 @@ def test_a_document_is_the_same_every_time() -> None:
 def test_what_takes_more_than_it_may_is_told_and_saved(tmp_path: Path) -> None:
     found = list(supervisor.failures(1, range(2), Limits(-1.0, 10_000_000), tmp_path))
     assert {each.number for each in found} == {0, 1}
-    assert {each.door for each in found} >= {"memory", "parse", "batch register"}
+    assert {each.entry_point for each in found} >= {"memory", "parse", "batch register"}
     assert "saved in" in found[0].save(tmp_path)
 
 
