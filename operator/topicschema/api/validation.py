@@ -176,7 +176,6 @@ class TopicValidationSpec:
             rules=_most(2_592_000),
         ),
     ] = None
-    page: Annotated[bool | None, Field("If true, store the report as an HTML page, too. Default: false.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
