@@ -17,19 +17,9 @@ PRODUCT = ROOT / "operator" / "topicschema"
 # The parts of the tests that are rewritten. Add one when it passes.
 TESTS = (
     "conftest.py",
-    "demo",
-    "plugins",
-    "suite",
-    "support",
-    "testbed",
-    "unit/api",
-    "unit/broker",
-    "unit/cluster",
-    "unit/demo",
-    "unit/payload",
-    "unit/protoc",
-    "unit/testbed",
-    "unit/validation",
+    *("benchmarks", "broker", "cluster", "conformance", "demo", "e2e", "faults", "hostile", "plugins", "property"),
+    *("protobuf_evolution", "spark", "suite", "support", "testbed"),
+    *(f"unit/{name}" for name in ("api", "broker", "cluster", "demo", "payload", "protoc", "testbed", "validation")),
     "unit/webhook",
     *(f"unit/{path.name}" for path in Path(__file__).parent.glob("*.py")),
 )

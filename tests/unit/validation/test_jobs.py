@@ -12,6 +12,7 @@ from support.kubernetes.jobs import OWNER, REQUEST, VALIDATION_REQUEST
 from topicschema.api.validation_pods import ResourcesSpec, TemplateSpec, TolerationSpec
 from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.validation import request
 from topicschema.validation.job.manifest import (
     PART_BYTES,
     REQUEST_ANNOTATION,
