@@ -16,7 +16,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def run(stages: tuple[Stage, ...], root: Path, folder: Path, *, may_skip: bool = True) -> bool:
-    """Run the stages one after the other and print what came of them; whether nothing failed.
+    """Run the stages one after the other and print their results. Return True if nothing failed.
 
     A tier that this machine cannot run is a failure unless `may_skip`.
     """
@@ -48,13 +48,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m suite", description=__doc__)
     parser.add_argument("tiers", nargs="*", metavar="TIER", help=f"one of {', '.join(known)}; default: all")
     parser.add_argument("--may-skip", action="store_true", help="a named tier that cannot run here is no failure")
-    asked = parser.parse_args()
-    names = asked.tiers
+    arguments = parser.parse_args()
+    names = arguments.tiers
     if unknown := set(names) - set(known):
         parser.error(f"no tier is called {', '.join(sorted(unknown))}: the tiers are {', '.join(known)}")
     if names:
         stages = tuple(((known[name],),) for name in names)
-    may_skip = asked.may_skip or not names
+    may_skip = arguments.may_skip or not names
     return 0 if run(stages, _ROOT, _ROOT / "build" / "tests", may_skip=may_skip) else 1
 
 

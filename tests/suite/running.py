@@ -1,4 +1,4 @@
-"""One tier in a pytest process of its own, and what came of it."""
+"""One tier in a pytest process of its own, and its result."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ _LAST_LINES = 60
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a tier: the tests counted by outcome, the seconds it took, and what pytest printed."""
+    """The result of a tier: the number of tests by outcome, the seconds it took, and the output of pytest."""
 
     tier: Tier
     exit_status: int
@@ -32,7 +32,7 @@ class Result:
 
     @classmethod
     def of(cls, tier: Tier, folder: Path, root: Path) -> Self:
-        """Run the tier in `root`; its output goes to a log in `folder`, how far a long build is to standard error."""
+        """Run the tier in `root`. Write its output to a log in `folder`, the progress of a long build to stderr."""
         log = folder / f"{tier.name}.log"
         command = [sys.executable, "-m", "pytest", "-q", "-m", tier.markers, *tier.options, tier.folder]
         started = time.monotonic()
@@ -43,19 +43,19 @@ class Result:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether this machine cannot run the tier."""
+        """True if this machine cannot run the tier."""
         return self.exit_status == pytest.ExitCode.NO_TESTS_COLLECTED and _SKIPPED.search(self.output) is not None
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing failed."""
+        """True if nothing failed."""
         return self.exit_status == pytest.ExitCode.OK or self.is_skipped
 
     @property
     def line(self) -> str:
         """The tier in one line, for people."""
-        if self.is_skipped and (found := _SKIPPED.search(self.output)):
-            return f"{self.tier.name:<13} skipped: {found[1]}"
+        if self.is_skipped and (reason := _SKIPPED.search(self.output)):
+            return f"{self.tier.name:<13} skipped: {reason[1]}"
         counts = ", ".join(
             f"{self.counts[each]} {each}" for each in ("passed", "failed", "skipped") if self.counts[each]
         )
@@ -65,9 +65,9 @@ class Result:
     @property
     def details(self) -> str:
         """The part of the output that a person has to read: nothing if all passed."""
-        found = _REPORT.search(self.output)
-        if found is not None:
-            return self.output[found.start() :]
+        report = _REPORT.search(self.output)
+        if report is not None:
+            return self.output[report.start() :]
         return "" if self.is_good else "\n".join(self.output.splitlines()[-_LAST_LINES:])
 
 

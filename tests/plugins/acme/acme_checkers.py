@@ -14,7 +14,7 @@ class RecordNames:
     def incompatibilities(
         self, candidate: SchemaInfo, earlier: Sequence[SchemaInfo], strategy: Strategy
     ) -> Iterator[Finding]:
-        """A finding for each version whose record is called otherwise."""
+        """Yield a finding for each version whose record has another name."""
         name = _name(candidate)
         for index, version in enumerate(earlier):
             if _name(version) != name:

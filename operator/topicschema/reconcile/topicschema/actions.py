@@ -18,8 +18,8 @@ from topicschema.core.alignment import InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import History, Origin
-from topicschema.core.overrides import RecordSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
+from topicschema.core.topic_settings import RecordSettings, WriteSettings
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
 from topicschema.reconcile.runtime.work_queue import Key
