@@ -14,7 +14,6 @@ _SAID: dict[str, Any] = {
     "includeValues": True,
     "activeDeadlineSeconds": 60,
     "ttlSecondsAfterFinished": 3600,
-    "page": True,
     "template": {
         "image": "registry.test:5000/validation:1@sha256:ab",
         "serviceAccountName": "reader",

@@ -20,7 +20,7 @@ from topicschema.core.formats import key_value
 from topicschema.core.schemas import PRIMITIVES, PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.payload import auto_produce, display_json, generic
+from topicschema.payload import auto_produce, display_json
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.reasons import REASONS
@@ -142,7 +142,6 @@ def _carried(schema: Schema, document: Document, guarded: Guarded) -> None:
         guarded(f"validate {what} by {name}", lambda: payload.validate(schema, content, content))  # noqa: B023 - called at once
         value = guarded(f"decode {what} by {name}", lambda: payload.decode(schema, content, content))  # noqa: B023 - called at once
         guarded(f"show {what} by {name}", lambda: display_json.to_json(schema, value))  # noqa: B023 - called at once
-        guarded(f"generic record of {what} by {name}", lambda: generic.record(schema, content, content))  # noqa: B023 - called at once
         guarded(f"auto-produce {what} by {name}", lambda: auto_produce.refusals(schema, content))  # noqa: B023 - called at once
     guarded(f"encode by {name}", lambda: payload.encode(schema, document.value))
     guarded(f"read a value by {name}", lambda: payload.encode(schema, display_json.of_json(schema, document.value)))

@@ -172,7 +172,6 @@ class TopicValidationSpec:
             rules=(at_most(2_592_000),),
         ),
     ] = None
-    page: Annotated[bool | None, Field("If true, store the report as an HTML page, too. Default: false.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

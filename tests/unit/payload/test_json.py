@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from support.payloads import generic_records
 from support.payloads.verdicts import findings, reasons, refusal
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
-from topicschema.payload import display_json, generic
+from topicschema.payload import display_json
 from topicschema.payload.columnar import validator_for
 
 LINE = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "int"}]}
@@ -142,7 +143,7 @@ def test_a_value_of_the_type_that_java_cannot_read_into_the_class_is_found(
     for value in (*good, *bad):
         content = json.dumps({"a": value}).encode()
         assert_rules(schema, content, ["INVALID_FOR_CLASS"] * (value in bad))
-        assert generic.record(schema, content)["a"] is not None  # AUTO_CONSUME makes no such values
+        assert generic_records.record(schema, content)["a"] is not None  # AUTO_CONSUME makes no such values
 
 
 def test_a_date_is_a_number_or_one_of_the_texts_that_jackson_reads() -> None:
@@ -165,7 +166,7 @@ def test_a_pair_is_read_into_classes_and_by_auto_consume_into_none() -> None:
     assert [(each.rule, each.path) for each in found] == [
         ("INVALID_FOR_CLASS", f"$.{side}.a") for side in ("key", "value")
     ]
-    assert generic.record(pair, content, content).value.key["a"] == "x"
+    assert generic_records.record(pair, content, content).value.key["a"] == "x"
 
 
 def test_a_map_of_java_is_an_object_whatever_its_keys_are_and_a_char_array_is_a_text() -> None:

@@ -184,8 +184,8 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         ctx.enqueue(key, 0.0)
     message = (
-        f"at the broker {spec.pulsar_namespace} has {_named(current)}, and not {_named(desired)}, by which the schema "
-        f"passes; the reconcile of policy {metadata.name} corrects that. The broker's message: {why}"
+        f"at the broker {spec.pulsar_namespace} has {_named(current)}, but the schema was judged with "
+        f"{_named(desired)}; the reconcile of policy {metadata.name} corrects that. The broker's message: {why}"
     )
     raise WaitingError(Reason.REFUSED_BY_BROKER, message)
 
