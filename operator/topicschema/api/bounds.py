@@ -1,4 +1,4 @@
-"""What the API server refuses in a resource of the right types: the bounds of its fields, and its CEL rules.
+"""Refusals of the API server for a resource of the right types: the bounds of its fields, and its CEL rules.
 
 `topicschema check` has no API server. Topics and Pulsar namespaces have their own check in `core.topics`.
 """
