@@ -1,4 +1,4 @@
-"""The record keeps the promises of a SchemaStorage, on a real API server; and what is true of the record alone."""
+"""The record fulfils the contract of a SchemaStorage on a real API server; and facts of the record alone."""
 
 import asyncio
 import base64
@@ -77,16 +77,16 @@ async def test_what_others_put_into_a_historys_metadata_stays(
     client: ApiClient, storage: RecordStorage, namespace: str
 ) -> None:
     await append(storage, KEY, text("one"))
-    labels = {"metadata": {"labels": {"backup": "nightly"}, "annotations": {"note": "kept"}}}
+    labels = {"metadata": {"labels": {"backup": "nightly"}, "annotations": {"note": "note of a user"}}}
     await client.patch(SCHEMA_HISTORY, namespace, KEY.history_name, labels)
     await append(storage, KEY, text("two"))
     metadata = (await client.get(SCHEMA_HISTORY, namespace, KEY.history_name))["metadata"]
     assert metadata["labels"]["backup"] == "nightly"
-    assert metadata["annotations"]["note"] == "kept"
+    assert metadata["annotations"]["note"] == "note of a user"
 
 
 async def _replace_version(client: ApiClient, namespace: str, change: dict[str, object]) -> None:
-    """Put another payload under the name of the only one, as somebody with all rights could."""
+    """Put another payload under the name of the only one, as a client with all rights could."""
     (wire,) = await client.list(SCHEMA_VERSION, namespace)
     await client.delete(SCHEMA_VERSION, namespace, wire["metadata"]["name"])
     metadata = {key: wire["metadata"][key] for key in ("name", "namespace", "labels")}
@@ -100,7 +100,7 @@ async def _replace_version(client: ApiClient, namespace: str, change: dict[str, 
         {"payload": "bm90IHpsaWI="},
         {"payload": "%"},
         {"type": "JSON"},
-        {"properties": {"owner": "nobody"}},
+        {"properties": {"owner": "another"}},
         {"format": 2},
     ],
     ids=lambda change: json.dumps(change)[:24],
@@ -136,7 +136,8 @@ async def test_a_damaged_history_does_not_hide_the_others_from_a_list(
     await client.patch(SCHEMA_HISTORY, namespace, bad.history_name, {"spec": {"versions": ["gibberish"]}})
     names = await storage.history_names(CLAIM)
     assert names == tuple(sorted(key.history_name for key in (KEY, bad)))
-    assert [found for name in names if (found := await storage.read_history(CLAIM, name))] == [good]
+    histories = [await storage.read_history(CLAIM, name) for name in names]
+    assert [each for each in histories if each] == [good]
 
 
 async def test_a_claim_that_was_freed_can_be_taken_by_one_of_many(client: ApiClient, namespace: str) -> None:
@@ -151,42 +152,42 @@ async def test_a_claim_that_was_freed_can_be_taken_by_one_of_many(client: ApiCli
     assert await claims.get_claim(CLAIM) == winner
 
 
-async def test_what_was_found_before_the_first_write_stays_when_the_claim_passes_on(
+async def test_the_settings_before_the_first_write_stay_when_the_claim_changes_its_owner(
     client: ApiClient, namespace: str
 ) -> None:
     claims = Claims(client, namespace)
     taken = await claims.put_claim(await claims.get_claim(CLAIM), OWNER)
-    found = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True)
-    noted = await claims.put_settings(taken, found, (Setting.STRATEGY,))
-    assert await claims.get_claim(CLAIM) == noted == StoredClaim(CLAIM, OWNER, noted.revision, found, noted.managed)
+    original = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True)
+    noted = await claims.put_settings(taken, original, (Setting.STRATEGY,))
+    assert await claims.get_claim(CLAIM) == noted == StoredClaim(CLAIM, OWNER, noted.revision, original, noted.managed)
     with pytest.raises(ConflictError):
         await claims.put_settings(taken, NamespaceSettings(), (Setting.AUTO_UPDATE,))
     passed = await claims.put_claim(await claims.put_claim(noted, None), ANOTHER)
-    assert (passed.owner, passed.original, passed.managed) == (ANOTHER, found, (Setting.STRATEGY,))
+    assert (passed.owner, passed.original, passed.managed) == (ANOTHER, original, (Setting.STRATEGY,))
     assert await claims.get_claim(CLAIM) == passed
 
 
 LATER = timedelta(hours=2)
 
 
-async def abandoned(storage: RecordStorage, schema: Text) -> Stored:
-    """The history of KEY, with a payload for its next version that no history names."""
+async def abandon_payload(storage: RecordStorage, schema: Text) -> Stored:
+    """Store the history of KEY, with a payload for its next version that no history names."""
     moved = await TestRecordStorage().crashed_before_history(storage, KEY, schema)
     assert len(await payload_names(storage._client, storage._namespace)) == 2
     return moved
 
 
-async def test_what_a_crash_left_behind_is_swept_after_an_hour_and_nothing_else(
+async def test_a_payload_left_by_a_crash_is_collected_after_an_hour_and_nothing_else(
     client: ApiClient, storage: RecordStorage, namespace: str
 ) -> None:
-    stored = await abandoned(storage, text("two"))
+    stored = await abandon_payload(storage, text("two"))
     assert await GarbageCollector(client, namespace).collect(datetime.now(UTC)) == 0
     assert await GarbageCollector(client, namespace).collect(datetime.now(UTC) + LATER) == 1
     assert len(await payload_names(client, namespace)) == 1
     assert await newest(RecordStorage(client, namespace), stored) == text("one").info
 
 
-async def test_payloads_of_a_history_that_was_deleted_are_swept(
+async def test_payloads_of_a_history_that_was_deleted_are_collected(
     client: ApiClient, storage: RecordStorage, namespace: str
 ) -> None:
     await append(storage, KEY, text("one"))
@@ -198,7 +199,7 @@ async def test_payloads_of_a_history_that_was_deleted_are_swept(
 async def test_payloads_of_a_history_that_cannot_be_read_stay(
     client: ApiClient, storage: RecordStorage, namespace: str
 ) -> None:
-    await abandoned(storage, text("two"))
+    await abandon_payload(storage, text("two"))
     await client.patch(SCHEMA_HISTORY, namespace, KEY.history_name, {"spec": {"format": 2}})
     assert await GarbageCollector(client, namespace).collect(datetime.now(UTC) + LATER) == 0
     assert len(await payload_names(client, namespace)) == 2
@@ -213,8 +214,8 @@ async def test_payloads_of_an_earlier_incarnation_stay(
     assert len(await payload_names(client, namespace)) == 1
 
 
-class Interrupted(ApiClient):
-    """A client in whose way something happens, once: after payloads were listed and before anything else is asked."""
+class InterruptingClient(ApiClient):
+    """A client that writes a version once, between the list of payloads and the next request."""
 
     def __init__(self, connection: Connection, storage: RecordStorage, stored: Stored) -> None:
         super().__init__(connection)
@@ -232,14 +233,14 @@ class Interrupted(ApiClient):
         return answer
 
 
-async def test_a_payload_that_is_taken_up_while_it_is_being_swept_stays(
+async def test_a_payload_that_is_used_during_its_collection_stays(
     api: Cluster, storage: RecordStorage, namespace: str
 ) -> None:
-    stored = await abandoned(storage, text("two"))
+    stored = await abandon_payload(storage, text("two"))
     connection = Connection.load(str(api.kubeconfig))
-    async with Interrupted(connection, RecordStorage(storage._client, namespace), stored) as sweeper:
-        assert await GarbageCollector(sweeper, namespace).collect(datetime.now(UTC) + LATER) == 0
-        assert sweeper.interruptions == 1
+    async with InterruptingClient(connection, RecordStorage(storage._client, namespace), stored) as interrupting:
+        assert await GarbageCollector(interrupting, namespace).collect(datetime.now(UTC) + LATER) == 0
+        assert interrupting.interruptions == 1
     current = await storage.get_history(KEY)
     assert current.history.next_version == 2
     assert await newest(RecordStorage(storage._client, namespace), current) == text("two").info
