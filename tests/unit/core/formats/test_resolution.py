@@ -337,5 +337,5 @@ def test_a_comparison_of_records_nests_deeper_than_texts_and_pythons_calls_may()
         chain += [record(f"R{number}", field("next", f"R{number - 1}")) for number in range(1, 2_000)]
         return record("Box", field(definitions, ["null", *chain], default=None), field("next", "R1999"))
 
-    [(rule, path, _)] = found(box("of_reader", "string"), box("of_writer", "int"))
+    [(rule, path, _)] = find_mismatches(box("of_reader", "string"), box("of_writer", "int"))
     assert (rule, path) == ("TYPE_MISMATCH", "$.fields[0].type[1].fields[0].type")
