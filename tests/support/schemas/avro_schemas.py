@@ -252,7 +252,7 @@ def spoilt(rng: random.Random) -> str:
 
 
 def spoilt_twice(rng: random.Random) -> str:
-    """The text of a schema with two odd values, or members lost."""
+    """Return the text of a schema with two odd values, or without some members."""
     value = schema(rng)
     for _ in range(2):
         _spoil(rng, value)
