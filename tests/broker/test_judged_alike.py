@@ -18,7 +18,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import ClientConfig
 from topicschema.core import formats
-from topicschema.core.history import Counter, History
+from topicschema.core.history import History, NumberedBy
 from topicschema.core.imports import entry_of
 from topicschema.core.policy import BrokerProfile, Policy, effective_strategy
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -114,7 +114,7 @@ async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -
     versions.sort(key=lambda each: each.schema_version)
     await broker.close()
     entries = tuple(entry_of(each, _VERSION) for each in versions)
-    history, storage = History(key, None, 0, entries, Counter.BROKER), MemoryStorage()
+    history, storage = History(key, None, 0, entries, NumberedBy.BROKER), MemoryStorage()
     await storage.put(Stored(History(key)), history, [each.info for each in versions])
     judge, policy = Judge(storage), Policy(strategy, profile=BrokerProfile(_VERSION))
     try:

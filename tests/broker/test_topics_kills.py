@@ -164,7 +164,7 @@ FLOWS = (
     Flow("once more after a soft delete", hidden, lambda topic: topic.edit(ONE), [2], 1, 5),
     Flow("withdrawn override", withdrawn, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
     Flow("override after another", withdrawn, replaced, [0, 1], 3, 5, "BACKWARD"),
-    Flow("two withdrawn overrides", withdrawn_twice, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
+    Flow("two withdrawn settings", withdrawn_twice, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
     Flow("deletion", two, BrokeredTopic.delete, [], 1, 4),
     Flow(RELEASE, stuck, release, [0, 1], 0, 3),
 )

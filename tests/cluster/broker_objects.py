@@ -45,12 +45,12 @@ FOUND = changed(
         "managed": ["schemaCompatibilityStrategy", "isAllowAutoUpdateSchema"],
     },
 )
-COUNTED = changed(
+NUMBERED = changed(
     HISTORY,
     "spec",
     HISTORY["spec"]
     | {
-        "countedBy": "Broker",
+        "numberedBy": "Broker",
         "topicSettings": {
             "found": {},
             "written": {"schemaCompatibilityStrategy": "FULL", "schemaValidationEnforced": True},
@@ -104,7 +104,7 @@ WRONG_BROKERS = [
         "spec.pulsar.authentication", "requires https"),
     Row("trust over http", PLAIN, "spec.pulsar.tls", _SECURED["pulsar"]["tls"], "spec.pulsar.tls", "requires https"),
     Row("another adoption", MANAGED, "spec.adoptionPolicy", "Replace", "spec.adoptionPolicy", _UNSUPPORTED),
-    Row("settings before nothing", COUNTED, "spec.topicSettings.found", ABSENT,
+    Row("settings before nothing", NUMBERED, "spec.topicSettings.found", ABSENT,
         "spec.topicSettings.found", _REQUIRED),
     Row("a setting twice", FOUND, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
 ]  # fmt: skip
@@ -126,7 +126,7 @@ RIGHT_BROKERS = [
         )
     ),
     Row("a topic that only looks", MANAGED, "spec.adoptionPolicy", "Adopt"),
-    Row("a history that the broker counts", COUNTED, "spec.topicSettings.pending", ABSENT),
+    Row("a history that the broker counts", NUMBERED, "spec.topicSettings.pending", ABSENT),
     Row("a claim with what was found", FOUND, "spec.managed", ABSENT),
 ]
 
@@ -135,6 +135,6 @@ RIGHT_BROKER_EDITS = [
     Row("no broker any more", BROKER, "spec.pulsar", ABSENT),
     Row("a broker, later", POLICY, "spec.pulsar", PLAIN["spec"]["pulsar"]),
     Row("a lock lifted", BROKER, "spec.isAllowAutoUpdateSchema", value=True),
-    Row("a history that the operator counts again", COUNTED, "spec.countedBy", ABSENT),
-    Row("settings that were restored", COUNTED, "spec.topicSettings.written", {}),
+    Row("a history that the operator counts again", NUMBERED, "spec.numberedBy", ABSENT),
+    Row("settings that were restored", NUMBERED, "spec.topicSettings.written", {}),
 ]

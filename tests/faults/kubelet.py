@@ -41,5 +41,5 @@ def _end(world: World, job: dict[str, Any]) -> None:
 
 
 def _verdict(job: dict[str, Any]) -> str:
-    question = job["metadata"]["annotations"][REQUEST_ANNOTATION]
-    return VerdictDocument(question=question, verdict=Answer.PASS, messages=5, invalid=0).text.decode()
+    request_hash = job["metadata"]["annotations"][REQUEST_ANNOTATION]
+    return VerdictDocument(request_hash=request_hash, verdict=Answer.PASS, messages=5, invalid=0).text.decode()

@@ -19,9 +19,8 @@ from topicschema.core import alignment
 from topicschema.core.alignment import Alignment, BrokerVersions, HistoryAhead, HistoryLost
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, History, Origin
+from topicschema.core.history import History, NumberedBy, Origin
 from topicschema.core.imports import entry_of
-from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
     Claim,
@@ -37,6 +36,7 @@ from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
+from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 
 TOPIC: Final = "created"
@@ -99,7 +99,7 @@ class World:
             own, there = TopicSettings(strategy=self.own), TopicSettings(strategy=self.there)
             remote = BrokerState(
                 sight,
-                overrides=Overrides(own, there, self.history.topic_settings),
+                topic_settings=TopicSettingsState(own, there, self.history.topic_settings),
                 refused=REFUSED if self.refused is self.spec else None,
             )
         is_aligned = remote is None or isinstance(remote.alignment, alignment.InSync)
@@ -153,8 +153,8 @@ class World:
         """The record after one write of it."""
         match action:
             case Import(history):
-                there = {(each.schema_version, each.content_hash) for each in history.counted}
-                known = ((each.schema_version, each.content_hash) for each in self.history.counted)
+                there = {(each.schema_version, each.content_hash) for each in history.confirmed}
+                known = ((each.schema_version, each.content_hash) for each in self.history.confirmed)
                 assert there.issuperset(known), "what a broker counted is forgotten"
                 return history
             case Claim(owner):
@@ -227,7 +227,7 @@ def test_record_and_broker_agree_in_the_end_whatever_happened(seed: int, events:
     assert [(e.schema_version, e.content_hash, e.registered_at) for e in world.history.active_versions] == [
         (v.schema_version, v.info.content_hash, v.registered_at) for v in served
     ]
-    assert world.history.counted_by is Counter.BROKER or not world.history.entries
+    assert world.history.numbered_by is NumberedBy.BROKER or not world.history.entries
     contents = [version.info for version in served]
     assert len(contents) == len(set(map(str, contents))), "a version is there twice"
     verdict = world.verdict()
@@ -246,7 +246,7 @@ def test_what_a_broker_lost_is_never_uploaded_again(seed: int, events: int) -> N
         world.happen()
     world.has_broker = True
     world.work()
-    if not world.history.counted:
+    if not world.history.confirmed:
         return
     world.broker.force_delete(TOPIC)
     uploads, entries = world.uploads, world.history.entries

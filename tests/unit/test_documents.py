@@ -18,7 +18,7 @@ from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ALERTS = ROOT / "manifests" / "components" / "monitoring" / "monitoring.yaml"
 SPECS: dict[str, Any] = {"NamespaceSchemaPolicy": NamespaceSchemaPolicySpec, "TopicSchema": TopicSchemaSpec}
 _METRIC = re.compile(r"\btopicschema_[a-z_]+")

@@ -13,7 +13,7 @@ from topicschema.cli import arguments
 
 ROOT = Path(__file__).parents[2]
 MAX_WORDS = 30
-DOCUMENTS = ("CHANGELOG.md", "README.md", "docs/*.md", "docs/decisions/*.md", "docs/spec/*.md")
+DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "docs/*.md", "docs/decisions/*.md", "docs/spec/*.md")
 # Files whose comments are prose.
 COMMENTED = (
     "charts/topicschema/values.yaml",

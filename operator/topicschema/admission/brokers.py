@@ -96,7 +96,7 @@ def _is_locked(policy: NamespaceSchemaPolicy) -> bool:
 
 def _of_judging(spec: TopicSchemaSpec, active: ActivePolicy, history: History) -> Iterator[str]:
     policy, strategy = active.resource, effective_strategy(active.policy, spec.schema_compatibility_strategy)
-    if not history.counted:
+    if not history.confirmed:
         is_refused = spec.adoption_policy is AdoptionPolicy.REFUSE
         effect = "stops with AdoptionRefused" if is_refused else "is judged again after they are adopted"
         yield f"the broker's schemas of this topic are not recorded yet: if it has any, this resource {effect}"

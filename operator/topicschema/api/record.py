@@ -35,7 +35,7 @@ from topicschema.api.record_settings import (
 )
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, Flaw, History, Origin, Owner, VersionEntry
+from topicschema.core.history import Flaw, History, NumberedBy, Origin, Owner, VersionEntry
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -92,8 +92,8 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
         latest_schema_version=None if latest is None else latest.schema_version,
         versions=tuple(map(_pack, history.entries)),
         # Only what says something: records of before are written back as they were.
-        counted_by=None if history.counted_by is Counter.OPERATOR else history.counted_by,
-        uncounted=history.uncounted or None,
+        numbered_by=None if history.numbered_by is NumberedBy.OPERATOR else history.numbered_by,
+        unconfirmed=history.unconfirmed or None,
         topic_settings=topic_settings_to_wire(history.topic_settings),
     )
     metadata = {
@@ -123,17 +123,17 @@ def history_from_wire(wire: object) -> History:
         _owner(spec.claim),
         spec.incarnation,
         entries,
-        spec.counted_by or Counter.OPERATOR,
+        spec.numbered_by or NumberedBy.OPERATOR,
         topic_settings_from_wire(spec.topic_settings),
-        _uncounted(stored, entries),
+        _unconfirmed(stored, entries),
     )
 
 
-def _uncounted(stored: SchemaHistory, entries: tuple[VersionEntry, ...]) -> int:
-    uncounted = stored.spec.uncounted or 0
-    if not 0 <= uncounted <= len(entries):
-        raise _damaged(stored, f"it says that {uncounted} of its {len(entries)} versions are uncounted")
-    return uncounted
+def _unconfirmed(stored: SchemaHistory, entries: tuple[VersionEntry, ...]) -> int:
+    unconfirmed = stored.spec.unconfirmed or 0
+    if not 0 <= unconfirmed <= len(entries):
+        raise _damaged(stored, f"it says that {unconfirmed} of its {len(entries)} versions are unconfirmed")
+    return unconfirmed
 
 
 def version_name(key: TopicKey, incarnation: int, schema_version: int, content_hash: str) -> str:

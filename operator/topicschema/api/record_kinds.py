@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import Metadata
 from topicschema.api.schema_fields import IMMUTABLE, Field, Rule
-from topicschema.core.history import MAX_VERSIONS, Counter
+from topicschema.core.history import MAX_VERSIONS, NumberedBy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
@@ -109,8 +109,8 @@ class SchemaHistorySpec:
             max_items=MAX_VERSIONS,
         ),
     ]
-    counted_by: Annotated[Counter | None, Field("Who assigned the version numbers. Default: Operator.")] = None
-    uncounted: Annotated[
+    numbered_by: Annotated[NumberedBy | None, Field("Who assigned the version numbers. Default: Operator.")] = None
+    unconfirmed: Annotated[
         int | None,
         Field("Number of newest versions without a number from the broker: registered while there was none."),
     ] = None

@@ -33,7 +33,7 @@ _STORES = (
         message="write abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
     ),
 )
-_QUESTION = Field(
+_REQUEST_HASH = Field(
     "Hash of the run's input: schema, earlier versions, source and sample. The same input is validated once.",
     max_length=71,
     pattern="^sha256:[0-9a-f]{64}$",
@@ -231,7 +231,7 @@ class ValidationStatus:
     phase: Annotated[
         ValidationPhase, Field("Waiting (in the queue), Running, Passed, Failed, or Error (it could not run).")
     ]
-    question: Annotated[str, _QUESTION]
+    request_hash: Annotated[str, _REQUEST_HASH]
     revalidate: Annotated[
         str | None,
         Field("Value of the annotation topicschema.io/revalidate that started this validation.", max_length=256),

@@ -8,8 +8,8 @@ from typing import Final
 
 from topicschema.cli import rules
 from topicschema.cli.check.excerpt import printable
-from topicschema.cli.rules import Chapter, Example, Rule
-from topicschema.cli.rules.payload_example import PayloadExample
+from topicschema.cli.rules import Chapter, Rule
+from topicschema.cli.rules.examples import Example, PayloadExample
 from topicschema.core.severity import severity_of
 
 _WIDTH: Final = 120
@@ -29,7 +29,7 @@ show have no examples."""
 
 def page() -> str:
     """Return the whole document."""
-    return "\n\n".join((_HEAD, *(part for each in rules.CHAPTERS for part in _chapter(each)))) + "\n"
+    return "\n\n".join((_HEAD, *(part for each in rules.chapters() for part in _chapter(each)))) + "\n"
 
 
 def example(shown: Example) -> str:

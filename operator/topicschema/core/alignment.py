@@ -7,7 +7,7 @@ of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from topicschema.core.history import Counter, History, Origin, VersionEntry
+from topicschema.core.history import History, NumberedBy, Origin, VersionEntry
 from topicschema.core.schemas import SchemaType, fingerprint_of_bytes
 
 _NOTHING = fingerprint_of_bytes(SchemaType.NONE, b"")
@@ -53,13 +53,13 @@ class InSync:
 class HistoryBehind:
     """The broker has versions that the history lacks. `history` is the corrected history, except for its claim.
 
-    `new_versions` are the versions that it adds. `is_recount` is True for a new incarnation: it drops the versions that
-    were registered without a broker and that the broker lacks. All of its versions are new then.
+    `new_versions` are the versions that it adds. `is_renumbered` is True for a new incarnation. It drops the
+    versions that were registered without a broker and that the broker lacks. All of its versions are new then.
     """
 
     history: History
     new_versions: tuple[VersionEntry, ...] = ()
-    is_recount: bool = False
+    is_renumbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def agrees(history: History, latest: VersionEntry) -> bool:
 
     The time is compared, too: if a broker lost its versions and got the same text again, its time differs.
     """
-    if not history.entries or len(history.counted) < len(history.entries):
+    if not history.entries or len(history.confirmed) < len(history.entries):
         return False
     newest = history.entries[-1]
     is_same = newest.identity == latest.identity and newest.registered_at == latest.registered_at
@@ -96,45 +96,45 @@ def align(history: History, broker: BrokerVersions, now: str) -> Alignment:
 
     `now` is the time of a new tombstone, because the broker reports none.
     """
-    counted, tail = history.counted, history.entries[len(history.counted) :]
-    why = _lost(counted, broker)
+    confirmed, tail = history.confirmed, history.entries[len(history.confirmed) :]
+    why = _lost(confirmed, broker)
     if why is not None:
         return HistoryLost(why)
-    buried, new = _beyond(counted, broker, now)
+    buried, new = _beyond(confirmed, broker, now)
     if tail and (buried or not _begin_alike(tail, new)):
-        return _recounted(history, (*_timed(counted, broker.served), *buried, *new))
+        return _renumbered(history, (*_timed(confirmed, broker.served), *buried, *new))
     if len(new) < len(tail):
         return HistoryAhead(tail[len(new) :])
     fresh = new[len(tail) :]
-    known = _timed((*counted, *tail), broker.served)
+    known = _timed((*confirmed, *tail), broker.served)
     entries = (*known, *buried, *fresh)
     if entries == history.entries and not tail:
         return InSync()
-    return HistoryBehind(_counted(history, entries), fresh)
+    return HistoryBehind(_numbered_by_broker(history, entries), fresh)
 
 
 def grown(history: History, version: VersionEntry) -> HistoryBehind:
     """Return the history with the version that the broker has just added."""
-    return HistoryBehind(_counted(history, (*history.entries, version)), (version,))
+    return HistoryBehind(_numbered_by_broker(history, (*history.entries, version)), (version,))
 
 
 def _beyond(
-    counted: Sequence[VersionEntry], broker: BrokerVersions, now: str
+    confirmed: Sequence[VersionEntry], broker: BrokerVersions, now: str
 ) -> tuple[tuple[VersionEntry, ...], tuple[VersionEntry, ...]]:
     """Return what the broker has after the versions that it numbered: its newest tombstone, and the served versions."""
-    start, tombstone = counted[-1].schema_version if counted else -1, broker.tombstone
+    start, tombstone = confirmed[-1].schema_version if confirmed else -1, broker.tombstone
     buried = (_tombstone(tombstone, now),) if tombstone is not None and tombstone > start else ()
     return buried, tuple(each for each in broker.served if each.schema_version > start)
 
 
-def _lost(counted: Sequence[VersionEntry], broker: BrokerVersions) -> str | None:
-    if not counted:
+def _lost(confirmed: Sequence[VersionEntry], broker: BrokerVersions) -> str | None:
+    if not confirmed:
         return None
     if not broker.index:
         return "has no schema of it any more"
     served = {each.schema_version: each for each in broker.served}
     numbers, tombstone = served.keys() | set(broker.index), broker.tombstone
-    for entry in counted:
+    for entry in confirmed:
         number = entry.schema_version
         if number not in numbers:
             return f"no longer has version {number}"
@@ -143,12 +143,12 @@ def _lost(counted: Sequence[VersionEntry], broker: BrokerVersions) -> str | None
             there is not None and (entry.is_tombstone or there.content_hash != entry.content_hash)
         ):
             return f"has something else as version {number}"
-    return _skipped(counted, served)
+    return _skipped(confirmed, served)
 
 
-def _skipped(counted: Sequence[VersionEntry], served: Mapping[int, VersionEntry]) -> str | None:
-    known = {entry.schema_version for entry in counted}
-    newest = counted[-1].schema_version
+def _skipped(confirmed: Sequence[VersionEntry], served: Mapping[int, VersionEntry]) -> str | None:
+    known = {entry.schema_version for entry in confirmed}
+    newest = confirmed[-1].schema_version
     skipped = next((number for number in served if number < newest and number not in known), None)
     return None if skipped is None else f"has a version {skipped} that was not there before"
 
@@ -166,18 +166,18 @@ def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> t
     )
 
 
-def _recounted(history: History, entries: tuple[VersionEntry, ...]) -> HistoryBehind:
+def _renumbered(history: History, entries: tuple[VersionEntry, ...]) -> HistoryBehind:
     """Return a new incarnation of all versions that a broker numbered, hidden or not.
 
     They need payloads of their own.
     """
     fresh = replace(history, incarnation=history.incarnation + 1)
     new = tuple(each for each in entries if not each.is_tombstone)
-    return HistoryBehind(_counted(fresh, entries), new, is_recount=True)
+    return HistoryBehind(_numbered_by_broker(fresh, entries), new, is_renumbered=True)
 
 
-def _counted(history: History, entries: tuple[VersionEntry, ...]) -> History:
-    return replace(history, entries=entries, counted_by=Counter.BROKER, uncounted=0)
+def _numbered_by_broker(history: History, entries: tuple[VersionEntry, ...]) -> History:
+    return replace(history, entries=entries, numbered_by=NumberedBy.BROKER, unconfirmed=0)
 
 
 def _tombstone(number: int, now: str) -> VersionEntry:

@@ -29,7 +29,7 @@ class Origin(StrEnum):
     REGISTRY = "Registry"
 
 
-class Counter(StrEnum):
+class NumberedBy(StrEnum):
     """The component that numbered the versions of an incarnation."""
 
     OPERATOR = "Operator"
@@ -104,18 +104,18 @@ class TopicSettingsRecord:
 class History:
     """All versions of one topic in the current incarnation, oldest first, and the claim.
 
-    `counted_by` is the component that numbered them. If it is the broker, `uncounted` is the number of the newest that
-    were registered since then without a broker. `topic_settings` is None until a setting of the topic is to be written,
-    or the broker has one that another client set.
+    `numbered_by` is the component that numbered them. If it is the broker, the newest `unconfirmed` versions were
+    registered since then without a broker. `topic_settings` is None until a setting of the topic is to be written, or
+    the broker has one that another client set.
     """
 
     key: TopicKey
     claim: Owner | None = None
     incarnation: int = 0
     entries: tuple[VersionEntry, ...] = ()
-    counted_by: Counter = Counter.OPERATOR
+    numbered_by: NumberedBy = NumberedBy.OPERATOR
     topic_settings: TopicSettingsRecord | None = None
-    uncounted: int = 0
+    unconfirmed: int = 0
 
     @property
     def latest(self) -> VersionEntry | None:
@@ -124,11 +124,11 @@ class History:
         return active[-1] if active else None
 
     @property
-    def counted(self) -> tuple[VersionEntry, ...]:
+    def confirmed(self) -> tuple[VersionEntry, ...]:
         """The entries that a broker numbered and must still have."""
-        if self.counted_by is Counter.OPERATOR:
+        if self.numbered_by is NumberedBy.OPERATOR:
             return ()
-        return self.entries[: len(self.entries) - self.uncounted]
+        return self.entries[: len(self.entries) - self.unconfirmed]
 
     @property
     def next_version(self) -> int:
@@ -211,8 +211,8 @@ class History:
             registered_at=registered_at,
             source_mark="" if source_hash is None else source_mark(source_hash),
         )
-        uncounted = self.uncounted + (self.counted_by is Counter.BROKER)
-        return replace(self, entries=(*self.entries, entry), uncounted=uncounted)
+        unconfirmed = self.unconfirmed + (self.numbered_by is NumberedBy.BROKER)
+        return replace(self, entries=(*self.entries, entry), unconfirmed=unconfirmed)
 
     def parsed_by(self, pulsar_version: PulsarVersion) -> "History":
         """Return the history with `pulsar_version` as the one whose parser accepted the newest version."""

@@ -6,11 +6,11 @@ action.
 
 from dataclasses import dataclass
 
-from topicschema.core import overrides
+from topicschema.core import topic_settings
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History, Owner, VersionEntry
-from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
+from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 
@@ -145,7 +145,7 @@ def plan_deletion(history: History | None, broker: BrokerState | None) -> Deleti
     """
     if history is None:
         return RemoveFinalizer()
-    step = None if broker is None or broker.overrides is None else overrides.restore(broker.overrides)
+    step = None if broker is None or broker.topic_settings is None else topic_settings.restore(broker.topic_settings)
     if isinstance(step, WriteSettings):  # a record of it would be deleted next
         return step
     return SoftDelete() if broker is not None and broker.is_serving else DeleteRecord()
@@ -233,13 +233,13 @@ def _advance_at_broker(observed: Observed, broker: BrokerState, verdict: Verdict
     claim = () if is_next and observed.history.claim == observed.owner else _claim(observed)
     if claim or not broker.may_write:
         return claim
-    settings = broker.overrides
+    settings = broker.topic_settings
     if settings is not None and settings.waits_for_topic and (not is_next or has_to_wait(observed.history, settings)):
         return ()
     return _write_settings(broker, is_before_schema=is_next) or ((Upload(),) if is_next else ())
 
 
-def has_to_wait(history: History, settings: Overrides | None) -> bool:
+def has_to_wait(history: History, settings: TopicSettingsState | None) -> bool:
     """Return True if the next version waits for its topic, because the broker judges it by the topic's own settings.
 
     A broker accepts a first version whatever the strategy, so that these need not exist yet.
@@ -249,14 +249,15 @@ def has_to_wait(history: History, settings: Overrides | None) -> bool:
 
 def _restore(broker: BrokerState | None) -> tuple[Action, ...]:
     """Return the step that restores what no field sets any more. It is first, because the broker judges by it."""
-    if broker is None or broker.overrides is None or not broker.may_write:
+    if broker is None or broker.topic_settings is None or not broker.may_write:
         return ()
-    step = overrides.restore(broker.overrides)
+    step = topic_settings.restore(broker.topic_settings)
     return () if step is None else (step,)
 
 
 def _write_settings(broker: BrokerState, *, is_before_schema: bool) -> tuple[Action, ...]:
-    if broker.overrides is None:
+    settings = broker.topic_settings
+    if settings is None:
         return ()
-    step = overrides.restore(broker.overrides) or overrides.apply(broker.overrides, is_before_schema=is_before_schema)
+    step = topic_settings.restore(settings) or topic_settings.apply(settings, is_before_schema=is_before_schema)
     return () if step is None else (step,)

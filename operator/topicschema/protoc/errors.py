@@ -47,13 +47,12 @@ def error(printed: str, files: Mapping[str, str], *, is_cut: bool = False) -> In
 
 def unknown_message(name: str | None, some: Sequence[str], count: int) -> InvalidSchemaError:
     """Return UNKNOWN_MESSAGE, with some of the messages that exist."""
+    if not count:
+        return InvalidSchemaError("UNKNOWN_MESSAGE", "no file defines a message, and a schema needs one", Place(PATH))
     problem = f"no file has a message {name[:_LONGEST]!r}" if name else "no root message is named"
     existing = ", ".join(some) + (f" and {count - len(some)} more" if count > len(some) else "")
-    choice = (
-        f"name one of {existing}" if count > 1 else f"there is {existing}" if count else "there are no messages at all"
-    )
-    message = f"{problem}; {choice}"
-    return InvalidSchemaError("UNKNOWN_MESSAGE", message, Place("$.message"))
+    choice = f"name one of {existing}" if count > 1 else f"there is {existing}"
+    return InvalidSchemaError("UNKNOWN_MESSAGE", f"{problem}; {choice}", Place("$.message"))
 
 
 def too_large(size: int) -> InvalidSchemaError:

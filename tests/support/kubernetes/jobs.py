@@ -45,6 +45,6 @@ def ended(exit_status: int, message: str = "", reason: str = "Error", owner: str
     return pod({"terminated": {"exitCode": exit_status, "message": message, "reason": reason}}, owner)
 
 
-def verdict(answer: Answer, invalid: int = 0, question: str = QUESTION.sha256) -> str:
+def verdict(answer: Answer, invalid: int = 0, request_hash: str = QUESTION.sha256) -> str:
     """The termination message with that verdict."""
-    return VerdictDocument(question=question, verdict=answer, messages=10, invalid=invalid).text.decode()
+    return VerdictDocument(request_hash=request_hash, verdict=answer, messages=10, invalid=invalid).text.decode()

@@ -15,7 +15,7 @@ import pytest
 
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import MAX_VERSIONS, Counter, History, Origin, Owner, TopicSettingsRecord, VersionEntry
+from topicschema.core.history import MAX_VERSIONS, History, NumberedBy, Origin, Owner, TopicSettingsRecord, VersionEntry
 from topicschema.core.remote import NamespaceSettings, Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
@@ -200,7 +200,7 @@ class SchemaStorageContract:
         history = reduce(following, schemas[:20], History(key))
         gone = replace(history.entries[-1], schema_version=20, is_tombstone=True)
         history = reduce(following, schemas[20:], replace(history, entries=(*history.entries, gone)))
-        history = replace(history, counted_by=Counter.BROKER, topic_settings=SETTINGS)
+        history = replace(history, numbered_by=NumberedBy.BROKER, topic_settings=SETTINGS)
         stored = await storage.put(Stored(History(key)), history, [each.info for each in schemas])
         assert (await storage.get_history(key)).history == stored.history == history
         another, kept = self.another(storage), [each for each in history.entries if not each.is_tombstone]

@@ -105,7 +105,7 @@ class ValidatedShop:
 def verdict(job: Object, answer: Answer, messages: int = 1000, invalid: int = 0) -> str:
     """What a pod of the Job leaves as its termination message."""
     document = VerdictDocument(
-        question=job["metadata"]["annotations"][REQUEST_ANNOTATION],
+        request_hash=job["metadata"]["annotations"][REQUEST_ANNOTATION],
         verdict=answer,
         messages=messages,
         invalid=invalid,

@@ -143,7 +143,7 @@ class AskedTopic:
         metadata, is_pass = job["metadata"], answer is Answer.PASS
         asked = metadata["annotations"][REQUEST_ANNOTATION]
         told = VerdictDocument(
-            question=asked,
+            request_hash=asked,
             verdict=answer,
             messages=messages or 0,
             invalid=0 if is_pass else 1,

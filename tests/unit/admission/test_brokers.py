@@ -21,7 +21,7 @@ from support.kubernetes.admission import (
 )
 from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.core.history import Counter, History, Owner, TopicSettingsRecord
+from topicschema.core.history import History, NumberedBy, Owner, TopicSettingsRecord
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion, TopicSettings
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -54,7 +54,7 @@ async def adopted(world: World, *infos: SchemaInfo, claim: Owner | None = None) 
     """Put on record what the topic's broker had."""
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
     entries = tuple(entry_of(each, PulsarVersion.V4_0) for each in versions)
-    await world.storage.put(Stored(History(KEY)), History(KEY, claim, 0, entries, Counter.BROKER), infos)
+    await world.storage.put(Stored(History(KEY)), History(KEY, claim, 0, entries, NumberedBy.BROKER), infos)
 
 
 def avro(text: str) -> SchemaInfo:

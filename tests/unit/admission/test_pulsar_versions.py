@@ -5,7 +5,7 @@ import pytest
 from support.kubernetes.admission import ID, NOTE_WITH_DEFAULT, TOPIC, World, record_schema
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core import formats
-from topicschema.core.history import Counter, Flaw, History, Origin, Owner
+from topicschema.core.history import Flaw, History, NumberedBy, Origin, Owner
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -115,7 +115,7 @@ async def adopted(world: World, *texts: str, claim: Owner | None = None) -> None
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
     entries = tuple(entry_of(each, PulsarVersion.V4_0) for each in versions)
     assert all(entry.flaw is not Flaw.NONE for entry in entries)
-    await world.storage.put(Stored(History(key)), History(key, claim, 0, entries, Counter.BROKER), infos)
+    await world.storage.put(Stored(History(key)), History(key, claim, 0, entries, NumberedBy.BROKER), infos)
 
 
 @pytest.mark.parametrize("left", ONLY_SINCE_4_1)

@@ -30,9 +30,9 @@ from topicschema.api.record import (
 from topicschema.core.errors import StalledError
 from topicschema.core.history import (
     MAX_VERSIONS,
-    Counter,
     Flaw,
     History,
+    NumberedBy,
     Origin,
     Owner,
     TopicSettingsRecord,
@@ -83,7 +83,7 @@ HISTORY = History(
         entry(5, origin=Origin.BROKER, flaw=Flaw.UNPARSABLE),
         entry(6, origin=Origin.BROKER, flaw=Flaw.INVALID_DEFAULT, pulsar_version=PulsarVersion.V4_2),
     ),
-    Counter.BROKER,
+    NumberedBy.BROKER,
     TopicSettingsRecord(
         TopicSettings(Strategy.FULL),
         TopicSettings(Strategy.BACKWARD, enforces_validation=False),
@@ -129,13 +129,13 @@ def test_a_version_tells_the_hash_of_its_sources_in_full() -> None:
     st.sampled_from([{}, {"is_tombstone": True}, *({"flaw": flaw} for flaw in Flaw)]),
     st.sampled_from(PulsarVersion),
     st.sampled_from(["", source_mark(digest(b"sources"))]),
-    st.sampled_from(Counter),
+    st.sampled_from(NumberedBy),
 )
 def test_whatever_a_version_is_it_reads_as_it_was_written(
-    numbers: list[int], flags: dict[str, Any], pulsar_version: PulsarVersion, mark: str, counter: Counter
+    numbers: list[int], flags: dict[str, Any], pulsar_version: PulsarVersion, mark: str, numbered_by: NumberedBy
 ) -> None:
     entries = tuple(entry(number, pulsar_version=pulsar_version, source_mark=mark, **flags) for number in numbers)
-    history = History(KEY, None, 0, entries, counter)
+    history = History(KEY, None, 0, entries, numbered_by)
     wire = json.loads(json.dumps(history_to_wire(history, namespace="a", resource_version=None)))
     assert history_from_wire(wire) == history
 
@@ -216,7 +216,7 @@ DAMAGE = {
     "a line cut short": ("history", "versions", [LINES[0][:-1]]),
     "a line with a flag to come": ("history", "versions", [LINES[0] + " X"]),
     "a line with two flags": ("history", "versions", [LINES[0] + " T D"]),
-    "a counter to come": ("history", "countedBy", "Kafka"),
+    "an unknown registry": ("history", "numberedBy", "Kafka"),
     "settings of a topic that are a list": ("history", "topicSettings", []),
     "settings of a topic before nothing": ("history", "topicSettings", {"written": {}}),
     "a strategy to come": ("claim", "found", {"schemaCompatibilityStrategy": "SOMETIMES"}),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.broker_objects import COUNTED, FOUND, MANAGED, RIGHT_BROKERS
+from cluster.broker_objects import FOUND, MANAGED, NUMBERED, RIGHT_BROKERS
 from cluster.wrong_objects import CLAIM, HISTORY, POLICY, TOPIC, changed
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker, ObservedSettings
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
@@ -22,7 +22,7 @@ from topicschema.api.topicschemas import (
 )
 from topicschema.api.wire import decode, decode_status, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, Origin, TopicSettingsRecord
+from topicschema.core.history import NumberedBy, Origin, TopicSettingsRecord
 from topicschema.core.policy import StrategySource
 from topicschema.core.remote import NamespaceSettings, Setting, TopicSettings
 from topicschema.core.schemas import SchemaType
@@ -247,8 +247,8 @@ def test_resources_from_before_there_were_brokers_say_what_they_always_said() ->
 
 def test_a_record_from_before_there_were_brokers_is_the_operator_s_own() -> None:
     history, claim = history_from_wire(HISTORY), claim_from_wire(CLAIM)
-    assert not {"countedBy", "topicSettings"} & HISTORY["spec"].keys()
-    assert history.counted_by is Counter.OPERATOR
+    assert not {"numberedBy", "topicSettings"} & HISTORY["spec"].keys()
+    assert history.numbered_by is NumberedBy.OPERATOR
     assert history.topic_settings is None
     old = json.loads(json.dumps(CLAIM))
     del old["spec"]["managed"]
@@ -257,8 +257,8 @@ def test_a_record_from_before_there_were_brokers_is_the_operator_s_own() -> None
 
 
 def test_the_record_tells_what_was_found_and_what_is_written_also_one_that_an_earlier_release_wrote() -> None:
-    history = history_from_wire(COUNTED)
-    assert history.counted_by is Counter.BROKER
+    history = history_from_wire(NUMBERED)
+    assert history.numbered_by is NumberedBy.BROKER
     assert history.topic_settings == TopicSettingsRecord(
         original=TopicSettings(),
         written=TopicSettings(Strategy.FULL, enforces_validation=True),

@@ -1,8 +1,10 @@
 """`check --git`: the history of manifests in Git, and what each kind of history means for the verdict."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -308,3 +310,38 @@ def test_a_shallow_clone_is_refused_with_the_remedy(repository: Repository, tmp_
     assert "fetch-depth: 0" in done.stderr
     shutil.rmtree(tmp_path / "shallow" / ".git")
     assert "not a git repository" in check(Repository(tmp_path / "shallow"), "--git", "main", ".").stderr
+
+
+def on_one_processor() -> None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def test_several_processes_answer_as_one_does(repository: Repository) -> None:
+    texts = [H0, "{}", H1, H2]
+    pair = {"encoding": "INLINE", "key": {"type": "STRING"}, "value": {"type": "INT8"}}
+    others = [topic("", "pair", type="KEY_VALUE", keyValue=pair), topic("{}", "wrong1"), topic("{}", "wrong2")]
+    for shift, strategy in enumerate(("ALWAYS_COMPATIBLE", "ALWAYS_COMPATIBLE", "FULL")):
+        topics = [topic(texts[(number + shift) % 4], f"topic{number}") for number in range(100)]
+        resources = [policy(schemaCompatibilityStrategy=strategy), *topics, *others]
+        repository.write("a.yaml", *resources)
+        if shift < 2:
+            repository.commit()
+    for arguments, code, words in (
+        (["-o", "json", "a.yaml"], 1, "TopicSchema topic2 at "),
+        (["-"], 2, "no text of shop/wrong1 in Git"),
+    ):
+        command = [sys.executable, "-m", "topicschema", "check", "--git", "main", *arguments]
+        one, several = (
+            subprocess.run(
+                command,
+                cwd=repository.root,
+                input=in_yaml(*resources),
+                capture_output=True,
+                text=True,
+                preexec_fn=first,
+                check=False,
+            )
+            for first in (on_one_processor, None)
+        )
+        assert (several.returncode, several.stdout, several.stderr) == (code, one.stdout, one.stderr)
+        assert words in one.stdout + one.stderr

@@ -24,6 +24,7 @@ def here(tmp_path: Path) -> Path:
     (tmp_path / "a.avsc").write_text(AVRO)
     (tmp_path / "a.avsc.gz").write_bytes(gzip.compress(AVRO.encode()))
     (tmp_path / "v1.proto").write_text('syntax = "proto3";\nmessage A { reserved 2 to 4; int32 a = 1; }\n')
+    (tmp_path / "enum.proto").write_text('syntax = "proto3";\nenum A { NONE = 0; }\n')
     (tmp_path / "v2.proto").write_text('syntax = "proto3";\nmessage A { int32 a = 1; int32 b = 2; }\n')
     return tmp_path
 
@@ -38,6 +39,7 @@ def here(tmp_path: Path) -> Path:
         ("decode --schema a.avsc.gz -", 2, "compressed files are not read: unpack it"),
         ("check two.proto", 2, "UNKNOWN_MESSAGE at two.proto"),
         ("check two.proto", 2, "fleet.Line, fleet.Order; --message names it"),
+        ("check enum.proto", 2, "a schema needs one What a rule means"),
         ("check missing.proto", 2, "-I names the folder that imports are relative to, --import a file in any place"),
         ("check größe.proto", 2, "'größe.proto' cannot be a file's name"),
         ("check --history v1.proto v2.proto", 0, "reserves 2 to 4, the candidate gives 2 to b and frees 3 to 4"),

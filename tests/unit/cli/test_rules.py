@@ -8,19 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from topicschema import payload
 from topicschema.cli import rules, rules_page
 from topicschema.cli.check import engine
 from topicschema.cli.check.engine import Question
-from topicschema.cli.rules import Example, Rule
-from topicschema.cli.rules.payload_example import PayloadExample
-from topicschema.cli.rules.protobuf_sources import ProtoExample
+from topicschema.cli.rules import Rule
+from topicschema.cli.rules.examples import Example, PayloadExample, ProtoExample
 from topicschema.core import formats, policy
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.steps import MOST_FINDINGS, MOST_STEPS
 from topicschema.core.strategies import Strategy
+from topicschema.judging.cpu_time import MOST_SECONDS
 from topicschema.protoc import ProtobufSources, compile_envelope
 
 ROOT = Path(__file__).parents[3]
@@ -54,7 +56,7 @@ def of_payload(example: PayloadExample) -> set[str]:
         if example.value is not None:
             payload.encode(schema, json.loads(example.value))
             return set()
-        return {each.rule for each in payload.reader(schema, *others).read(example.payload)[1]}
+        return {each.rule for each in payload.reader(schema, *others).read(example.content)[1]}
     except InvalidPayloadError as error:
         return {error.rule}
     except InvalidSchemaError as error:
@@ -120,6 +122,27 @@ def test_a_rule_is_found_in_small_letters_too() -> None:
     assert rules.find("type_mismatch") == rules.find("TYPE_MISMATCH")
     assert rules.find("TYPE_MISMATCH") is not None
     assert rules.find("TYPE") is None
+
+
+def test_limits_in_the_texts_are_those_of_the_code() -> None:
+    too_complex, more_findings = (rules.find(each) for each in ("COMPARISON_TOO_COMPLEX", "MORE_FINDINGS"))
+    assert too_complex is not None
+    assert more_findings is not None
+    assert f"more than {MOST_STEPS:,} steps, or {MOST_SECONDS:g} seconds of CPU time" in too_complex.meaning
+    assert f"more than {MOST_FINDINGS:,} reasons" in more_findings.meaning
+
+
+def test_a_field_that_examples_do_not_have_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"no strictnes, but candidate, .*strictness"):
+        rules.chapter("title: T\nrules: [{id: A, meaning: m, advice: a, refused: {strictnes: Strict}}]")
+
+
+def test_the_wheel_has_every_file_of_the_package() -> None:
+    packed = {each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()}
+    source = ROOT / "operator"
+    files = {str(path.relative_to(source)) for path in (source / "topicschema").rglob("*.*") if path.is_file()}
+    assert "topicschema/cli/rules/avro.yaml" in packed
+    assert {each for each in files if not each.endswith(".pyc")} <= packed
 
 
 def test_examples_fit_into_a_terminal() -> None:

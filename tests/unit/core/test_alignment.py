@@ -16,12 +16,12 @@ from topicschema.core.alignment import (
     align,
     grown,
 )
-from topicschema.core.history import Counter, History, Origin, VersionEntry
+from topicschema.core.history import History, NumberedBy, Origin, VersionEntry
 
 ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
 LOCAL = history(ONE, TWO, claim=ME)
-COUNTED = replace(LOCAL, counted_by=Counter.BROKER)
-V0, V1 = COUNTED.entries
+NUMBERED = replace(LOCAL, numbered_by=NumberedBy.BROKER)
+V0, V1 = NUMBERED.entries
 V2 = history(ONE, TWO, THREE).entries[2]
 OTHER_V1 = replace(V2, schema_version=1)
 
@@ -36,27 +36,27 @@ def numbers(found: Alignment) -> list[tuple[int, bool]]:
 
 
 def test_the_same_on_both_sides_is_aligned() -> None:
-    assert align(COUNTED, sight(V0, V1), NOW) == InSync()
-    assert align(COUNTED, sight(V1, index=(0, 1), floor=1), NOW) == InSync()
+    assert align(NUMBERED, sight(V0, V1), NOW) == InSync()
+    assert align(NUMBERED, sight(V1, index=(0, 1), floor=1), NOW) == InSync()
     assert align(History(KEY), BrokerVersions(), NOW) == InSync()
-    assert agrees(COUNTED, V1)
-    assert not agrees(COUNTED, replace(V1, registered_at=LATER))
+    assert agrees(NUMBERED, V1)
+    assert not agrees(NUMBERED, replace(V1, registered_at=LATER))
     assert not agrees(LOCAL, V1)
     assert not agrees(History(KEY), V0)
 
 
 def test_what_the_record_lacks_arrives_with_its_number() -> None:
-    found = align(COUNTED, sight(V1, V2, index=(0, 1, 2), floor=1), NOW)
+    found = align(NUMBERED, sight(V1, V2, index=(0, 1, 2), floor=1), NOW)
     assert isinstance(found, HistoryBehind)
-    assert (found.new_versions, found.is_recount) == ((V2,), False)
-    assert found.history == replace(COUNTED, entries=(V0, V1, V2))
-    assert grown(COUNTED, V2) == found
+    assert (found.new_versions, found.is_renumbered) == ((V2,), False)
+    assert found.history == replace(NUMBERED, entries=(V0, V1, V2))
+    assert grown(NUMBERED, V2) == found
 
 
 def test_a_deletion_is_a_tombstone_and_what_it_hides_stays_on_record() -> None:
-    assert numbers(align(COUNTED, sight(index=(0, 1, 2)), NOW)) == [(0, False), (1, False), (2, True)]
+    assert numbers(align(NUMBERED, sight(index=(0, 1, 2)), NOW)) == [(0, False), (1, False), (2, True)]
     late = replace(V2, schema_version=4)
-    found = align(COUNTED, sight(late, index=(0, 1, 2, 3, 4)), NOW)
+    found = align(NUMBERED, sight(late, index=(0, 1, 2, 3, 4)), NOW)
     assert numbers(found) == [(0, False), (1, False), (3, True), (4, False)]
 
 
@@ -64,7 +64,7 @@ def test_what_was_deleted_before_anybody_looked_is_a_gap() -> None:
     found = align(History(KEY), sight(replace(V2, schema_version=3), index=(0, 1, 2, 3)), NOW)
     assert numbers(found) == [(2, True), (3, False)]
     assert isinstance(found, HistoryBehind)
-    assert found.history.counted_by is Counter.BROKER
+    assert found.history.numbered_by is NumberedBy.BROKER
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_what_was_deleted_before_anybody_looked_is_a_gap() -> None:
     ],
 )
 def test_what_the_broker_counted_and_no_longer_has_is_lost(seen: BrokerVersions, why: str) -> None:
-    assert align(COUNTED, seen, NOW) == HistoryLost(why)
+    assert align(NUMBERED, seen, NOW) == HistoryLost(why)
 
 
 def test_a_number_that_was_skipped_once_cannot_come_later() -> None:
-    gap = replace(COUNTED, entries=(V1,))
+    gap = replace(NUMBERED, entries=(V1,))
     assert align(gap, sight(V0, V1), NOW) == HistoryLost("has a version 0 that was not there before")
 
 
@@ -91,32 +91,32 @@ def test_a_local_history_goes_on_where_the_broker_ends() -> None:
     assert align(LOCAL, sight(V0), NOW) == HistoryAhead((V1,))
     found = align(LOCAL, sight(replace(V0, registered_at=LATER), V1), NOW)
     assert isinstance(found, HistoryBehind)
-    assert (found.new_versions, found.is_recount, found.history.incarnation) == ((), False, 0)
+    assert (found.new_versions, found.is_renumbered, found.history.incarnation) == ((), False, 0)
     assert [entry.registered_at for entry in found.history.entries] == [LATER, NOW]
-    assert found.history.counted == found.history.entries
+    assert found.history.confirmed == found.history.entries
 
 
 def test_a_local_history_yields_to_another_count() -> None:
     for seen in (sight(V0, OTHER_V1), sight(index=(0,)), sight(replace(V0, schema_version=1), index=(0, 1))):
         found = align(LOCAL, seen, NOW)
         assert isinstance(found, HistoryBehind)
-        assert (found.is_recount, found.history.incarnation) == (True, 1)
+        assert (found.is_renumbered, found.history.incarnation) == (True, 1)
         assert found.history.active_versions == seen.versions
         assert found.new_versions == seen.versions
 
 
 def test_what_was_registered_while_there_was_no_broker_is_neither_lost_nor_forgotten() -> None:
-    grown_here = COUNTED.with_version(THREE, Origin.SPEC, NOW)
-    assert (grown_here.uncounted, grown_here.counted) == (1, (V0, V1))
+    grown_here = NUMBERED.with_version(THREE, Origin.SPEC, NOW)
+    assert (grown_here.unconfirmed, grown_here.confirmed) == (1, (V0, V1))
     assert align(grown_here, sight(V0, V1), NOW) == HistoryAhead(grown_here.entries[2:])
     assert align(grown_here, BrokerVersions(), NOW) == HistoryLost("has no schema of it any more")
     found = align(grown_here, sight(V0, V1, V2), NOW)
     assert isinstance(found, HistoryBehind)
-    assert (found.history.uncounted, found.new_versions) == (0, ())
+    assert (found.history.unconfirmed, found.new_versions) == (0, ())
 
 
 def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way() -> None:
-    local = COUNTED.with_version(THREE, Origin.SPEC, NOW)
+    local = NUMBERED.with_version(THREE, Origin.SPEC, NOW)
     hidden = align(local, sight(index=(0, 1, 2)), LATER)
     assert numbers(hidden) == [(0, False), (1, False), (2, True)]
     late = replace(V2, schema_version=3)
@@ -130,7 +130,7 @@ def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way
     ):
         assert isinstance(found, HistoryBehind)
         assert (found.new_versions, found.history.incarnation) == (arrived, 1)
-        assert found.history.counted == found.history.entries
+        assert found.history.confirmed == found.history.entries
 
 
 def test_a_version_read_before_its_tombstone_came_does_not_count() -> None:

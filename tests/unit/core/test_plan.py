@@ -11,8 +11,7 @@ from support.schemas.examples import KEY, LATER, ME, OTHER, history, record
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, History, Origin, Owner, TopicSettingsRecord
-from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
+from topicschema.core.history import History, NumberedBy, Origin, Owner, TopicSettingsRecord
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
@@ -36,6 +35,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
+from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 SCHEMA = record("id")
@@ -176,46 +176,46 @@ def test_a_full_history_takes_no_version(
 
 
 TWO = SCHEMAS[1]
-COUNTED = replace(history(SCHEMA, claim=ME), counted_by=Counter.BROKER)
+NUMBERED = replace(history(SCHEMA, claim=ME), numbered_by=NumberedBy.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
 WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
-SET = Overrides(WISH, WISH, WRITTEN)
+SET = TopicSettingsState(WISH, WISH, WRITTEN)
 NO = StalledError(Reason.REFUSED_BY_BROKER, "no")
 WITHDRAWN = replace(SET, desired=TopicSettings())
 
 
-def observed_at(verdict: Verdict | None, broker: BrokerState, seen: History = COUNTED, **others: object) -> Observed:
+def observed_at(verdict: Verdict | None, broker: BrokerState, seen: History = NUMBERED, **others: object) -> Observed:
     return Observed(ME, seen, verdict=verdict, broker=broker, **others)  # type: ignore[arg-type]
 
 
-def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
-    return BrokerState(InSync(), overrides=overrides, **others)  # type: ignore[arg-type]
+def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerState:
+    return BrokerState(InSync(), topic_settings=settings, **others)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("seen", "actions"),
     [
         (observed_at(NEXT, at()), (Upload(),)),
-        (observed_at(NEXT, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
-        (observed_at(NEXT, at(), replace(COUNTED, claim=OTHER)), (Claim(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=OTHER)), (Claim(ME),)),
         (observed_at(NEXT, at(may_write=False)), ()),
-        (observed_at(NEXT, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(NEXT, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
         (observed_at(NEXT, at(may_write=False), is_source_on_record=False), ()),
         (observed_at(NEXT, at(refused=NO)), ()),
         (observed_at(EQUAL, at()), ()),
-        (observed_at(EQUAL, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
-        (observed_at(EQUAL, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed_at(EQUAL, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
+        (observed_at(EQUAL, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
         (observed_at(REFUSED, at()), ()),
         (observed_at(None, BrokerState(HistoryLost("is empty"))), ()),
-        (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
-        (observed_at(None, BrokerState(HistoryAhead(COUNTED.entries), refused=NO)), ()),
-        (observed_at(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False)), ()),
+        (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries))), (UploadRecorded(NUMBERED.entries),)),
+        (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries), refused=NO)), ()),
+        (observed_at(EQUAL, BrokerState(HistoryAhead(NUMBERED.entries), may_write=False)), ()),
         (
-            observed_at(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False), validation=NEEDS_JOB),
+            observed_at(EQUAL, BrokerState(HistoryAhead(NUMBERED.entries), may_write=False), validation=NEEDS_JOB),
             (CreateValidationJob(),),
         ),
-        (observed_at(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
+        (observed_at(NEXT, at(TopicSettingsState(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
         (observed_at(NEXT, at(SET)), (Upload(),)),
         (observed_at(NEXT, at(SET, refused=NO)), ()),
         (observed_at(NEXT, at(WITHDRAWN, refused=NO)), (WriteSettings(UNSET),)),
@@ -224,16 +224,16 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed_at(REFUSED, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed_at(REFUSED, at(WITHDRAWN, may_write=False)), ()),
         (observed_at(EQUAL, at(SET)), ()),
-        (observed_at(NEXT, at(Overrides(WISH, None))), ()),
-        (observed_at(EQUAL, at(Overrides(WISH, None))), ()),
+        (observed_at(NEXT, at(TopicSettingsState(WISH, None))), ()),
+        (observed_at(EQUAL, at(TopicSettingsState(WISH, None))), ()),
         (observed_at(NEXT, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed_at(EQUAL, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed_at(EQUAL, at(WITHDRAWN, may_write=False)), ()),
         (
-            observed_at(None, BrokerState(HistoryAhead(COUNTED.entries), overrides=WITHDRAWN)),
+            observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries), topic_settings=WITHDRAWN)),
             (WriteSettings(UNSET),),
         ),
-        (observed_at(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
+        (observed_at(NEXT, at(TopicSettingsState(WISH, None)), History(KEY, ME)), (Upload(),)),
         (observed_at(NEXT, at(), deletes_record=True), (AddFinalizer(),)),
         (observed_at(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
     ],
@@ -243,15 +243,16 @@ def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]
 
 
 def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
-    missing = COUNTED.entries
-    (step,) = plan(observed_at(None, BrokerState(HistoryAhead(missing), overrides=Overrides(WISH, TopicSettings()))))
+    missing = NUMBERED.entries
+    settings = TopicSettingsState(WISH, TopicSettings())
+    (step,) = plan(observed_at(None, BrokerState(HistoryAhead(missing), topic_settings=settings)))
     assert isinstance(step, RecordSettings)
 
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
-    grown = replace(history(SCHEMA, TWO), counted_by=Counter.BROKER, topic_settings=WRITTEN)
-    behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), overrides=SET)
-    unclaimed = replace(COUNTED, claim=None)
+    grown = replace(history(SCHEMA, TWO), numbered_by=NumberedBy.BROKER, topic_settings=WRITTEN)
+    behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), topic_settings=SET)
+    unclaimed = replace(NUMBERED, claim=None)
     (action,) = plan(observed_at(None, behind, unclaimed, fingerprint="sha256:of another"))
     assert action == Import(grown, grown.entries[1:])
     (action,) = plan(observed_at(None, behind, unclaimed, fingerprint=TWO.fingerprint))
@@ -273,4 +274,4 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
     ],
 )
 def test_a_deletion_begins_at_the_broker(broker: BrokerState | None, action: DeletionAction) -> None:
-    assert plan_deletion(COUNTED, broker) == action
+    assert plan_deletion(NUMBERED, broker) == action

@@ -14,7 +14,7 @@ from support.schemas.recorded_versions import KEY
 from topicschema.cli.check import engine
 from topicschema.core import formats
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, Flaw, History, Origin
+from topicschema.core.history import Flaw, History, NumberedBy, Origin
 from topicschema.core.imports import entry_of
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
 from topicschema.core.remote import RemoteVersion
@@ -61,7 +61,9 @@ def policy(pulsar_version: PulsarVersion, strategy: Strategy = BACKWARD) -> Poli
 def adopted(*infos: SchemaInfo, pulsar_version: PulsarVersion = PulsarVersion.V4_0) -> History:
     """The record of what a broker had, as a policy of that Pulsar version read it."""
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
-    return History(KEY, entries=tuple(entry_of(each, pulsar_version) for each in versions), counted_by=Counter.BROKER)
+    return History(
+        KEY, entries=tuple(entry_of(each, pulsar_version) for each in versions), numbered_by=NumberedBy.BROKER
+    )
 
 
 async def judged(

@@ -17,7 +17,7 @@ from topicschema.validation.job.outcome import (
 from topicschema.validation.job.result import Answer
 
 PASS, FAIL = verdict(Answer.PASS), verdict(Answer.FAIL, 3)
-OTHERS = verdict(Answer.PASS, question="sha256:" + "b" * 64)
+OTHERS = verdict(Answer.PASS, request_hash="sha256:" + "b" * 64)
 
 
 def told(found: Outcome) -> str:

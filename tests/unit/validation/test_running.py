@@ -156,7 +156,7 @@ def test_few_messages_are_judged_without_other_processes() -> None:
 def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path) -> None:
     evil = "<script>alert('x')</script>\"&"
     document = json.loads(json.dumps(run(order_files.question(stored, include_values=True)).document))
-    document["topic"] = document["question"] = evil
+    document["topic"] = document["requestHash"] = evil
     document["notes"].append(evil)
     document["losses"].append({"kind": evil, "path": evil, "messages": 1})
     document["readTo"][evil] = evil
@@ -184,7 +184,7 @@ def test_a_driver_ends_with_42_where_messages_do_not_pass_and_tells_why(
     status, message = ask(tmp_path, asked)
     document = read(message)
     assert document is not None
-    assert (status, document.verdict, document.question) == (42, Answer.FAIL, asked.sha256)
+    assert (status, document.verdict, document.request_hash) == (42, Answer.FAIL, asked.sha256)
     assert {each.reason: each.messages for each in document.by_reason} == BAD
     lines = capsys.readouterr().out.splitlines()
     assert log_protocol.progress_in(lines) == {"percent": 100, "messages": 4_000, "of": 4_000}

@@ -12,7 +12,7 @@ from topicschema.validation.job.result import MAX_BYTES, Answer, VerdictDocument
 
 QUESTION = "sha256:" + "0" * 64
 FAILED = VerdictDocument(
-    question=QUESTION,
+    request_hash=QUESTION,
     verdict=Answer.FAIL,
     messages=2_000_000,
     invalid=12_994,
@@ -39,7 +39,7 @@ def test_whatever_was_found_it_fits_into_a_termination_message(reasons: int, exa
     assert len(document.text) <= MAX_BYTES
     found = read(document.text)
     assert found is not None
-    assert (found.question, found.verdict, found.messages) == (QUESTION, Answer.PASS, 10)
+    assert (found.request_hash, found.verdict, found.messages) == (QUESTION, Answer.PASS, 10)
     assert found.by_reason == document.by_reason[: len(found.by_reason)]
     assert bool(found.by_reason) == bool(reasons)
 
@@ -64,4 +64,4 @@ def test_what_is_no_whole_document_says_nothing(text: str) -> None:
 
 
 def _passed() -> dict[str, Any]:
-    return {"question": QUESTION, "verdict": Answer.PASS, "messages": 10, "invalid": 0}
+    return {"request_hash": QUESTION, "verdict": Answer.PASS, "messages": 10, "invalid": 0}

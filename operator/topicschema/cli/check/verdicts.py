@@ -3,22 +3,25 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from itertools import starmap
+from typing import Final, NamedTuple
 
 from topicschema.admission import object_size
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
-from topicschema.cli.check import engine
+from topicschema.cli.check import engine, processes
 from topicschema.cli.check.engine import Answer, Parse, Question, Refusal
 from topicschema.cli.check.git_history import GitHistory, Past
 from topicschema.cli.check.governing import Governing, Governors
-from topicschema.cli.check.resources import Manifest
+from topicschema.cli.check.resources import Manifest, Resource
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core import formats
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.policy import Constraints, Policy, violations
 from topicschema.core.reasons import Reason
+from topicschema.core.schemas import SchemaInfo
 
 _LARGE: Final = object_size.MAX_OBJECT_BYTES // 6
 """Bytes of a file with resources that may be too large. The API server writes some characters with six bytes."""
@@ -61,6 +64,21 @@ class NoAnswerError(Exception):
     """A cluster that gives no verdict."""
 
 
+class _Topic(NamedTuple):
+    manifest: Manifest
+    governing: Governing
+
+
+class _Result(NamedTuple):
+    """Answer about a topic. `conflict` is the first reason against its newest version, if its policy is changed."""
+
+    past: Past
+    conflict: Incompatibility | None
+    answer: Answer
+    info: SchemaInfo | None = None
+    is_unchanged: bool = False
+
+
 @dataclass(slots=True)
 class Judge:
     """Judge of given resources. `default` are the rules of topics without a policy."""
@@ -72,22 +90,19 @@ class Judge:
     earlier: Past | None = None
     """The versions of `--history`, for the only TopicSchema."""
     names: tuple[str, ...] = ()
-    _pasts: list[tuple[Governing, Past, Manifest]] = field(default_factory=list)
+    _old: dict[int, NamespaceSchemaPolicySpec | None] = field(default_factory=dict)
+    """The spec at the REF's commit, or None, by the id of each given policy's manifest."""
+    _results: list[tuple[_Topic, _Result]] = field(default_factory=list)
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict on each resource, in the given order."""
         _demand_unique(self.manifests)
         if self.git is not None:
             self._demand_unrendered(self.git)
-        governors = Governors(filter(_is_policy, self.manifests), self.default.profile.checkers)
-        owners: dict[tuple[str, str], Manifest] = {}
-        result = {}
-        for each in self.manifests:
-            if not _is_policy(each):
-                key = (each.resource.namespace, each.resource.topic)
-                result[id(each)] = self._topic(each, governors, owners.setdefault(key, each))
-        for each in filter(_is_policy, self.manifests):
-            result[id(each)] = self._policy(each)
+        policies = list(filter(_is_policy, self.manifests))
+        self._old = {id(each): self._old_spec(each) for each in policies}
+        every = (*self._topics(policies), *map(self._policy, policies))
+        result = {id(each.manifest): each for each in every}
         return [result[id(each)] for each in self.manifests]
 
     def _demand_unrendered(self, git: GitHistory) -> None:
@@ -102,33 +117,55 @@ class Judge:
             return Source.GIT
         return Source.NONE if self.earlier is None else Source.FILES
 
-    def _topic(self, manifest: Manifest, governors: Governors, owner: Manifest) -> Verdict:
-        resource = manifest.resource
-        spec, pulsar_namespace = resource.spec, resource.topic.rpartition("/")[0]
-        governing = self._governing(resource.namespace, governors, pulsar_namespace)
+    def _topics(self, policies: Sequence[Manifest]) -> Iterator[Verdict]:
+        governors = Governors(policies, self.default.profile.checkers)
+        owners: dict[tuple[str, str], Manifest] = {}
+        topics = []
+        for each in self.manifests:
+            if _is_policy(each):
+                continue
+            governing = self._governing(each.resource, governors)
+            owner = owners.setdefault((each.resource.namespace, each.resource.topic), each)
+            refusal = self._refusal(each, owner)
+            if refusal is None:
+                topics.append(_Topic(each, governing))
+            else:
+                yield Verdict(each, Answer(refusal=refusal), self._source, governing=governing)
+        results = processes.each_result(self._result, topics, processes.processes_for(len(topics)))
+        self._results = list(zip(topics, results, strict=True))
+        yield from starmap(self._verdict, self._results)
+
+    def _result(self, topic: _Topic) -> _Result:
+        manifest, governing = topic
+        spec = manifest.resource.spec
         past = self._past(manifest, governing)
-        refusal = self._refusal(manifest, owner)
-        if refusal is not None:
-            return Verdict(manifest, Answer(refusal=refusal), self._source, governing=governing)
-        self._pasts.append((governing, past, manifest))
-        policy = governing.for_topic(spec, past.left)
-        own = spec.schema_compatibility_strategy
+        policy = governing.manifest
+        conflict = self._conflict(governing, past) if policy is not None and self._is_changed(policy) else None
         is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
+        past.resource = None  # only the rest is needed
         try:
-            info = resource.info(policy)
-            question = Question(info, tuple(past.versions), policy, topic_strategy=own)
-            answer = Answer(past.current) if is_unchanged else engine.answer(question, self.parse)
+            info = manifest.resource.info(governing.for_topic(spec, past.left))
         except InvalidSchemaError as error:
-            return Verdict(manifest, Answer(refusal=Refusal.of(error)), self._source, governing=governing)
+            return _Result(past, conflict, Answer(refusal=Refusal.of(error)))
         except WaitingError as error:
             raise UsageError(error.message) from None
-        names = self.names or tuple(each[:8] for each in past.commits)
-        return Verdict(manifest, answer, self._source, question, names, governing, is_unchanged)
+        question = _question(topic, past, info)
+        answer = Answer(past.current) if is_unchanged else engine.answer(question, self.parse)
+        return _Result(past, conflict, answer, info, is_unchanged)
 
-    def _governing(self, namespace: str, governors: Governors, pulsar_namespace: str) -> Governing:
-        result = governors.find(namespace, pulsar_namespace)
+    def _verdict(self, topic: _Topic, result: _Result) -> Verdict:
+        manifest, governing = topic
+        if result.info is None:
+            return Verdict(manifest, result.answer, self._source, governing=governing)
+        question = _question(topic, result.past, result.info)
+        names = self.names or tuple(each[:8] for each in result.past.commits)
+        return Verdict(manifest, result.answer, self._source, question, names, governing, result.is_unchanged)
+
+    def _governing(self, resource: Resource, governors: Governors) -> Governing:
+        pulsar_namespace = resource.topic.rpartition("/")[0]
+        result = governors.find(resource.namespace, pulsar_namespace)
         if result is None and self.git is not None:
-            result = self.git.governing(namespace, pulsar_namespace)
+            result = self.git.governing(resource.namespace, pulsar_namespace)
         return result or Governing(self.default)
 
     def _past(self, manifest: Manifest, governing: Governing) -> Past:
@@ -156,12 +193,7 @@ class Judge:
         return None
 
     def _policy(self, manifest: Manifest) -> Verdict:
-        spec = manifest.resource.policy.spec
-        before = None if self.git is None else self.git.at_tip(manifest)
-        try:
-            old = None if before is None else before.policy.spec
-        except StalledError:
-            old = None
+        old, spec = self._old[id(manifest)], manifest.resource.policy.spec
         if old is not None:
             for path, was, is_ in (
                 ("spec.pulsarCluster", old.pulsar_cluster, spec.pulsar_cluster),
@@ -169,22 +201,34 @@ class Judge:
             ):
                 if was != is_:
                     return Verdict(manifest, Answer(refusal=_immutable(path, was)), self._source)
-        warnings = () if old == spec else tuple(self._conflicts(manifest))
-        topics = sum(governing.manifest is manifest for governing, *_ in self._pasts)
+        warnings = tuple(self._conflicts(manifest))
+        topics = sum(topic.governing.manifest is manifest for topic, _ in self._results)
         remark = f"; {len(warnings)} of {topics} topics would not pass under it" if warnings else ""
-        return Verdict(manifest, Answer(warnings=warnings), self._source, is_unchanged=old == spec, remark=remark)
+        is_unchanged = not self._is_changed(manifest)
+        return Verdict(manifest, Answer(warnings=warnings), self._source, is_unchanged=is_unchanged, remark=remark)
 
-    def _conflicts(self, manifest: Manifest) -> Iterator[Incompatibility]:
+    def _old_spec(self, policy: Manifest) -> NamespaceSchemaPolicySpec | None:
+        before = None if self.git is None else self.git.at_tip(policy)
+        try:
+            return None if before is None else before.policy.spec
+        except StalledError:
+            return None
+
+    def _is_changed(self, policy: Manifest) -> bool:
+        return self._old[id(policy)] != policy.resource.policy.spec
+
+    def _conflicts(self, policy: Manifest) -> Iterator[Incompatibility]:
         """Yield a warning for each topic whose newest version the policy would refuse, as the webhook does."""
-        for governing, past, topic in self._pasts:
-            finding = self._conflict(governing, past) if governing.manifest is manifest else None
+        for topic, result in self._results:
+            finding = result.conflict if topic.governing.manifest is policy else None
             if finding is not None:
                 after = "" if finding.schema_version is None else f" after version {finding.schema_version}"
-                message = f"TopicSchema {topic.resource.name} at {finding.path}{after}: {finding.message}"
+                name = topic.manifest.resource.name
+                message = f"TopicSchema {name} at {finding.path}{after}: {finding.message}"
                 yield Incompatibility(finding.rule, _POLICY_STRATEGY, message)
 
     def _conflict(self, governing: Governing, past: Past) -> Incompatibility | None:
-        """Return the first reason against the resource or the newest version, or None."""
+        """Return the first reason of the policy against the resource or the newest version, or None."""
         if past.resource is None:
             return None
         spec = past.resource.spec
@@ -203,6 +247,12 @@ class Judge:
 
 def _is_policy(manifest: Manifest) -> bool:
     return manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name
+
+
+def _question(topic: _Topic, past: Past, info: SchemaInfo) -> Question:
+    spec = topic.manifest.resource.spec
+    policy, own = topic.governing.for_topic(spec, past.left), spec.schema_compatibility_strategy
+    return Question(info, tuple(past.versions), policy, topic_strategy=own)
 
 
 def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:

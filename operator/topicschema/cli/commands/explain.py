@@ -3,7 +3,6 @@
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterator
-from typing import Final
 
 from topicschema.cli import plugins, rules
 from topicschema.cli.check.excerpt import WIDTH
@@ -14,14 +13,12 @@ from topicschema.cli.rules_page import example
 from topicschema.core.checkers import Checkers
 from topicschema.core.severity import severity_of
 
-_NAME_WIDTH: Final = max(len(rule.id) for rule in rules.every()) + 4
-
 
 def run(options: Namespace) -> int:
     """Print the rule or reason, or all of them in a line each."""
     checkers = plugins.load()
     if options.rule is None:
-        print("\n".join((*_list(), *_plugged(checkers))))
+        print("\n".join(_list(checkers)))
         return COMPATIBLE
     rule = rules.find(options.rule)
     reason = reasons.find(options.rule)
@@ -39,25 +36,23 @@ def run(options: Namespace) -> int:
     return COMPATIBLE
 
 
-def _list() -> Iterator[str]:
-    for chapter in rules.CHAPTERS:
-        yield f"{chapter.title}"
-        for rule in chapter.rules:
-            width = WIDTH - _NAME_WIDTH
-            yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), width, placeholder=' ...')}"
+def _list(checkers: Checkers) -> Iterator[str]:
+    for chapter in rules.chapters():
+        yield chapter.title
+        yield from (_row(rule.id, _plain(rule.meaning)) for rule in chapter.rules)
         yield ""
     yield "Reasons of conditions and Events"
-    for name in reasons.every():
-        text = reasons.every()[name][0]
-        yield f"  {name:{_NAME_WIDTH - 2}}{textwrap.shorten(text, WIDTH - _NAME_WIDTH, placeholder=' ...')}"
+    yield from (_row(name, texts[0]) for name, texts in reasons.every().items())
     yield ""
     yield "topicschema explain NAME prints the details of one."
-
-
-def _plugged(checkers: Checkers) -> Iterator[str]:
     if checkers:
         yield "\nPlugged-in checkers, with their own rules:"
-        yield from (f"  {kind:{_NAME_WIDTH - 2}}{each.name}" for kind, each in checkers.items())
+        yield from (_row(kind, each.name) for kind, each in checkers.items())
+
+
+def _row(name: str, text: str) -> str:
+    width = max(len(rule.id) for rule in rules.every()) + 2
+    return f"  {name:{width}}{textwrap.shorten(text, WIDTH - 2 - width, placeholder=' ...')}"
 
 
 def _explained(rule: Rule) -> Iterator[str]:

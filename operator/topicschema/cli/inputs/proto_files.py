@@ -106,14 +106,15 @@ def _with_option(error: InvalidSchemaError, shown: str) -> Refusal:
     refusal = Refusal.of(error)
     if error.place.line is None:
         refusal = replace(refusal, path=shown, place=None)
-    option = _OPTIONS.get(error.rule)
+    option = _OPTIONS.get(error.rule) or _OPTIONS.get(error.place.path)
     return replace(refusal, message=f"{refusal.message}; {option}") if option else refusal
 
 
 _OPTIONS: Final = {
     "MISSING_FILE": "-I names the folder that imports are relative to, --import a file in any place",
-    "UNKNOWN_MESSAGE": "--message names it",
+    "$.message": "--message names it",
 }
+"""Options that help, by the rule or the place."""
 
 
 def _imports(text: str) -> Iterator[str]:

@@ -66,8 +66,8 @@ def record_before(known: SettingsRecord, current: NamespaceSettings, change: Nam
 def unmanaged_notes(desired: NamespaceSettings, current: NamespaceSettings, known: SettingsRecord) -> tuple[str, ...]:
     """Return a note for each setting that is not managed any more and differs from its original value."""
     return tuple(
-        f"{each} is not managed any more: the broker keeps {_shown(current, each)}; before the operator wrote it, it "
-        f"was {_shown(known.original, each)}"
+        f"{each} is not managed any more: it is {_shown(current, each)} in the Pulsar namespace; before the operator "
+        f"wrote it, it was {_shown(known.original, each)}"
         for each in known.managed
         if _value(desired, each) is None and _value(current, each) != _value(known.original, each)
     )
@@ -93,7 +93,10 @@ def override_notes(desired: NamespaceSettings, own: BrokerSettings | None) -> tu
 
 def describe_difference(change: NamespaceSettings, current: NamespaceSettings) -> str:
     """Return a text with the observed and the desired value of each setting in `change`."""
-    return "; ".join(f"{each} is {_shown(current, each)} and not {_shown(change, each)}" for each in named(change))
+    return "; ".join(
+        f"{each} is {_shown(current, each)} in the Pulsar namespace and {_shown(change, each)} in the policy"
+        for each in named(change)
+    )
 
 
 def observed(current: NamespaceSettings, own: BrokerSettings | None, address: str = "") -> ObservedSettings:
@@ -138,4 +141,4 @@ def _taken(base: NamespaceSettings, other: NamespaceSettings, which: Collection[
 
 def _shown(settings: NamespaceSettings, setting: Setting) -> str:
     value = _value(settings, setting)
-    return "nothing" if value is None else str(value).lower() if isinstance(value, bool) else value.value
+    return "not set" if value is None else str(value).lower() if isinstance(value, bool) else value.value

@@ -18,8 +18,8 @@ from topicschema.core.alignment import InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import History, Origin
-from topicschema.core.overrides import RecordSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
+from topicschema.core.topic_settings import RecordSettings, WriteSettings
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.topicschema.broker_actions import apply_at_broker, at_broker

@@ -20,10 +20,10 @@ from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Origin, VersionEntry
-from topicschema.core.overrides import WriteSettings
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.reasons import Reason
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
+from topicschema.core.topic_settings import WriteSettings
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.context import ReconcileContext
@@ -96,7 +96,7 @@ async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | 
     fetched = await fetch(ctx, broker, loaded.query)
     if not isinstance(fetched.alignment, InSync):
         return None
-    if state.overrides is None:
+    if state.topic_settings is None:
         own = await _own_strategy(broker, loaded)
         if own is not None:
             message = (
@@ -184,8 +184,8 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         ctx.enqueue(key, 0.0)
     message = (
-        f"at the broker {spec.pulsar_namespace} has {_named(current)}, and not {_named(desired)}, by which the schema "
-        f"passes; the reconcile of policy {metadata.name} corrects that. The broker's message: {why}"
+        f"at the broker {spec.pulsar_namespace} has {_named(current)}, but the schema was judged with "
+        f"{_named(desired)}; the reconcile of policy {metadata.name} corrects that. The broker's message: {why}"
     )
     raise WaitingError(Reason.REFUSED_BY_BROKER, message)
 
@@ -204,7 +204,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
         except RefusedByBrokerError as error:
             await _wait_for_policy(ctx, loaded, error.message)
             what = f"the broker refuses version {entry.schema_version} of the history, which it lacks"
-            refused = refused_record(state.overrides, what, error.message)
+            refused = refused_record(state.topic_settings, what, error.message)
             return _with_error(loaded, refused)
         if number != entry.schema_version:
             break  # another client wrote; `fetch` returns its versions

@@ -52,14 +52,14 @@ class BrokerQuery:
         return self.history.key.topic
 
     @property
-    def counted(self) -> VersionEntry | None:
+    def confirmed(self) -> VersionEntry | None:
         """The candidate's stored version, if a broker has numbered it, or None."""
         known = None if self.schema is None else self.history.equal_to(self.schema.fingerprint)
-        return known if known in self.history.counted else None
+        return known if known in self.history.confirmed else None
 
     def missing_from(self, current: Alignment) -> VersionEntry | None:
-        """Return the version of `counted` if the broker lacks it by the alignment `current`, else None."""
-        known = self.counted
+        """Return the version of `confirmed` if the broker lacks it by the alignment `current`, else None."""
+        known = self.confirmed
         if known is None or not isinstance(current, HistoryBehind):
             return None
         equal = current.history.equal_to(known.fingerprint)
@@ -92,18 +92,18 @@ async def schema_of(
     version = await broker.version(query.topic, entry.schema_version)
     if version is not None:
         info = (await broker.stored(query.topic, version, query.candidate)).info
-        known = None if info.content_hash == entry.content_hash else _counted_before(query.history, entry)
+        known = None if info.content_hash == entry.content_hash else _version_before(query.history, entry)
         if known is not None:
             info = await _recorded_schema(storage, query.history, known, info) or info
         if info.content_hash == entry.content_hash:
             return info
-    elif (hidden := _counted_before(query.history, entry)) in query.history.counted:
+    elif (hidden := _version_before(query.history, entry)) in query.history.confirmed:
         return await storage.get(query.history.key, query.history.incarnation, hidden)
     number = entry.schema_version
     raise BrokerInconsistentError(f"the broker served version {number} of topic {query.topic}, and no longer does")
 
 
-def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
+def _version_before(history: History, entry: VersionEntry) -> VersionEntry | None:
     """Return the stored entry with the same identity, with which a new numbering begins, or None."""
     return next((each for each in history.entries if each.identity == entry.identity), None)
 
@@ -160,7 +160,7 @@ class _Fetcher:
         self._broker = broker
         self._query = query
         self._recorded = {entry.schema_version: entry for entry in query.history.entries if not entry.is_tombstone}
-        self._has_tail = len(query.history.counted) < len(query.history.entries)
+        self._has_tail = len(query.history.confirmed) < len(query.history.entries)
         self._cached: dict[int, SchemaInfo] = {}
         self._available = _CACHED_BYTES
 
@@ -175,7 +175,7 @@ class _Fetcher:
 
     def _hidden_by(self, newest: VersionEntry | None) -> VersionEntry | None:
         """Return the candidate's version if the newest served version alone proves that it is not served, else None."""
-        known = self._query.counted
+        known = self._query.confirmed
         if known is None or newest is None:
             return known
         number, theirs = known.schema_version, newest.schema_version
@@ -210,10 +210,10 @@ class _Fetcher:
 
     def _floor(self, newest: VersionEntry) -> int:
         """Return the first number to fetch. The newest version that the broker numbered proves those before it."""
-        counted = self._query.history.counted
-        if self._has_tail or not counted or counted[-1].schema_version >= newest.schema_version:
+        confirmed = self._query.history.confirmed
+        if self._has_tail or not confirmed or confirmed[-1].schema_version >= newest.schema_version:
             return 0
-        return counted[-1].schema_version
+        return confirmed[-1].schema_version
 
     def _is_proof(self, others: list[VersionEntry], floor: int) -> bool:
         """Return True if the version at the floor is the stored one. The same text numbered again has another time."""

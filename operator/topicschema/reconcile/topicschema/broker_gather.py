@@ -21,10 +21,10 @@ from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, H
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Origin
-from topicschema.core.overrides import Overrides
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.strategies import Strategy
+from topicschema.core.topic_settings import TopicSettingsState
 from topicschema.core.topics import Topic
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
@@ -68,8 +68,8 @@ async def gather_state(
             "it to Adopt to import them, or delete them at the broker",
         )
     with with_note(query.missing_from(state.alignment)):
-        settings = await _overrides(broker, resource.spec, query)
-    return replace(state, may_write=may_write(governing, resource), overrides=settings).after(state)
+        settings = await _settings_state(broker, resource.spec, query)
+    return replace(state, may_write=may_write(governing, resource), topic_settings=settings).after(state)
 
 
 def may_write(governing: ActivePolicy, resource: TopicSchema) -> bool:
@@ -125,15 +125,15 @@ def _adopts(query: BrokerQuery, state: BrokerState) -> bool:
 
     Schemas that are equal to the candidate do not count, nor those that the operator uploaded before a crash.
     """
-    if not isinstance(state.alignment, HistoryBehind) or query.history.counted:
+    if not isinstance(state.alignment, HistoryBehind) or query.history.confirmed:
         return False
-    if query.history.entries and not state.alignment.is_recount:
+    if query.history.entries and not state.alignment.is_renumbered:
         return False
     candidate = None if query.schema is None else query.schema.fingerprint
     return any(each.origin is Origin.BROKER and each.fingerprint != candidate for each in state.alignment.new_versions)
 
 
-async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> Overrides | None:
+async def _settings_state(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> TopicSettingsState | None:
     """Return the topic's own settings, read if the resource or the record has any, or before the first version.
 
     Later settings of other clients are not read, because this would double the requests of a reconcile. If the broker
@@ -142,22 +142,22 @@ async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) 
     record = query.history.topic_settings
     desired = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
     if desired == TopicSettings() and record is None:
-        return None if query.history.counted else await _set_by_others(broker, query.topic, spec.domain)
+        return None if query.history.confirmed else await _set_by_others(broker, query.topic, spec.domain)
     try:
-        return Overrides(desired, await topic_settings(broker, query.topic, spec.domain), record)
+        return TopicSettingsState(desired, await topic_settings(broker, query.topic, spec.domain), record)
     except RefusedByBrokerError as error:
         if error.status == HTTPStatus.METHOD_NOT_ALLOWED and desired == TopicSettings():
             return None
         raise
 
 
-async def _set_by_others(broker: Broker, topic: Topic, domain: str) -> Overrides | None:
+async def _set_by_others(broker: Broker, topic: Topic, domain: str) -> TopicSettingsState | None:
     """Return the topic's own strategy before its first version is imported, or None without one that can be read."""
     try:
         strategy = await broker.topic_strategy(topic, domain)
     except (TopicNotFoundError, BrokerForbiddenError, RefusedByBrokerError):
         return None
-    return None if strategy is None else Overrides(TopicSettings(), TopicSettings(strategy))
+    return None if strategy is None else TopicSettingsState(TopicSettings(), TopicSettings(strategy))
 
 
 async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSettings | None:
@@ -168,9 +168,9 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
         return None
 
 
-def refused_record(overrides: Overrides | None, what: str, why: str) -> TopicSchemaError:
+def refused_record(settings: TopicSettingsState | None, what: str, why: str) -> TopicSchemaError:
     """Return the error for a stored version that the broker refused. It may wait for a topic to set its strategy."""
-    if overrides is None or not overrides.lacks_strategy:
+    if settings is None or not settings.lacks_strategy:
         afterwards = f"until the broker has them, then the former value, or {Strategy.UNDEFINED} for none"
         advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} {afterwards}"
         return StalledError(Reason.REFUSED_BY_BROKER, f"{what}; {advice}: {why}")

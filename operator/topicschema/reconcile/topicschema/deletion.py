@@ -29,11 +29,11 @@ from topicschema.core import plan
 from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import Counter, History, Origin, TopicSettingsRecord
-from topicschema.core.overrides import Overrides, WriteSettings
+from topicschema.core.history import History, NumberedBy, Origin, TopicSettingsRecord
 from topicschema.core.reasons import Category, Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion
+from topicschema.core.topic_settings import TopicSettingsState, WriteSettings
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
@@ -147,7 +147,7 @@ async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str,
     """Emit an Event about the topic's own settings that were not restored, before their record is deleted."""
     if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteRecord):
         return
-    if deletion.state is not None and deletion.state.overrides is not None:
+    if deletion.state is not None and deletion.state.topic_settings is not None:
         return
     record = deletion.stored.history.topic_settings
     retained = [] if record is None else [*_retained_settings(record)]
@@ -175,7 +175,7 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
     """
     governing = await _policy(ctx, deletion)
     names_broker = governing is not None and governing.resource.spec.pulsar is not None
-    if not names_broker and stored.history.counted_by is Counter.OPERATOR:
+    if not names_broker and stored.history.numbered_by is NumberedBy.OPERATOR:
         return deletion
     if is_skipped:
         return replace(deletion, released=f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set")
@@ -206,8 +206,8 @@ async def _serving(
     is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
         is_serving = await _serves_ours(ctx, broker, governing.policy.profile.pulsar_version, spec, history)
-    overrides = await _overrides(broker, history, spec.domain)
-    return BrokerState(InSync(), overrides=overrides, is_serving=is_serving)
+    settings = await _topic_settings(broker, history, spec.domain)
+    return BrokerState(InSync(), topic_settings=settings, is_serving=is_serving)
 
 
 async def _serves_ours(
@@ -235,13 +235,13 @@ async def _serves_ours(
     return is_ours
 
 
-async def _overrides(broker: Broker, history: History, domain: str) -> Overrides | None:
+async def _topic_settings(broker: Broker, history: History, domain: str) -> TopicSettingsState | None:
     """Return the topic's settings, or None if the operator wrote none or the broker refuses to read them."""
     record = history.topic_settings
     if record is None or record.written == TopicSettings():
         return None
     with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantNotFoundError, NamespaceNotFoundError):
-        return Overrides(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
+        return TopicSettingsState(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
     return None
 
 

@@ -208,7 +208,7 @@ def blocking_error(judged: Judged) -> TopicSchemaError | None:
 
 
 def _missing_topic(state: BrokerState, topic: Topic) -> WaitingError | None:
-    if state.overrides is None or not state.overrides.waits_for_topic or not state.may_write:
+    if state.topic_settings is None or not state.topic_settings.waits_for_topic or not state.may_write:
         return None
     message = (
         f"topic {topic} does not exist at the broker, so its own settings cannot be written; its first producer or "
@@ -232,10 +232,10 @@ def _is_source_on_record(loaded: Loaded, verdict: Verdict) -> bool:
 
 def _may_advance(loaded: Loaded) -> bool:
     """Return True if `plan` registers a version after the messages are valid."""
-    state = loaded.state
+    state, history = loaded.state, loaded.stored.history
     if state is None:
         return True
-    return state.may_write and state.refused is None and not plan.has_to_wait(loaded.stored.history, state.overrides)
+    return state.may_write and state.refused is None and not plan.has_to_wait(history, state.topic_settings)
 
 
 async def _topic_exists(loaded: Loaded) -> bool:
@@ -243,8 +243,8 @@ async def _topic_exists(loaded: Loaded) -> bool:
     broker, state, domain = loaded.broker, loaded.state, loaded.resource.spec.domain
     if broker is None or state is None or domain != "persistent":
         return False
-    if state.overrides is not None:
-        return state.overrides.current is not None
+    if state.topic_settings is not None:
+        return state.topic_settings.current is not None
     with suppress(BrokerForbiddenError):
         return await broker.exists(loaded.topic, domain)
     return False

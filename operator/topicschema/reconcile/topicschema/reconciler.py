@@ -166,8 +166,8 @@ class TopicSchemas:
     ) -> None:
         """Report an unreachable broker as InSync=Unknown if only this follows from `error`, else raise it again."""
         metadata, before = loaded.resource.metadata, loaded.resource.status
-        was_counted = loaded.query.counted is not None  # only then the error gives no reason to doubt the version
-        if not was_counted or not topicschema_status.is_only_unreachable(before, error, metadata.generation):
+        is_confirmed = loaded.query.confirmed is not None  # only then the error gives no reason to doubt the version
+        if not is_confirmed or not topicschema_status.is_only_unreachable(before, error, metadata.generation):
             raise error
         before = await self._without_rights(metadata, before, error)
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())

@@ -252,8 +252,8 @@ def _version_message(observed: StatusInput) -> tuple[str, str]:
 def _broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
     """Yield notes about the broker. If `state` is None, the policy names no broker any more."""
     if state is None:
-        if history.counted:
-            number = history.counted[-1].schema_version
+        if history.confirmed:
+            number = history.confirmed[-1].schema_version
             yield f"a broker had the versions up to {number}; the policy names no broker now, so nothing is compared"
         return
     if state.unmanaged_strategy is not None:

@@ -181,7 +181,7 @@ def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target
     annotation = resource.metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
     known = "" if before is None else before.revalidate or ""
     run = RunSpec(target, settings, annotation or known, "" if before is None else before.renews or "")
-    recorded = before if before is not None and before.question == run.hash else None
+    recorded = before if before is not None and before.request_hash == run.hash else None
     if recorded is None:
         run = replace(run, supersedes="")
     is_forced = annotation not in ("", resource.status.revalidated or (known if is_final else ""))

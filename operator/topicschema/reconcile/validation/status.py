@@ -27,7 +27,7 @@ def new_status(state: ValidationState) -> ValidationStatus | None:
         return state.recorded
     status = ValidationStatus(
         phase=phase,
-        question=run.hash,
+        request_hash=run.hash,
         revalidate=run.revalidate or None,
         renews=run.supersedes or None,
         job=None if state.job is None else state.job["metadata"]["name"],

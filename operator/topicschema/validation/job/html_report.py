@@ -31,7 +31,7 @@ def page(report: Row) -> str:
         sentence=escape(_sentence(report)),
         cards="".join(_cards(report)),
         sections="".join(_sections(report)),
-        question=escape(report["question"]),
+        request_hash=escape(report["requestHash"]),
         started=escape(report["startedAt"]),
         seconds=escape(f"{report['seconds']:,}"),
     )
@@ -231,6 +231,6 @@ footer { color: var(--dim); font-size: .8rem; overflow-wrap: anywhere; }
 <header class="$kind"><h1>$verdict</h1><p class="topic">$topic</p><p>$sentence</p></header>
 <div class="cards">$cards</div>
 $sections
-<footer>Started $started, took $seconds s. Request $question.</footer>
+<footer>Started $started, took $seconds s. Request $request_hash.</footer>
 </body></html>
 """)

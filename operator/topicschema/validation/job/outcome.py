@@ -131,7 +131,7 @@ def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
     for pod in pods:
         end = _terminated(pod)
         document = None if end is None else read(end.get("message") or "")
-        if end is None or document is None or document.question != request_hash or not request_hash:
+        if end is None or document is None or document.request_hash != request_hash or not request_hash:
             continue
         if end.get("exitCode") == document.exit_status and _is_of(pod, job):
             outcome = Passed if document.verdict is Answer.PASS else Failed

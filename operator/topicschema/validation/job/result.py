@@ -33,13 +33,13 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictDocument:
-    """Verdict on one request and the figures behind it. `question` is the `sha256` of the ValidationRequest.
+    """Verdict on one request and the figures behind it. `request_hash` is the `sha256` of the ValidationRequest.
 
     `by_reason` has the most frequent reason first. `read_to` is where reading ended, by the name of a partition or
     file. `topic_missing` is True if the topic did not exist and therefore had no messages.
     """
 
-    question: str
+    request_hash: str
     verdict: Answer
     messages: int
     invalid: int

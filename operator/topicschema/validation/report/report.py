@@ -49,7 +49,7 @@ class Report:
         """The verdict document, which the pod writes as its termination message."""
         document = self.document
         return VerdictDocument(
-            question=document["question"],
+            request_hash=document["requestHash"],
             verdict=document["verdict"],
             messages=document["messages"],
             invalid=document["invalid"],
@@ -76,7 +76,7 @@ def report(request: ValidationRequest, plan: Plan, tally: Tally, course: Course)
     return Report(
         {
             "format": FORMAT,
-            "question": request.sha256,
+            "requestHash": request.sha256,
             "topic": request.topic,
             "type": request.candidate.type.value,
             "pulsarVersion": request.pulsar_version.value,

@@ -63,8 +63,8 @@ def test_notes_name_settings_that_are_not_managed_any_more_or_that_no_namespace_
     known = SettingsRecord(NamespaceSettings(allows_auto_update=None, strategy=Strategy.FULL), tuple(Setting))
     (note,) = unmanaged_notes(FULL, NamespaceSettings(Strategy.FULL, allows_auto_update=False), known)
     assert note == (
-        "isAllowAutoUpdateSchema is not managed any more: the broker keeps false; before the operator wrote it, it was "
-        "nothing"
+        "isAllowAutoUpdateSchema is not managed any more: it is false in the Pulsar namespace; before the operator "
+        "wrote it, it was not set"
     )
     assert unmanaged_notes(NOTHING, FULL, known) == unmanaged_notes(EVERYTHING, EVERYTHING, known) == ()
     off, by_broker = NamespaceSettings(enforces_validation=False), BrokerSettings(enforces_validation=True)

@@ -103,7 +103,7 @@ async def test_a_lifted_lock_is_a_difference_although_the_topics_cannot_be_liste
     world.broker.topics = None
     state = await world.get()
     assert (state.error is None, world.written) == (False, [])
-    assert state.difference == "isAllowAutoUpdateSchema is true and not false"
+    assert state.difference == "isAllowAutoUpdateSchema is true in the Pulsar namespace and false in the policy"
 
 
 @pytest.mark.parametrize("status", [403, 503])
@@ -118,7 +118,8 @@ async def test_what_others_changed_and_may_not_be_put_back_is_seen_and_told(worl
         assert state.error is not None
         assert state.error.reason == {403: "BrokerForbidden", 503: "BrokerUnavailable"}[status]
         assert state.difference == (
-            "schemaCompatibilityStrategy is nothing and not FULL; isAllowAutoUpdateSchema is true and not false"
+            "schemaCompatibilityStrategy is not set in the Pulsar namespace and FULL in the policy; "
+            "isAllowAutoUpdateSchema is true in the Pulsar namespace and false in the policy"
         )
         assert state.observed is not None
         assert (state.observed.schema_compatibility_strategy, state.observed.is_allow_auto_update_schema) == (
@@ -169,7 +170,7 @@ async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World)
 async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywhere(world: World) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL, management_policy=ManagementPolicy.OBSERVE)
     before = await world.claim()
-    assert "schemaCompatibilityStrategy is nothing and not FULL" in (await world.get()).difference
+    assert "schemaCompatibilityStrategy is not set in the Pulsar namespace" in (await world.get()).difference
     assert world.written == []
     assert await world.claim() == before
 

@@ -27,7 +27,7 @@ from topicschema.cluster.errors import ForbiddenError
 from topicschema.core import formats, plan
 from topicschema.core.alignment import BrokerVersions, HistoryBehind, align
 from topicschema.core.errors import WaitingError
-from topicschema.core.history import Counter, Flaw, History, Origin, Owner
+from topicschema.core.history import Flaw, History, NumberedBy, Origin, Owner
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
@@ -62,19 +62,19 @@ async def holds(
     world: World,
     wire: dict[str, Any],
     *schemas: Schema,
-    counted_by: Counter = Counter.OPERATOR,
+    numbered_by: NumberedBy = NumberedBy.OPERATOR,
     others: int = 0,
-    uncounted: int = 0,
+    unconfirmed: int = 0,
 ) -> None:
     """The resource holds the topic, and these are on record, as registered without a broker unless it counted them.
 
-    The first `others` of them came from elsewhere, the last `uncounted` since the broker counted.
+    The first `others` of them came from elsewhere, the last `unconfirmed` since the broker counted.
     """
-    history = History(KEY, counted_by=counted_by).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
+    history = History(KEY, numbered_by=numbered_by).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
     for turn, schema in enumerate(schemas):
         origin = Origin.BROKER if turn < others else Origin.SPEC
         history = history.with_version(schema, origin, "2026-11-20T00:00:00Z")
-    history = replace(history, uncounted=uncounted)
+    history = replace(history, unconfirmed=unconfirmed)
     await world.ctx.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
 
 
@@ -120,16 +120,16 @@ async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_
 
 @pytest.mark.parametrize("theirs", [OTHER, ONE], ids=["another", "the same"])
 @pytest.mark.parametrize(
-    ("counted_by", "others"),
-    [(Counter.OPERATOR, 0), (Counter.BROKER, 0), (Counter.BROKER, 1)],
+    ("numbered_by", "others"),
+    [(NumberedBy.OPERATOR, 0), (NumberedBy.BROKER, 0), (NumberedBy.BROKER, 1)],
     ids=["", "counted", "adopted"],
 )
 async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its_answer_was_lost(
-    world: World, theirs: Schema, counted_by: Counter, others: int
+    world: World, theirs: Schema, numbered_by: NumberedBy, others: int
 ) -> None:
     world.there(ONE)
     wire = resource(world, ONE)
-    await holds(world, wire, ONE, counted_by=counted_by, others=others)
+    await holds(world, wire, ONE, numbered_by=numbered_by, others=others)
     assert await first(world, wire) == plan.SoftDelete()
     world.broker.schemas.soft_delete(TOPIC)
     world.there(theirs)
@@ -170,7 +170,7 @@ async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_
 ) -> None:
     world.there(ONE)
     wire = resource(world, ONE)
-    await holds(world, wire, ONE, counted_by=Counter.BROKER)
+    await holds(world, wire, ONE, numbered_by=NumberedBy.BROKER)
     if is_governed:
         world.api.change("/namespaceschemapolicies/orders", lambda policy: policy["spec"].pop("pulsar"))
         claim = await world.ctx.storage.get_claim(ORDERS)
@@ -205,14 +205,14 @@ async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the
     assert await lets_go_of(world, resource(world, ONE, deletionPolicy="Retain")) == ""
 
 
-@pytest.mark.parametrize("counted_by", [Counter.BROKER, Counter.OPERATOR])
+@pytest.mark.parametrize("numbered_by", [NumberedBy.BROKER, NumberedBy.OPERATOR])
 @pytest.mark.parametrize("is_governed", [True, False])
 async def test_a_crd_that_is_being_deleted_retains_schemas_and_history(
-    world: World, counted_by: Counter, *, is_governed: bool
+    world: World, numbered_by: NumberedBy, *, is_governed: bool
 ) -> None:
     wire = resource(world, ONE)
     world.there(ONE)
-    await holds(world, wire, ONE, counted_by=counted_by)
+    await holds(world, wire, ONE, numbered_by=numbered_by)
     deleted = {"deletionTimestamp": "2026-11-20T00:00:00Z"}
     world.api.change(TOPIC_SCHEMA.crd_name, lambda crd: crd["metadata"].update(deleted))
     if not is_governed:
@@ -223,7 +223,7 @@ async def test_a_crd_that_is_being_deleted_retains_schemas_and_history(
 
 async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so(world: World) -> None:
     wire = resource(world, ONE)
-    await holds(world, wire, ONE, counted_by=Counter.BROKER)
+    await holds(world, wire, ONE, numbered_by=NumberedBy.BROKER)
     claims = world.ctx.storage
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
     assert await lets_go_of(world, {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}) == ""
@@ -253,7 +253,7 @@ async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(wor
 
 
 @pytest.mark.parametrize(
-    ("recorded", "uncounted", "there", "action"),
+    ("recorded", "unconfirmed", "there", "action"),
     [
         ((OTHER,), 0, (OTHER,), plan.DeleteRecord()),  # alone
         ((OTHER, ONE), 0, (OTHER, ONE), plan.SoftDelete()),  # then ours
@@ -267,12 +267,12 @@ async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(wor
     ],
 )
 async def test_versions_of_others_under_our_claim_are_deleted_only_with_one_of_ours(
-    world: World, recorded: tuple[Schema, ...], uncounted: int, there: tuple[Schema, ...], action: plan.DeletionAction
+    world: World, recorded: tuple[Schema, ...], unconfirmed: int, there: tuple[Schema, ...], action: plan.DeletionAction
 ) -> None:
     world.broker.schemas.strategy = Strategy.ALWAYS_COMPATIBLE
     world.there(*there)
     wire = resource(world, ONE)
-    await holds(world, wire, *recorded, counted_by=Counter.BROKER, others=1, uncounted=uncounted)
+    await holds(world, wire, *recorded, numbered_by=NumberedBy.BROKER, others=1, unconfirmed=unconfirmed)
     assert await first(world, wire) == action
 
 
@@ -331,7 +331,7 @@ async def test_sources_that_are_not_compiled_hold_no_deletion_up_where_a_version
     spec = {"topic": wire["spec"]["topic"], "type": "PROTOBUF_NATIVE", "protobuf": sources, "deletionPolicy": "Delete"}
     wire = world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": spec})
     world.there(OTHER)
-    await holds(world, wire, OTHER, counted_by=Counter.BROKER, others=1)
+    await holds(world, wire, OTHER, numbered_by=NumberedBy.BROKER, others=1)
     with pytest.raises(WaitingError, match="the compiler cannot be started"):  # nobody knows what the spec stands for
         await first(world, wire)
     world.there(ONE)
@@ -349,7 +349,7 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
     wire = resource(world, formats.parse(text, PulsarVersion.V4_0))
     entry = entry_of(RemoteVersion(0, text, "2026-11-20T00:00:00Z"), PulsarVersion.V4_1)
     assert entry.flaw is Flaw.UNPARSABLE
-    history = History(KEY, Owner("shop", "created", wire["metadata"]["uid"]), 0, (entry,), Counter.BROKER)
+    history = History(KEY, Owner("shop", "created", wire["metadata"]["uid"]), 0, (entry,), NumberedBy.BROKER)
     await world.ctx.storage.put(Stored(History(KEY)), history, (text,))
 
     def forbid(method: str, *_: object) -> Exception | None:

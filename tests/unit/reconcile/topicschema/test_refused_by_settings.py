@@ -54,7 +54,7 @@ async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_p
     assert await topic.says() == WAITS
     ready = (await topic.conditions())["Ready"]
     assert ready["reason"] == "RefusedByBroker"
-    assert "has FULL, and not BACKWARD" in ready["message"]
+    assert "has FULL, but the schema was judged with BACKWARD" in ready["message"]
     assert POLICY.name in [name for name, _ in topic.enqueued]
     policies = NamespaceSchemaPolicies(topic.topics._ctx, 600.0)
     topic.enqueued.clear()
@@ -74,7 +74,7 @@ async def test_a_history_waits_for_the_policy_s_strategy_at_a_new_broker(topic: 
     has(topic, Strategy.FULL)
     await topic.governed(pulsar={"adminURL": topic.world.broker.url})
     assert await topic.says() == WAITS
-    assert "has FULL, and not BACKWARD" in (await topic.conditions())["Ready"]["message"]
+    assert "has FULL, but the schema was judged with BACKWARD" in (await topic.conditions())["Ready"]["message"]
     await NamespaceSchemaPolicies(topic.topics._ctx, 0.0).reconcile(POLICY)
     assert await topic.says() == WELL
     assert await topic.world.agrees()

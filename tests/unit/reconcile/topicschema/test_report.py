@@ -15,13 +15,13 @@ from topicschema.core.alignment import HistoryAhead, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place, StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import Counter, History, Origin
-from topicschema.core.overrides import Overrides
+from topicschema.core.history import History, NumberedBy, Origin
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
+from topicschema.core.topic_settings import TopicSettingsState
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import ObservedAt, describe_error
 from topicschema.reconcile.topicschema.status import (
@@ -35,7 +35,7 @@ from topicschema.reconcile.topicschema.status import (
 ONE, TWO = record("id"), record("id", "note?")
 BACKWARD = EffectiveStrategy(Strategy.BACKWARD, StrategySource.NAMESPACE)
 BOTH = history(ONE, TWO, claim=ME)
-OURS = replace(BOTH, counted_by=Counter.BROKER)
+OURS = replace(BOTH, numbered_by=NumberedBy.BROKER)
 FOREIGN = replace(OURS, entries=(OURS.entries[0], replace(OURS.entries[1], origin=Origin.BROKER)))
 MOMENT = ObservedAt((), 3, NOW)
 FIRST, SECOND = (Verdict(Outcome.EQUAL_VERSION, BACKWARD, number) for number in (0, 1))
@@ -174,7 +174,7 @@ def test_the_status_has_the_generation_the_fingerprint_and_the_order_of_upgrades
     assert (REGISTERED.upgrade_first, REGISTERED.fingerprint) == (UpgradeFirst.CONSUMERS, TWO.fingerprint)
 
 
-OWN = Overrides(TopicSettings(), TopicSettings(Strategy.BACKWARD))
+OWN = TopicSettingsState(TopicSettings(), TopicSettings(Strategy.BACKWARD))
 GONE = replace(OURS.entries[0], schema_version=2, is_tombstone=True)
 DELETED = replace(OURS, entries=(*OURS.entries, GONE, replace(OURS.entries[1], schema_version=3)))
 NOTE = (Incompatibility("STORED_SCHEMA_UNCHANGED", "$", "the stored text stays"),)
@@ -199,7 +199,7 @@ NOTE = (Incompatibility("STORED_SCHEMA_UNCHANGED", "$", "the stored text stays")
             "the versions from 1 on",
         ),
         (
-            status_of(FIRST, OURS, replace(SYNCED, overrides=OWN)),
+            status_of(FIRST, OURS, replace(SYNCED, topic_settings=OWN)),
             "Ready",
             "has its own strategy at the broker, BACKWARD",
         ),
@@ -239,7 +239,7 @@ def test_a_tombstone_is_no_version_and_only_one_at_the_broker_is_a_note() -> Non
     first = replace(OURS, entries=(replace(OURS.entries[0], is_tombstone=True), OURS.entries[1]))
     for other in (status_of(verdict, DELETED), AT_BROKER, status_of(SECOND, first, SYNCED)):
         assert "deleted" not in message(other)
-    here = replace(OURS, counted_by=Counter.OPERATOR, claim=OTHER)
+    here = replace(OURS, numbered_by=NumberedBy.OPERATOR, claim=OTHER)
     assert "up to" not in message(status_of(FIRST, here))
 
 

@@ -54,7 +54,7 @@ def under(state: ValidationState, **settings: Any) -> ValidationState:
 
 REPORT = under(GATE, mode=ValidationMode.REPORT)
 REASONS = tuple(ReasonStatus(reason="TRUNCATED", path=f"$.f{n}", messages=n + 1) for n in range(30))
-GOOD = VerdictDocument(question=QUESTION.sha256, verdict=Answer.PASS, messages=10, invalid=0)
+GOOD = VerdictDocument(request_hash=QUESTION.sha256, verdict=Answer.PASS, messages=10, invalid=0)
 NONE = replace(GOOD, messages=0)
 FILES = ValidationSpec(mode=ValidationMode.GATE, source=SourceSpec(files=FilesSourceSpec(uri="s3://a/b")))
 BAD = replace(GOOD, verdict=Answer.FAIL, invalid=3, by_reason=REASONS)
@@ -87,7 +87,7 @@ def test_each_outcome_has_its_phase_its_condition_and_its_reason(
         status = new_status(state)
         assert status is not None
         assert state.run is not None
-        assert (status.phase, status.question) == (phase, state.run.hash)
+        assert (status.phase, status.request_hash) == (phase, state.run.hash)
         assert (reported(state).status, reported(state).reason) == (truth, reason)
         error = blocking_error(state)
         assert (type(error) if error else None) is stops
@@ -197,7 +197,7 @@ def test_progress_goes_in_tens_and_never_back() -> None:
 
 
 def test_a_verdict_that_is_told_already_stays_whatever_became_of_its_job() -> None:
-    recorded = ValidationStatus(phase=ValidationPhase.PASSED, question="sha256:", messages=5, invalid=0, report="r")
+    recorded = ValidationStatus(phase=ValidationPhase.PASSED, request_hash="sha256:", messages=5, invalid=0, report="r")
     seen = replace(GATE, recorded=recorded, job=None, needs_run=False)
     assert new_status(seen) == recorded
     assert blocking_error(seen) is None

@@ -1,9 +1,11 @@
-"""Rules, their chapters and their examples."""
+"""Examples of the rules: a schema before its broker, `.proto` sources, a payload."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
+from typing_extensions import override
+
+from topicschema.api.wire import wire_name
 from topicschema.cli.check.engine import Question, Step
 from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -17,7 +19,7 @@ class Example:
     Texts are at most 76 columns wide. A lone surrogate represents a byte that is not UTF-8.
     """
 
-    candidate: str
+    candidate: str = ""
     earlier: str | None = None
     type: SchemaType = SchemaType.AVRO
     earlier_type: SchemaType | None = None
@@ -70,10 +72,7 @@ def _limits(constraints: Constraints) -> Iterator[str]:
         value = getattr(constraints, limit.name)
         if value:
             listed = str(value) if isinstance(value, int) else f"[{', '.join(value)}]"
-            yield f"{_CAMEL.sub(lambda match: match[1].upper(), limit.name)}: {listed}"
-
-
-_CAMEL = re.compile(r"_([a-z])")
+            yield f"{wire_name(limit.name)}: {listed}"
 
 
 def _info(kind: SchemaType, text: str, properties: Mapping[str, str]) -> SchemaInfo:
@@ -81,21 +80,51 @@ def _info(kind: SchemaType, text: str, properties: Mapping[str, str]) -> SchemaI
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule. `meaning` and `advice` are sentences. The examples are texts, or None if none can be shown."""
+class ProtoExample(Example):
+    """A candidate that is compiled first: the text of `file`, whose message Order is the root."""
 
-    id: str
-    meaning: str
-    advice: str
-    refused: Example | None = None
-    accepted: Example | None = None
+    type: SchemaType = SchemaType.PROTOBUF_NATIVE
+    file: str = "order.proto"
+    message: str = "Order"
+
+    @override
+    def _terms(self) -> Iterator[str]:
+        yield f"file {self.file}, root message {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
-    """Rules that belong together, with an introduction."""
+class PayloadExample(Example):
+    """A payload, or a value to be written (as JSON), with the candidate as its schema.
 
-    title: str
-    rules: tuple[Rule, ...]
-    introduction: str = ""
-    conclusion: str = ""
+    `earlier`, if set, is the version that an AVRO payload was written with. `payload` is the text of a JSON payload,
+    and the bytes of another in hexadecimal.
+    """
+
+    payload: str = ""
+    value: str | None = None
+
+    @property
+    def content(self) -> bytes:
+        """The payload's bytes."""
+        return self.payload.encode() if self.type is SchemaType.JSON else bytes.fromhex(self.payload)
+
+    @property
+    def shown(self) -> Iterator[tuple[str, str]]:
+        """Yield the texts below the terms, each with its name."""
+        if self.earlier is not None:
+            yield "written with", self.earlier
+        if self.candidate:
+            yield "schema", self.candidate
+        if self.value is not None:
+            yield "value to be written", self.value
+        else:
+            content = self.content
+            is_text = content.isascii() and content.decode("ascii").isprintable()
+            yield "payload", content.decode() if is_text and content else content.hex(" ")
+
+    @override
+    def _terms(self) -> Iterator[str]:
+        yield f"type {self.type}"
+        yield from () if self.pulsar_version is PulsarVersion.V4_0 else (f"Pulsar {self.pulsar_version}",)
+        for name, text in self.properties.items():
+            yield f"{name}={text}"

@@ -6,11 +6,11 @@ from support.kubernetes.topic import TOPIC, World
 from support.schemas.examples import record
 from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
 from topicschema.core.history import TopicSettingsRecord
-from topicschema.core.overrides import RecordSettings, WriteSettings
 from topicschema.core.plan import Upload
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
+from topicschema.core.topic_settings import RecordSettings, WriteSettings
 from topicschema.reconcile.topicschema.actions import apply
 
 ONE, TWO = record("id"), record("id", "a?")

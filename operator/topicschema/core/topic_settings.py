@@ -35,7 +35,7 @@ Step = RecordSettings | WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Overrides:
+class TopicSettingsState:
     """The desired settings of the topic (None: not managed), those at the broker, and the record of them.
 
     `current` is None for a topic that does not exist.
@@ -45,7 +45,7 @@ class Overrides:
     current: TopicSettings | None
     record: TopicSettingsRecord | None = None
 
-    def after(self, written: TopicSettings) -> "Overrides":
+    def after(self, written: TopicSettings) -> "TopicSettingsState":
         """Return the same after these settings were written."""
         return replace(self, current=_after(self.current or TopicSettings(), _named(written)))
 
@@ -65,22 +65,22 @@ class Overrides:
         return self.current.strategy if self.current is not None and self.desired.strategy is None else None
 
 
-def restore(overrides: Overrides) -> Step | None:
+def restore(state: TopicSettingsState) -> Step | None:
     """Return the next step to the original values of settings that the operator wrote and no field sets any more.
 
     The operator leaves alone what another client has set since.
     """
-    record, current = overrides.record, overrides.current or TopicSettings()
+    record, current = state.record, state.current or TopicSettings()
     if record is None:
         return None
-    desired = _named(overrides.desired)
+    desired = _named(state.desired)
     released = {each: value for each, value in _named(record.written).items() if desired.get(each) != value}
     change = {
         each: original
         for each, value in released.items()
         if (original := _original(record.original, each)) != value and _after(current, {each: value}) == current
     }
-    if change and overrides.current is not None:
+    if change and state.current is not None:
         return WriteSettings(replace(TopicSettings(), **change))
     if not released:
         return None
@@ -88,18 +88,16 @@ def restore(overrides: Overrides) -> Step | None:
     return RecordSettings(TopicSettingsRecord(originals, replace(record.written, **dict.fromkeys(released))))
 
 
-def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
+def apply(state: TopicSettingsState, *, is_before_schema: bool) -> Step | None:
     """Return the next step to the desired settings, or None.
 
     The strategy is written before the schema that it is to admit. Enforcement is written after it, because no schema is
     judged by it.
     """
-    current, record = overrides.current, overrides.record
+    current, record = state.current, state.record
     if current is None:
         return None
-    change = {
-        each: value for each, value in _named(overrides.desired).items() if _after(current, {each: value}) != current
-    }
+    change = {each: value for each, value in _named(state.desired).items() if _after(current, {each: value}) != current}
     if is_before_schema:
         change.pop("enforces_validation", None)
     if not change:
@@ -111,9 +109,9 @@ def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
     return WriteSettings(replace(TopicSettings(), **change)) if noted == record else RecordSettings(noted)
 
 
-def with_own_strategy(history: History, overrides: Overrides) -> History:
+def with_own_strategy(history: History, state: TopicSettingsState) -> History:
     """Return the history with the topic's own strategy. From then on each reconcile reads it."""
-    current = overrides.current
+    current = state.current
     if history.topic_settings is not None or current is None or current.strategy is None:
         return history
     return replace(history, topic_settings=TopicSettingsRecord(current))
