@@ -15,11 +15,11 @@ import org.apache.avro.io.BinaryDecoder;
 import org.apache.avro.io.DecoderFactory;
 
 /**
- * How long Avro's GenericDatumReader takes to read messages, each time that a line of its input says so.
+ * Measures how long Avro's GenericDatumReader takes to read messages, once for each line of its input.
  *
- * <p>The argument is a file: the reader's text, how many writers there are and their texts, then the messages, each as the
- * number of its writer, its length and its bytes; all numbers have four bytes, and so have the lengths before texts. The answer
- * to a line: nanoseconds of this thread's processor time, and how many messages could not be read.
+ * <p>The argument is a file: the reader's text, the number of writers and their texts, then the messages, each as the
+  * number of its writer, its length and its bytes; all numbers have four bytes, and so have the lengths before texts. The
+  * response to a line: nanoseconds of this thread's processor time, and the number of messages that could not be read.
  */
 public final class ProgramTimes {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();

@@ -1,5 +1,5 @@
-"""Benchmarks against anchors that run beside them: what counts is the ratio, never a figure alone.
+"""Benchmarks against anchors that run beside them: the ratio counts, never a figure alone.
 
 `python -m benchmarks [NAME...]` prints a table and writes `benchmarks.json`. Each measure brings its own control
-plane, which dies with the run. Rounds of ours and of the anchor alternate, and medians are told.
+plane, which dies with the run. Rounds of ours and of the anchor alternate, and the figures are medians.
 """

@@ -46,7 +46,7 @@ def main() -> None:
     """Run the named measures, or all."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *MEASURES], help="which measures; all when none is named")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where the rows are kept")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file of the rows")
     parser.add_argument("--topics", type=int, default=brokers.TOPICS, help="how many are adopted from a broker")
     chosen = parser.parse_args()
     measures = dict(MEASURES)
@@ -55,8 +55,8 @@ def main() -> None:
     for name in chosen.names or MEASURES:
         print(f"measuring: {name}", flush=True)
         for one in measures[name]():
-            told = "" if one.ratio is None else f"(ratio {one.ratio:.2f})"
-            print(f"  {one.name}: {one.value:g} {one.unit} {told}", flush=True)
+            ratio = "" if one.ratio is None else f"(ratio {one.ratio:.2f})"
+            print(f"  {one.name}: {one.value:g} {one.unit} {ratio}", flush=True)
             rows.append(one)
     write(rows, chosen.results)
     print(table(rows))

@@ -1,4 +1,4 @@
-"""The anchor of the review benchmark: an aiohttp server over TLS that reads a body and answers the same every time."""
+"""The anchor of the review benchmark: an aiohttp server over TLS that reads a body and sends a fixed response."""
 
 import ssl
 import sys
@@ -9,7 +9,7 @@ _ANSWER = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","respon
 
 
 async def answer(request: web.Request) -> web.Response:
-    """The fixed answer."""
+    """Read the body and return the fixed response."""
     await request.read()
     return web.Response(body=_ANSWER, content_type="application/json")
 

@@ -30,7 +30,7 @@ class _Template:
 
 
 async def write_all(on: Stage, count: int) -> float:
-    """Seconds for one payload, one history and one status write for each of `count` other topics, 16 at a time."""
+    """Return the seconds for one payload, history and status write for each of `count` other topics, 16 at a time."""
     template = _read(on)
     on.product.controller.terminate()  # what it would make of these topics is not to be measured
     names = create(on, "bare", count, _SIZE)

@@ -1,6 +1,6 @@
-"""What a real broker is asked, and how long it takes: adoption, rest, an edit, and an edit beside a broker gone silent.
+"""Requests to a real broker and their times: adoption, rest, an edit, and an edit while another broker is silent.
 
-All of it goes through a proxy that counts, the anchors too. A broker is asked 20 times a second at most after a burst
+All requests go through a proxy that counts, the anchors' too. A broker gets at most 20 requests a second after a burst
 of 40: that bounds how fast many topics are adopted, and edits are measured at less than that.
 """
 
@@ -62,7 +62,7 @@ def measure(topics: int = TOPICS) -> Iterator[Row]:
 
 
 def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
-    """Topics that the broker has with one version each, from the controller's start until all are settled."""
+    """Measure topics that the broker has with one version each, from the controller's start until all are settled."""
     pulsar = proxy.upstream
     _make_namespaces(pulsar, "orders", "ill", "bulk")
     _govern(on, NAMESPACE, "orders", proxy)
@@ -81,13 +81,13 @@ def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
     seconds = (dt.datetime.fromisoformat(last) - began).total_seconds()
     floor = max(0.0, (topics - 40) / _PACE)
     yield beside(f"{topics} topics adopted", seconds, "s", ("one request each at 20 a second", floor))
-    asked = sum(map(_is_of_topic, proxy.calls))
-    yield bounded("requests to adopt a topic with one version", asked / topics, "", 3)
+    requests = sum(map(_is_of_topic, proxy.calls))
+    yield bounded("requests to adopt a topic with one version", requests / topics, "", 3)
     yield bounded("uploads while adopting", sum(call.is_write and _is_of_topic(call) for call in proxy.calls), "", 0)
 
 
 def _rest(proxy: FaultProxy, topics: int, period: float) -> Iterator[Row]:
-    """What is asked when nothing happens, once looks have spread."""
+    """Measure the requests when nothing changes, once the reconciles have spread."""
     time.sleep(1.25 * period)
     proxy.forget()
     window = max(30.0, period / 2)
@@ -97,8 +97,8 @@ def _rest(proxy: FaultProxy, topics: int, period: float) -> Iterator[Row]:
     anchor = ("one GET for each topic and period", floor)
     yield beside(f"requests a minute at rest, period {period:g} s", len(calls) * 60 / window, "1/min", anchor, _FLOOR)
     kinds = Counter(_kind(call) for call in calls)
-    looks = kinds["GET schema"] or 1
-    yield bounded("requests for each look at a topic", sum(_is_of_topic(call) for call in calls) / looks, "", 1)
+    fetches = kinds["GET schema"] or 1
+    yield bounded("requests for each fetch of a topic", sum(_is_of_topic(call) for call in calls) / fetches, "", 1)
 
 
 def _kind(call: Call) -> str:
@@ -111,7 +111,7 @@ def _is_of_topic(call: Call) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Editor:
-    """Applies schemas and tells how long it was until Ready said so; milliseconds."""
+    """An editor, which applies schemas and returns the milliseconds until they are Ready."""
 
     client: ApiClient
     namespace: str = NAMESPACE
@@ -120,8 +120,8 @@ class _Editor:
     async def edit(self, name: str, text: str, seconds: float = 120) -> float:
         wire = self.topic(name, text)
         began = time.perf_counter()
-        told = await self.client.apply(TOPIC_SCHEMA, self.namespace, name, wire, field_manager="bench")
-        generation = told["metadata"]["generation"]
+        wire = await self.client.apply(TOPIC_SCHEMA, self.namespace, name, wire, field_manager="bench")
+        generation = wire["metadata"]["generation"]
         async with asyncio.timeout(seconds):
             while True:
                 wire = await self.client.get(TOPIC_SCHEMA, self.namespace, name)
@@ -140,51 +140,51 @@ class _Editor:
 
 
 def _is_ready(wire: dict[str, Any], generation: int) -> bool:
-    found = (each for each in wire.get("status", {}).get("conditions", ()) if each["type"] == "Ready")
-    return any(each["status"] == "True" and each["observedGeneration"] == generation for each in found)
+    conditions = (each for each in wire.get("status", {}).get("conditions", ()) if each["type"] == "Ready")
+    return any(each["status"] == "True" and each["observedGeneration"] == generation for each in conditions)
 
 
 @contextlib.asynccontextmanager
-async def _connected(on: Stage) -> AsyncIterator[ApiClient]:
+async def _connect(on: Stage) -> AsyncIterator[ApiClient]:
     async with ApiClient(Connection.load(str(on.plane.cluster.kubeconfig))) as client:
         yield client
 
 
 async def _edits(on: Stage, proxy: FaultProxy) -> list[Row]:
-    """Edits by the operator and bare uploads in turn, both of topics with as many versions."""
-    bare, ours, asked = [], [], []
+    """Measure edits by the operator and bare uploads in turn, both of topics with as many versions."""
+    bare, ours, requests = [], [], []
     through = Pulsar(proxy.url, "")
     anchor = RestTopic(through, "shop/orders", "bare")
-    async with _connected(on) as client:
+    async with _connect(on) as client:
         editor = _Editor(client)
         for revision in range(_EDITS + 2):
             text = schema(_SIZE, revision)
-            bare.append(await _timed(partial(anchor.uploaded, text)))
+            bare.append(await _time(partial(anchor.uploaded, text)))
             proxy.forget()
             ours.append(await editor.edit("edited", text))
-            asked.append(sum("/edited/" in call.path for call in proxy.calls))
+            requests.append(sum("/edited/" in call.path for call in proxy.calls))
             await asyncio.sleep(0.3)  # less than the pace
     plain, governed = statistics.median(bare[2:]), statistics.median(ours[2:])
     return [
         beside(f"apply to Ready at a broker, median of {_EDITS}", governed, "ms", ("the bare upload", plain)),
         row("added by the operator to an upload, median", governed - plain, "ms"),
-        bounded("requests for an edit", statistics.median(asked[2:]), "", 4),
+        bounded("requests for an edit", statistics.median(requests[2:]), "", 4),
     ]
 
 
-async def _timed(work: Callable[[], object]) -> float:
+async def _time(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     await asyncio.to_thread(work)
     return (time.perf_counter() - began) * 1000
 
 
 async def _beside_silence(on: Stage, proxy: FaultProxy, other: FaultProxy) -> list[Row]:
-    """Edits while another broker answers, and while it is silent and all its topics were edited; in turn."""
+    """Measure edits while another broker responds, and while it is silent and all its topics were edited; in turn."""
     _govern(on, _ILL, "ill", other)
     names = [f"ill-{number}" for number in range(_ILL_TOPICS)]
     calm: list[float] = []
     beside_ill: list[float] = []
-    async with _connected(on) as client:
+    async with _connect(on) as client:
         editor, ill = _Editor(client), _Editor(client, _ILL, "shop/ill")
         for name in names:
             await ill.edit(name, schema(_SIZE))
@@ -211,10 +211,10 @@ async def _beside_silence(on: Stage, proxy: FaultProxy, other: FaultProxy) -> li
 
 
 async def _beside_bulk(on: Stage, proxy: FaultProxy) -> list[Row]:
-    """Edits under one policy while another one, at the same broker, gets many TopicSchemas."""
+    """Measure edits under one policy while another one, at the same broker, gets many TopicSchemas."""
     _govern(on, _BULK, "bulk", proxy)
     times: list[float] = []
-    async with _connected(on) as client:
+    async with _connect(on) as client:
         editor, bulk = _Editor(client), _Editor(client, _BULK, "shop/bulk")
         others = asyncio.gather(
             *(bulk.edit(f"bulk-{number}", schema(_SIZE), _BULK_SECONDS) for number in range(_BULK_TOPICS))

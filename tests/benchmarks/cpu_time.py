@@ -1,4 +1,4 @@
-"""Processor time of programs, for machines on which others work, too: there it says more than the clock."""
+"""Processor time of programs, for machines with other work: there wall time misleads."""
 
 import os
 from pathlib import Path
@@ -9,21 +9,21 @@ _PARENT, _FIRST, _BEHIND = 1, 11, 15
 
 
 def seconds(program: int) -> float:
-    """What the program and all below it have taken so far."""
-    told = dict(filter(None, map(_told, Path("/proc").glob("[0-9]*/stat"))))
+    """Return the processor time of the program and all below it so far."""
+    processes = dict(filter(None, map(_read, Path("/proc").glob("[0-9]*/stat"))))
     below: dict[int, list[int]] = {}
-    for process, (parent, _) in told.items():
+    for process, (parent, _) in processes.items():
         below.setdefault(parent, []).append(process)
     taken, waiting = 0, [program]
     while waiting:
         process = waiting.pop()
-        taken += told[process][1] if process in told else 0
+        taken += processes[process][1] if process in processes else 0
         waiting += below.get(process, [])
     return taken / _TICKS
 
 
-def _told(stat: Path) -> tuple[int, tuple[int, int]] | None:
-    """A process, its parent and its ticks; None where it has ended."""
+def _read(stat: Path) -> tuple[int, tuple[int, int]] | None:
+    """Return a process, its parent and its ticks, or None if it has ended."""
     try:
         fields = stat.read_text(encoding="latin-1").rpartition(")")[2].split()
     except OSError:

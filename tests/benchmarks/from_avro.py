@@ -35,7 +35,7 @@ def main() -> None:
         read = f.when(f.lit(False), None)  # noqa: FBT003  # the name differs from what its types say
         for number, writer in enumerate(writers):
             read = read.when(f.col("schema_version") == number, from_avro(f.col("value"), writer, options))
-        # What cannot be read is null, or a record of nulls: its first field, which no reader has as null, tells.
+        # An invalid message is null, or a record of nulls. Its first field shows that: no reader has it as null.
         (row,) = stored.select(f.count(read["id"])).collect()
         print(json.dumps([time.perf_counter() - start, row[0]]), flush=True)
 

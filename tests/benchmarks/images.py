@@ -1,4 +1,4 @@
-"""How large the images are: the validation image, and the operator's beyond its base."""
+"""Image sizes: the validation image, and the operator's beyond its base."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _OPERATOR, _VALIDATION = 150, 1300
 
 
 def measure() -> Iterator[Row]:
-    """Sizes of what is in the images, unpacked; they are built unless they are in the cache."""
+    """Yield the unpacked sizes of the images, which are built unless they are in the cache."""
     operator, validation = (images.build(name, Progress()) for name in images.NAMES)
     if operator.base_size:
         beyond = (operator.size - operator.base_size) / _MEGABYTE

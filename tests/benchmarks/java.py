@@ -18,7 +18,7 @@ class Java:
         self._process = process
 
     def seconds(self, command: str) -> float:
-        """Processor time of the thread that did one of the program's commands."""
+        """Run one of the program's commands. Return the processor time of its thread."""
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the program has no pipes")
         self._process.stdin.write(f"{command}\n")
@@ -28,7 +28,7 @@ class Java:
 
 @contextmanager
 def running(source: Path, argument: str) -> Iterator[Java]:
-    """A program of one file with Avro's library, told where its work is."""
+    """Run a program of one file with Avro's library, which gets the argument."""
     reason = maven.why_absent()
     if reason is not None:
         raise RuntimeError(f"the benchmark needs Java: {reason}")

@@ -1,4 +1,4 @@
-"""What a whole run has in memory at most, driver and workers together, and that ten times the messages ask for no more.
+"""Peak memory of a whole run, driver and workers together; ten times the messages need no more.
 
 The files are those of the pipeline benchmark, eight of them each time: the same processes judge few messages and many.
 """
@@ -19,7 +19,7 @@ _RATIO = 1.25
 
 
 def measure() -> Iterator[Row]:
-    """The rows."""
+    """Yield the rows."""
     with tempfile.TemporaryDirectory() as folder:
         few, many = (_peaks(Path(folder) / str(count), count) for count in (_FEW, _MANY))
     for name, peak in many.items():
@@ -33,8 +33,8 @@ def measure() -> Iterator[Row]:
 
 
 def _peaks(folder: Path, count: int) -> Mapping[str, int]:
-    """In MiB, by how the run is made."""
-    packed = _asked(folder, count)
+    """Return the peaks in MiB, by how the run is made."""
+    packed = _write_request(folder, count)
     pod = [
         sys.executable,
         "-m",
@@ -46,12 +46,12 @@ def _peaks(folder: Path, count: int) -> Mapping[str, int]:
     spark = [sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]
     return {
         "a pod without executors": peak_memory.of_command(pod, {FAILED_STATUS}),
-        "Spark, local[2]": peak_memory.of_command(spark, given="go\n"),
+        "Spark, local[2]": peak_memory.of_command(spark, stdin="go\n"),
     }
 
 
-def _asked(folder: Path, count: int) -> Path:
-    """The packed question about so many messages; the files that they are in stand beside it, all of them alike."""
+def _write_request(folder: Path, count: int) -> Path:
+    """Write the files of `count` messages, all alike, and the packed request beside them. Return the request's path."""
     folder.mkdir()
     made = orders.made(pipeline.POOL)
     share = count // _FILES
@@ -60,7 +60,7 @@ def _asked(folder: Path, count: int) -> Path:
     pipeline.stored(made, first, share, share * pipeline.BAD // pipeline.COUNT)
     for path in others:
         shutil.copyfile(first, path)
-    asked = pipeline.question(made, *paths)
+    request = pipeline.request_of(made, *paths)
     packed = folder / "request.xz.0"
-    packed.write_bytes(asked.pack().content)
+    packed.write_bytes(request.pack().content)
     return packed

@@ -1,7 +1,7 @@
-"""Messages of orders, as a topic that has lived for a while holds them: three writers' versions, and one reader more.
+"""Messages of orders, as an old topic retains them: three writers' versions, and one reader more.
 
-Between them fields came and went, numbers were promoted, a symbol was taken away, and a field may be null no more. Some
-0.65 % of the messages cannot be read for that. What is here is made by the seed.
+Between them fields came and went, numbers were promoted, a symbol was removed, and a field lost its null. Some
+0.65 % of the messages cannot be read for that. The seed determines all of it.
 """
 
 import random
@@ -25,7 +25,7 @@ class Orders:
 
 
 def made(count: int, seed: int = 262) -> Orders:
-    """So many messages."""
+    """Return `count` messages, with their schemas."""
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
     writers = (_version(1), _version(2), _version(3))
     messages = []
@@ -98,6 +98,6 @@ def _value(rng: random.Random) -> dict[str, Any]:
         "items": items,
         "total": rng.random() * 1000,
         "labels": {f"label{each}": f"{rng.getrandbits(48):012x}" for each in range(rng.randint(0, 3))},
-        "note": rng.choice((None, None, "Please leave it with the neighbours on the second floor.")),
+        "note": rng.choice((None, None, "Please leave it with the people on the second floor.")),
         "paid": rng.random() < 0.8,
     }

@@ -1,7 +1,7 @@
-"""How fast a whole run is, beside spark-avro's from_avro over the same Parquet file: two threads of Spark for each.
+"""Speed of a whole run, beside spark-avro's from_avro over the same Parquet file: two threads of Spark for each.
 
-Both sessions are warm, and take turns; a row is that of the round with the median ratio, once by the clock, once by the
-processor time of all that a session runs. from_avro only counts what it can read: it tells neither reasons nor paths.
+Both sessions are warm, and take turns. A row is that of the round with the median ratio, once by the clock, once by the
+processor time of all that a session runs. from_avro only counts the valid messages, without reasons and paths.
 """
 
 import json
@@ -40,39 +40,39 @@ _START = 1_760_000_000_000
 _HERE = Path(__file__).parent
 
 
-class Told(NamedTuple):
-    """A round: how long it took, how much of the processors, and how many messages it found."""
+class _Round(NamedTuple):
+    """A round: its seconds, its processor time, and the number of messages in its result."""
 
     seconds: float
     processor: float
-    found: int
+    messages: int
 
 
 def measure() -> Iterator[Row]:
-    """The rows."""
+    """Yield the rows."""
     with tempfile.TemporaryDirectory() as folder:
         made = orders.made(POOL)
-        asked = question(made, stored(made, Path(folder) / "orders.parquet"))
-        yield _alone(asked)
-        yield from _beside_spark_avro(made, asked, Path(folder))
+        request = request_of(made, stored(made, Path(folder) / "orders.parquet"))
+        yield _alone(request)
+        yield from _beside_spark_avro(made, request, Path(folder))
 
 
-def _alone(asked: ValidationRequest) -> Row:
-    """Without Spark: as a pod without executors runs."""
-    assert asked.files is not None  # it was made with them
-    found = [runner.run(asked, FileMessages(asked.files), processes=2).document for _ in range(3)]
-    if [each["invalid"] for each in found] != [BAD] * 3:
-        raise RuntimeError("the bad messages are not the ones that were found")
+def _alone(request: ValidationRequest) -> Row:
+    """Return the row of a run without Spark, as a pod without executors makes it."""
+    assert request.files is not None  # it was made with them
+    reports = [runner.run(request, FileMessages(request.files), processes=2).document for _ in range(3)]
+    if [each["invalid"] for each in reports] != [BAD] * 3:
+        raise RuntimeError("the run reported other messages than the bad ones")
     return row(
         "validation of 2,000,000 messages, two processes, no JVM",
-        COUNT / sorted(each["seconds"] for each in found)[1],
+        COUNT / sorted(each["seconds"] for each in reports)[1],
         "messages/s",
     )
 
 
-def _beside_spark_avro(made: orders.Orders, asked: ValidationRequest, folder: Path) -> Iterator[Row]:
+def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: Path) -> Iterator[Row]:
     packed, texts = folder / "request.xz", folder / "texts.json"
-    packed.write_bytes(asked.pack().content)
+    packed.write_bytes(request.pack().content)
     texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
     jars = maven.jars(_HERE / "spark_avro" / "pom.xml")
     theirs = [
@@ -83,14 +83,14 @@ def _beside_spark_avro(made: orders.Orders, asked: ValidationRequest, folder: Pa
         str(texts),
     ]
     with _serving([sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]) as ours, _serving(theirs) as anchor:
-        rounds = [(_round(ours), _round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
-    if {each.found for both in rounds for each in both} != {BAD, COUNT - BAD}:
-        raise RuntimeError("the bad messages are not the ones that were found")
-    for measured, told in (("", "seconds"), (", by processor time", "processor")):
-        found = [(getattr(mine, told), getattr(anchor_s, told)) for mine, anchor_s in rounds]
-        taken, theirs_taken = sorted(found, key=lambda both: both[0] / both[1])[_ROUNDS // 2]
+        rounds = [(_run_round(ours), _run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
+    if {each.messages for both in rounds for each in both} != {BAD, COUNT - BAD}:
+        raise RuntimeError("a round counted other messages than the bad ones")
+    for suffix, field in (("", "seconds"), (", by processor time", "processor")):
+        times = [(getattr(mine, field), getattr(anchor_s, field)) for mine, anchor_s in rounds]
+        taken, theirs_taken = sorted(times, key=lambda both: both[0] / both[1])[_ROUNDS // 2]
         yield beside(
-            f"whole validation run in Spark, local[2]: Parquet in, report out{measured}",
+            f"whole validation run in Spark, local[2]: Parquet in, report out{suffix}",
             COUNT / taken,
             "messages/s",
             ("spark-avro's from_avro with count", COUNT / theirs_taken),
@@ -99,7 +99,7 @@ def _beside_spark_avro(made: orders.Orders, asked: ValidationRequest, folder: Pa
 
 
 def stored(made: orders.Orders, path: Path, count: int = COUNT, bad_ones: int = BAD) -> Path:
-    """The messages: a pool of them over and over, with exactly so many bad ones at places that the seed chose."""
+    """Write the messages: a pool of them repeated, with `bad_ones` bad ones at places that the seed determines."""
     good, bad = _pools(made)
     chance = random.Random(1)  # noqa: S311  # a seed, not a secret
     places = set(chance.sample(range(count), bad_ones))
@@ -122,7 +122,7 @@ def stored(made: orders.Orders, path: Path, count: int = COUNT, bad_ones: int = 
 
 
 def _pools(made: orders.Orders) -> tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]]:
-    """The messages that can be read, and those that cannot."""
+    """Return the valid messages and the invalid ones."""
     writers = [formats.parse(_info(each)) for each in made.writers]
     reader = formats.parse(_info(made.reader))
     readers = [payload.reader(reader, each) for each in writers]
@@ -133,11 +133,11 @@ def _pools(made: orders.Orders) -> tuple[list[tuple[int, bytes]], list[tuple[int
     return pools
 
 
-def question(made: orders.Orders, *files: Path) -> ValidationRequest:
-    """Whether the messages in these files can be read with the newest schema."""
+def request_of(made: orders.Orders, *files: Path) -> ValidationRequest:
+    """Return the request to check the messages in these files with the newest schema."""
     versions = {number: _info(each) for number, each in enumerate(made.writers)}
-    asked = FileSource(tuple(map(str, files)))
-    return ValidationRequest(_info(made.reader), versions, "persistent://shop/orders/created", files=asked)
+    source = FileSource(tuple(map(str, files)))
+    return ValidationRequest(_info(made.reader), versions, "persistent://shop/orders/created", files=source)
 
 
 def _info(text: dict[str, Any]) -> SchemaInfo:
@@ -145,7 +145,7 @@ def _info(text: dict[str, Any]) -> SchemaInfo:
 
 
 def _anchors_python() -> Path:
-    """A Python with the PySpark that spark-avro is for, installed once, outside the checkout."""
+    """Return a Python with the PySpark of spark-avro, installed once, outside the checkout."""
     folder = paths.cache() / f"pyspark-{_PYSPARK}"
     python = folder / "bin" / "python"
     if not python.exists():
@@ -168,7 +168,7 @@ def _install(folder: Path) -> None:
 
 @contextmanager
 def _serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
-    """A program that answers a line with a line; `PYSPARK_PYTHON` is nobody's but its own."""
+    """Run a program that responds to a line with a line, without the `PYSPARK_PYTHON` of this process."""
     environ = {name: text for name, text in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ
@@ -178,11 +178,11 @@ def _serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
             process.stdin.close()
 
 
-def _round(process: "subprocess.Popen[str]") -> Told:
+def _run_round(process: "subprocess.Popen[str]") -> _Round:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the program has no pipes")
     before = cpu_time.seconds(process.pid)
     process.stdin.write("go\n")
     process.stdin.flush()
-    seconds, found = json.loads(process.stdout.readline())
-    return Told(seconds, cpu_time.seconds(process.pid) - before, found)
+    seconds, count = json.loads(process.stdout.readline())
+    return _Round(seconds, cpu_time.seconds(process.pid) - before, count)

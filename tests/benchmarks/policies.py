@@ -1,4 +1,4 @@
-"""How long the edit of a policy takes: from the apply until the controller has checked the topic's history.
+"""The time of a policy's edit: from the apply until the controller has checked the topic's history.
 
 Each policy has one topic with many versions, of 2 kB each. The edits set BACKWARD_TRANSITIVE, so that the newest
 version is judged after all others.

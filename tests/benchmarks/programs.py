@@ -1,4 +1,4 @@
-"""How fast verdict programs judge messages, beside Avro's own reader of them, and what it takes before the first one.
+"""Speed of verdict programs, beside Avro's own reader of the messages, and the time before the first verdict.
 
 Each round runs ours and the anchor one after the other, processor time of one thread each; the row is that of the round
 with the median ratio. Both read the same messages, of three writers' versions: ours a column for each version, as it
@@ -45,7 +45,7 @@ assert not run(compile_program(schema, schema), Column.of([bytes(1)])).reasons.a
 
 
 def measure() -> Iterator[Row]:
-    """The rows."""
+    """Yield the rows."""
     made = orders.made(_COUNT)
     writers = [_parsed(json.dumps(each)) for each in made.writers]
     reader = _parsed(json.dumps(made.reader))
@@ -55,7 +55,7 @@ def measure() -> Iterator[Row]:
         for number, writer in enumerate(writers)
     ]
     if _bad(columns) != made.bad:
-        raise RuntimeError("the bad messages are not the ones that were found")
+        raise RuntimeError("the verdicts reject other messages than the bad ones")
     mean = sum(len(each) for _, each in messages) / len(messages)
     yield _beside_java(made, messages, columns, f"verdicts on Avro messages of {mean:.0f} bytes, one core")
     yield _large()
@@ -74,8 +74,8 @@ def _beside_java(
         file.writelines(struct.pack(">i", number) + _sized(content) for number, content in messages)
         file.flush()
         with java.running(_PROGRAM, file.name) as theirs:
-            found = sorted(_rounds(lambda: _bad(columns), theirs), key=lambda both: both[0] / both[1])
-    ours, anchor = (len(messages) / seconds for seconds in found[len(found) // 2])
+            rounds = sorted(_rounds(lambda: _bad(columns), theirs), key=lambda both: both[0] / both[1])
+    ours, anchor = (len(messages) / seconds for seconds in rounds[len(rounds) // 2])
     return beside(name, ours, "messages/s", ("Java GenericDatumReader", anchor), Goal(2, at_most=False))
 
 
@@ -90,7 +90,7 @@ def _rounds(work: Callable[[], object], theirs: java.Java) -> Iterator[tuple[flo
 
 
 def _large() -> Row:
-    """The median of compiling a release of a large schema with the one before."""
+    """Measure the median of compiling a release of a large schema with the one before."""
     writer, reader = (_parsed(text.decode()) for text in releases.texts())
     times = []
     for _ in range(_ROUNDS):
@@ -101,12 +101,12 @@ def _large() -> Row:
 
 
 def _starts() -> Iterator[Row]:
-    """Processor time of a process that judges one message: where numba has nothing kept, and where it has."""
+    """Yield the processor time of a process that judges one message, with numba's empty and full cache."""
     with tempfile.TemporaryDirectory() as folder:
         for name, at_most in (("first", _FIRST_START), ("later", _LATER_START)):
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            kept = {**os.environ, "NUMBA_CACHE_DIR": folder}
-            subprocess.run([sys.executable, "-c", _ONE_MESSAGE], env=kept, check=True)
+            environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+            subprocess.run([sys.executable, "-c", _ONE_MESSAGE], env=environment, check=True)
             taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
             yield bounded(f"verdict on one message, numba's {name} start", taken, "s", at_most)
 

@@ -1,8 +1,8 @@
-"""How fast a topic's retained messages are read and judged by two processes, beside readers that look at no payload.
+"""Speed of reading and judging a topic's messages by two processes, beside readers that ignore the payloads.
 
-Two anchors, in the same rounds and of the same topic: Pulsar's Python client, whose messages are dropped as they come,
-and our own readers, whose batches are dropped unjudged: what is between these and ours is judging. Each process has one
-partition; its start and what it compiles at first are not measured. Wall time, for a broker takes part of the machine.
+Two anchors, in the same rounds, of the same topic. One is Pulsar's Python client, whose messages are dropped at once.
+The other is our own readers, whose batches are dropped unjudged: the difference to ours is judging. Each process has
+one partition; its start and its first compilation are not measured. Wall time, for a broker takes part of the machine.
 """
 
 import json
@@ -39,11 +39,11 @@ _CACHES = {"dbStorage_readAheadCacheMaxSizeMb": "64", "managedLedgerCacheSizeMB"
 """Caches for large reads. With those of the other tests, the broker would be measured instead of its readers."""
 
 Reading = Callable[[Task, Split], int]
-"""Reads a split, and tells how many messages it had."""
+"""A function that reads a split and returns its number of messages."""
 
 
 def measure() -> Iterator[Row]:
-    """The rows."""
+    """Yield the rows."""
     brokers.prepare(Progress())
     instance = Instance.owned()
     try:
@@ -54,17 +54,17 @@ def measure() -> Iterator[Row]:
 
 def _measured(broker: Pulsar) -> Iterator[Row]:
     topic = RetainedTopic.made(broker, partitions=_READERS)
-    asked, messages = _made(topic)
+    request, messages = _made(topic)
     for number in range(_READERS):
         fill(broker.service_url, f"{topic.full_name}-partition-{number}", messages, _MESSAGES // _READERS)
     source = PulsarMessages(topic.asked, topic.full_name, split_messages=2 * _MESSAGES)
     splits = source.plan().splits
-    task = Task("benchmark", asked.pack().content, source, Sampling(0))
+    task = Task("benchmark", request.pack().content, source, Sampling(0))
     with ProcessPoolExecutor(_READERS, get_context("spawn")) as pool:
         rounds = [_Round.of(pool, task, splits) for _ in range(_ROUNDS + 1)][1:]
     judged = statistics.median(each.judged for each in rounds)
     for anchor, value in (
-        ("pulsar-client's readers, nothing looked at", statistics.median(each.clients for each in rounds)),
+        ("pulsar-client's readers, nothing decoded", statistics.median(each.clients for each in rounds)),
         ("our own readers, nothing judged", statistics.median(each.dropped for each in rounds)),
     ):
         yield beside("retained messages read and judged, two readers", judged, "messages/s", (anchor, value), _GOAL)
@@ -80,15 +80,15 @@ class _Round:
 
     @classmethod
     def of(cls, pool: ProcessPoolExecutor, task: Task, splits: tuple[Split, ...]) -> "_Round":
-        """What each way came to, one after the other."""
+        """Measure each way, one after the other."""
         return cls(*(_speed(pool, reading, task, splits) for reading in (_judge, _drop, _drop_client_s)))
 
 
 def _speed(pool: ProcessPoolExecutor, reading: Reading, task: Task, splits: tuple[Split, ...]) -> float:
     started = time.monotonic()
-    found = sum(pool.map(reading, [task] * len(splits), splits))
-    if found != _MESSAGES:
-        raise RuntimeError(f"{found} messages were read of {_MESSAGES}")
+    count = sum(pool.map(reading, [task] * len(splits), splits))
+    if count != _MESSAGES:
+        raise RuntimeError(f"{count} messages were read of {_MESSAGES}")
     return _MESSAGES / (time.monotonic() - started)
 
 
@@ -112,11 +112,11 @@ def _drop_client_s(task: Task, split: Split) -> int:
 
 
 def _made(topic: RetainedTopic) -> tuple[ValidationRequest, list[Message]]:
-    """What is asked of the orders, and some of them as they are sent."""
+    """Return the validation request of the orders, and some of them as they are sent."""
     made = orders.made(_MADE)
     infos = [SchemaInfo(SchemaType.AVRO, json.dumps(each).encode()) for each in made.writers]
     writers = [formats.parse(each) for each in infos]
     messages = [(number, payload.encode(writers[number], value).payload or b"") for number, value in made.messages]
-    asked = PulsarSource(topic.pulsar.admin_url, topic.pulsar.service_url)
+    source = PulsarSource(topic.pulsar.admin_url, topic.pulsar.service_url)
     reader = SchemaInfo(SchemaType.AVRO, json.dumps(made.reader).encode())
-    return ValidationRequest(reader, dict(enumerate(infos)), topic.full_name, pulsar=asked), messages
+    return ValidationRequest(reader, dict(enumerate(infos)), topic.full_name, pulsar=source), messages

@@ -1,4 +1,4 @@
-"""How many AdmissionReviews one webhook process answers: 20 kB schemas, 32 in flight, over TLS."""
+"""AdmissionReviews per second of one webhook process: 20 kB schemas, 32 in flight, over TLS."""
 
 import itertools
 import json
@@ -14,29 +14,29 @@ from benchmarks.traffic import Outcome, Request, Target, send
 from testbed import ports
 from testbed.product import wait_until_listening
 
-_LANES, _EACH, _ROUNDS, _SIZE = 32, 40, 3, 20_000
+_STREAMS, _EACH, _ROUNDS, _SIZE = 32, 40, 3, 20_000
 _GOAL = Goal(300, at_most=False, unit="1/s")
 
 
 def measure() -> Iterator[Row]:
-    """Rows of reviews per second, ours beside bare aiohttp."""
+    """Yield rows of reviews per second, ours beside bare aiohttp."""
     with stage() as on:
         on.product.start_controller()
-        names = create(on, "review", _LANES, _SIZE)
-        on.wait_until_ready(_LANES)
+        names = create(on, "review", _STREAMS, _SIZE)
+        on.wait_until_ready(_STREAMS)
         on.product.controller.terminate()
         on.product.start_webhook()
         requests = _requests(on, names)
         ca = on.product.certificate.ca
         targets = {"ours": Target(on.product.webhook_url, ca), "bare": Target(_start_bare(on), ca)}
         outcomes: dict[str, list[Outcome]] = {name: [] for name in targets}
-        each = _LANES * _EACH
+        each = _STREAMS * _EACH
         for part in range(_ROUNDS + 1):
             for name, target in targets.items():
-                told = send(target, requests[part * each : (part + 1) * each])
+                outcome = send(target, requests[part * each : (part + 1) * each])
                 if part:  # the first is to warm up
-                    outcomes[name].append(told)
-        rate = {name: statistics.median(one.rate for one in told) for name, told in outcomes.items()}
+                    outcomes[name].append(outcome)
+        rate = {name: statistics.median(one.rate for one in each) for name, each in outcomes.items()}
         yield beside("reviews, 20 kB, 32 in flight", rate["ours"], "1/s", ("bare aiohttp, TLS", rate["bare"]), _GOAL)
         yield row("review p99, 20 kB, 32 in flight", statistics.median(one.p99 for one in outcomes["ours"]), "ms")
 
@@ -50,13 +50,13 @@ def _start_bare(on: Stage) -> str:
 
 
 def _requests(on: Stage, names: list[str]) -> list[Request]:
-    """Edits of each topic, each another one, as the API server would ask about them; none is ever stored."""
+    """Return edits of each topic, each another one, as the API server would review them; none is ever stored."""
     olds = [on.plane.cluster.get("tsc", name, "-n", NAMESPACE) for name in names]
     revisions = itertools.count(1)
     return [
-        Request(lane, "POST", "/review?timeout=10s", "application/json", _body(olds[lane], next(revisions)))
+        Request(stream, "POST", "/review?timeout=10s", "application/json", _body(olds[stream], next(revisions)))
         for _ in range(_EACH * (_ROUNDS + 1))
-        for lane in range(_LANES)
+        for stream in range(_STREAMS)
     ]
 
 

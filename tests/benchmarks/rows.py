@@ -40,12 +40,12 @@ class Row:
 
 
 def row(name: str, value: float, unit: str) -> Row:
-    """A figure alone."""
+    """Return a figure alone."""
     return Row(name, _short(value), unit)
 
 
 def beside(name: str, value: float, unit: str, anchor: tuple[str, float], goal: Goal | None = None) -> Row:
-    """A figure, its anchor's from the same run, and their ratio."""
+    """Return a figure, its anchor's from the same run, and their ratio."""
     ratio = value / anchor[1] if anchor[1] else float("nan")
     met = None if goal is None else goal.is_met(value, ratio)
     return Row(
@@ -61,7 +61,7 @@ def beside(name: str, value: float, unit: str, anchor: tuple[str, float], goal: 
 
 
 def bounded(name: str, value: float, unit: str, at_most: float) -> Row:
-    """A figure that has a bound of its own."""
+    """Return a figure that has a bound of its own."""
     goal = Goal(at_most, at_most=True, unit=unit)
     return Row(name, _short(value), unit, goal=str(goal), met=goal.is_met(value, 0))
 
@@ -71,15 +71,15 @@ def _short(value: float) -> float:
 
 
 def write(rows: Iterable[Row], path: Path) -> None:
-    """Write the rows into `path`; rows of other names, or beside other anchors, that are there already stay."""
+    """Write the rows into `path`. Rows of other names or anchors that are there already stay."""
     fresh = {(one.name, one.anchor): asdict(one) for one in rows}
-    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    merged = {(one["name"], one["anchor"]): one for one in kept} | fresh
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    merged = {(one["name"], one["anchor"]): one for one in stored} | fresh
     path.write_text(json.dumps(list(merged.values()), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def table(rows: Iterable[Row]) -> str:
-    """The rows for people, in Markdown."""
+    """Return the rows for people, in Markdown."""
     lines = ["| what | value | anchor | ratio | goal |", "|---|---|---|---|---|"]
     for one in rows:
         anchor = "" if one.anchor is None else f"{one.anchor}: {one.anchor_value:g}"

@@ -1,6 +1,6 @@
 """Ours in the pipeline benchmark, in a process of its own: a run in Spark, Parquet in, report out.
 
-Argument: the packed question. A line on standard input is a round: its seconds and the invalid messages are printed.
+Argument: the packed request. A line on standard input is a round: its seconds and the invalid messages are printed.
 """
 
 import json
@@ -14,7 +14,7 @@ from topicschema.validation import request
 from topicschema.validation.run import runner, session
 from topicschema.validation.sources.opening import source_of
 
-TOLD = {
+SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -26,13 +26,13 @@ TOLD = {
 
 def main() -> None:
     """Serve rounds until standard input ends."""
-    asked = request.read(Path(sys.argv[1]).read_bytes())
-    context = SparkContext(conf=SparkConf().setAll(list(TOLD.items())))
+    packed = request.read(Path(sys.argv[1]).read_bytes())
+    context = SparkContext(conf=SparkConf().setAll(list(SETTINGS.items())))
     context.pythonExec = sys.executable
     context.setLogLevel("OFF")
     for _ in sys.stdin:
         start = time.perf_counter()
-        report = runner.run(asked, source_of(asked, 0), spark=context)
+        report = runner.run(packed, source_of(packed, 0), spark=context)
         len(report.text)
         print(json.dumps([time.perf_counter() - start, report.document["invalid"]]), flush=True)
 

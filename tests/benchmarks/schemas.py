@@ -1,4 +1,4 @@
-"""Schemas of a wanted size that look like real ones: nested records with documented fields."""
+"""Schemas of a chosen size like real ones: nested records with documented fields."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ _KINDS: tuple[Any, ...] = (
 
 
 def schema(size: int, revision: int = 0) -> str:
-    """An Avro record of about `size` bytes; another `revision` adds one optional field of its own name."""
+    """Return an Avro record of about `size` bytes. Another `revision` adds one optional field of its own name."""
     fields: list[dict[str, Any]] = []
     length = 0
     while length < size:

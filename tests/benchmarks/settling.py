@@ -1,4 +1,4 @@
-"""How fast 2,000 new TopicSchemas settle, beside a bare client that issues the same writes; and what that costs."""
+"""Speed at which 2,000 new TopicSchemas settle, beside a bare client that issues the same writes; and its costs."""
 
 import asyncio
 import datetime as dt
@@ -22,13 +22,13 @@ _RECORD = {"schemahistories": "history", "schemaversions": "payload", "topicsche
 
 
 def measure() -> Iterator[Row]:
-    """Rows of topics per second, writes per version, writes at rest, and memory."""
+    """Yield rows of topics per second, writes per version, writes at rest, and memory."""
     with stage() as on:
         on.product.start_webhook()
         create(on, "settle", _COUNT, _SIZE)
         log = on.plane.cluster.audit_log
         if log is None:
-            raise RuntimeError("the stage's API server keeps no audit log")
+            raise RuntimeError("the stage's API server writes no audit log")
         since = audit.settled(log)
         on.product.start_controller()
         on.wait_until_ready(_COUNT, 900)
@@ -41,7 +41,7 @@ def measure() -> Iterator[Row]:
 
 
 def _rate(writes: list[audit.Request]) -> float:
-    """Topics per second between the first payload and the last status."""
+    """Return the topics per second between the first payload and the last status."""
     first = min(one.at for one in writes if one.resource == "schemaversions")
     last = max(one.at for one in writes if one.resource == "topicschemas" and one.subresource == "status")
     return _COUNT / (dt.datetime.fromisoformat(last) - dt.datetime.fromisoformat(first)).total_seconds()

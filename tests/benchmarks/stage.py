@@ -1,4 +1,4 @@
-"""What the benchmarks run on: an owned control plane, the product on it, and topics with a registered schema."""
+"""The stage of the benchmarks: an owned control plane, the product on it, and topics with a registered schema."""
 
 import contextlib
 import json
@@ -36,16 +36,16 @@ class Stage:
         raise TimeoutError(f"not {count} Ready after {seconds:.0f} s:\n{self.product.controller.log_tail()}")
 
     def ready_count(self) -> int:
-        """How many TopicSchemas are Ready, by the policy's status: a list of them all would slow what is measured."""
-        told = self.plane.cluster.kubectl(
+        """Return the number of Ready TopicSchemas by the policy's status: a list of all would slow the measurement."""
+        output = self.plane.cluster.kubectl(
             "get", "nsp", "-n", NAMESPACE, "-o", "jsonpath={.items[*].status.topics.ready}"
         )
-        return sum(map(int, told.split()))
+        return sum(map(int, output.split()))
 
 
 @contextlib.contextmanager
 def stage(environment: Mapping[str, str] | None = None) -> Iterator[Stage]:
-    """A fresh stage, gone afterwards; the product's processes get `environment` besides their own."""
+    """Start a fresh stage, gone afterwards. The product's processes get `environment` besides their own."""
     with owned() as plane:
         product = Product.install(plane.instance, plane.cluster, environment)
         pki = Path(plane.cluster.kubeconfig).parent / "pki"
@@ -70,7 +70,7 @@ def policy(namespace: str, pulsar_namespace: str, **spec: Any) -> dict[str, Any]
 
 
 def topic_schema(name: str, text: str) -> dict[str, Any]:
-    """A TopicSchema of the benchmark's policy."""
+    """Return a TopicSchema of the benchmark's policy."""
     return {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "TopicSchema",
@@ -79,15 +79,15 @@ def topic_schema(name: str, text: str) -> dict[str, Any]:
     }
 
 
-def applying(lane: int, name: str, text: str, expect: int = 200) -> Request:
-    """The request of a server-side apply of that schema."""
+def apply_request(stream: int, name: str, text: str, expect: int = 200) -> Request:
+    """Return the request of a server-side apply of that schema."""
     body = json.dumps(topic_schema(name, text))
-    return Request(lane, "PATCH", f"{_PATH}/{name}?fieldManager=bench&force=true", _APPLY, body, expect)
+    return Request(stream, "PATCH", f"{_PATH}/{name}?fieldManager=bench&force=true", _APPLY, body, expect)
 
 
 def create(on: Stage, prefix: str, count: int, size: int) -> list[str]:
-    """Create that many TopicSchemas with a schema of about `size` bytes; their names."""
+    """Create that many TopicSchemas with a schema of about `size` bytes. Return their names."""
     names = [f"{prefix}-{number}" for number in range(count)]
     text = schema(size)
-    send(on.target, [applying(number % 16, name, text, 201) for number, name in enumerate(names)])
+    send(on.target, [apply_request(number % 16, name, text, 201) for number, name in enumerate(names)])
     return names

@@ -16,9 +16,9 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; those of one lane are sent one after the other, lanes at the same time."""
+    """One request. Those of one stream are sent one after the other, streams at the same time."""
 
-    lane: int
+    stream: int
     method: str
     path: str
     type: str
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where requests go, and as whom."""
+    """The server of requests, and the credentials."""
 
     server: str
     ca: Path
@@ -39,7 +39,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a load came to; latencies in milliseconds."""
+    """The measurements of a load; latencies in milliseconds."""
 
     requests: int
     seconds: float
@@ -52,8 +52,8 @@ class Outcome:
         return self.requests / self.seconds
 
 
-def built(name: str) -> Path:
-    """The Go program of that folder, built if its source changed."""
+def build(name: str) -> Path:
+    """Build the Go program of that folder if its source changed. Return its path."""
     source = HERE / name / "main.go"
     key = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     program = paths.cache() / "benchmarks" / f"{name}-{key}"
@@ -67,14 +67,14 @@ def built(name: str) -> Path:
 
 
 def send(target: Target, requests: Iterable[Request]) -> Outcome:
-    """Send them all; RuntimeError when one answer is not the expected one, for then the figures mean nothing."""
-    arguments: list[str | Path] = [built("load"), "-server", target.server, "-ca", target.ca]
+    """Send them all. Raise RuntimeError if a response is unexpected, for then the figures mean nothing."""
+    arguments: list[str | Path] = [build("load"), "-server", target.server, "-ca", target.ca]
     if target.certificate is not None and target.key is not None:
         arguments += ["-cert", target.certificate, "-key", target.key]
     if target.is_http2:
         arguments.append("-http2")
     lines = "".join(json.dumps(asdict(request)) + "\n" for request in requests)
-    told = json.loads(subprocess.run(arguments, input=lines, text=True, capture_output=True, check=True).stdout)
-    if told["unwanted"]:
-        raise RuntimeError(f"{told['unwanted']} of {told['requests']} answers unwanted: {told['first_unwanted']}")
-    return Outcome(told["requests"], told["seconds"], told["p50_ms"], told["p99_ms"])
+    output = json.loads(subprocess.run(arguments, input=lines, text=True, capture_output=True, check=True).stdout)
+    if output["unexpected"]:
+        raise RuntimeError(f"{output['unexpected']} of {output['requests']} unexpected: {output['first_unexpected']}")
+    return Outcome(output["requests"], output["seconds"], output["p50_ms"], output["p99_ms"])

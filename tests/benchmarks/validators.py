@@ -1,4 +1,4 @@
-"""How fast columns of messages are judged, beside what reads single messages: one core, processor time.
+"""Speed of judging columns of messages, beside readers of single messages: one core, processor time.
 
 Each round runs ours and the anchor one after the other; the row is that of the round with the median ratio. AVRO's
 judge is a program, which is measured by itself.
@@ -30,7 +30,7 @@ Speed = Callable[[], float]
 
 
 def measure() -> Iterator[Row]:
-    """The rows."""
+    """Yield the rows."""
     yield _json()
     yield _protobuf()
     yield _pairs()
@@ -80,7 +80,7 @@ def _parse(message: Any, payloads: list[bytes]) -> None:
 
 
 def _walk(message: Any) -> None:
-    """Asks for the unknown fields of a message and of all within it."""
+    """Read the unknown fields of a message and of all within it."""
     waiting = [message]
     while waiting:
         one = waiting.pop()
@@ -96,7 +96,7 @@ def _walk(message: Any) -> None:
 def _judged(reader: SchemaInfo, writer: SchemaInfo, payloads: list[bytes]) -> Speed:
     validator = validator_for(reader, writer, PulsarVersion.V4_0)
     column = Column.of(payloads)
-    validator.validate(Column.of(payloads[:10]))  # what is compiled is compiled
+    validator.validate(Column.of(payloads[:10]))  # compiles
     return lambda: _speed(lambda: validator.validate(column), len(payloads))
 
 

@@ -1,7 +1,7 @@
-"""How long an edit waits for a gate without executors: from apply to verdict on 1,000 messages, in pods on a node.
+"""Time from an edit to the verdict of a gate without executors: on 1,000 messages, in pods on a node.
 
-The anchor is the pod's own start-up, in the same rounds: a pod like the Job's, from apply until it has loaded what a
-run loads and ended. The pod that ends at once tells how much of that is the node's. The images are there already.
+The anchor is the pod's own start-up, in the same rounds: a pod like the Job's, from apply until it has loaded the
+modules of a run and ended. The pod that ends at once shows the share of the node. The images are there already.
 """
 
 import json
@@ -33,7 +33,7 @@ _GOAL = Goal(2, at_most=True)
 
 
 def measure() -> Iterator[Row]:
-    """The rows; SourceMissingError where no pods run."""
+    """Yield the rows. Raise SourceMissingError if pods cannot run."""
     progress = Progress()
     nodes.prepare(progress)
     brokers.prepare(progress)
@@ -60,7 +60,7 @@ def _measured(node: Node | GivenNode) -> Iterator[Row]:
 
 
 def _round(node: Node | GivenNode, broker: Pulsar) -> tuple[float, float, float]:
-    """Seconds to the verdict, of the pod's start-up, and of a pod that does nothing."""
+    """Return the seconds to the verdict, of the pod's start-up, and of a pod that does nothing."""
     pods = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
     shop = RetainedShop(pods, broker, RetainedTopic.made(broker, "created"))
@@ -80,7 +80,7 @@ def _round(node: Node | GivenNode, broker: Pulsar) -> tuple[float, float, float]
 
 
 def _started(pods: Pods, name: str, spec: dict[str, Any], program: str) -> float:
-    """Seconds until a pod of that spec has run that program."""
+    """Return the seconds until a pod of that spec has run that program."""
     container = {**spec["containers"][0], "args": ["python", "-c", program] if program else ["true"]}
     like = {**spec, "containers": [container], "nodeName": None}
     started = time.monotonic()

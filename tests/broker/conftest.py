@@ -1,8 +1,8 @@
-"""Brokers for the tests: real ones, started when the first test asks and ended with the test run, however that ends.
+"""Brokers for the tests: real ones, started when the first test needs them and ended with the test run.
 
-A test that asks for any of them is marked `broker` by that. Where no broker can be had, the tier is skipped;
-under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL the given broker serves as
-`pulsar`, nothing is started, and tests that need another one are skipped.
+The mark `broker` is on each test that needs one. If no broker is available, the tier is skipped; with CI=true that is a
+failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL the named broker serves as `pulsar`, nothing is started, and tests
+that need another one are skipped.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -35,7 +35,7 @@ _JARS = {
 _CONTROLLER = pytest.StashKey[Product]()
 
 StartBroker = Callable[[str, Setup], Pulsar]
-"""From a name and a set-up: the test run's broker of that name, started when first asked for."""
+"""A function that starts the test run's broker of a name and set-up, or returns the one that runs."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,7 +88,7 @@ def _fetch(chosen: set[str]) -> None:
 
 @pytest.fixture(scope="session")
 def start_broker(instance: Instance) -> StartBroker:
-    """Starts brokers of another set-up; skips the test where a broker is given, which cannot be set up."""
+    """Start brokers of another set-up. Skip the test if the environment names a broker, which cannot be set up."""
 
     def started(name: str, setup: Setup) -> Pulsar:
         if brokers.given() is not None:
@@ -100,25 +100,25 @@ def start_broker(instance: Instance) -> StartBroker:
 
 @pytest.fixture(scope="session")
 def pulsar(instance: Instance) -> Pulsar:
-    """A broker that asks nobody who he is, or the given one."""
+    """Return a broker without authentication, or the one that the environment names."""
     return brokers.start(instance)
 
 
 @pytest.fixture(scope="session")
 def secured_pulsar(start_broker: StartBroker) -> Pulsar:
-    """A broker with TLS that asks for a token, and lets each role do what it was granted."""
+    """Return a broker with TLS and tokens that grants each role its permissions."""
     return start_broker("secured", Setup(access=Access.TOKEN))
 
 
 @pytest.fixture(scope="session")
 def certificate_pulsar(start_broker: StartBroker) -> Pulsar:
-    """A broker with TLS that asks for a client certificate."""
+    """Return a broker with TLS that requires a client certificate."""
     return start_broker("certificate", Setup(access=Access.CERTIFICATE))
 
 
 @pytest.fixture(scope="session")
 def strict_pulsar(start_broker: StartBroker) -> Pulsar:
-    """A broker whose own settings are the other way round from Pulsar's defaults; only one test at a time asks it."""
+    """Return a broker whose own settings are the reverse of Pulsar's defaults; only one test at a time uses it."""
     settings = {
         "isAllowAutoUpdateSchemaEnabled": "false",
         "isSchemaValidationEnforced": "true",
@@ -129,7 +129,7 @@ def strict_pulsar(start_broker: StartBroker) -> Pulsar:
 
 @pytest.fixture(scope="session")
 def retaining_pulsar(start_broker: StartBroker) -> Pulsar:
-    """A broker with short ledgers and transactions, whose clients cut messages in chunks from 128 KiB on."""
+    """Return a broker with short ledgers and transactions, whose clients cut messages in chunks from 128 KiB on."""
     settings = {
         "maxMessageSize": "131072",
         "managedLedgerMaxEntriesPerLedger": "50",
@@ -141,7 +141,7 @@ def retaining_pulsar(start_broker: StartBroker) -> Pulsar:
 
 @pytest.fixture
 def pulsar_namespace(pulsar: Pulsar) -> Iterator[str]:
-    """A fresh tenant/namespace of `pulsar`; one that is empty afterwards is removed."""
+    """Yield a fresh tenant/namespace of `pulsar`. One that is empty afterwards is removed."""
     name = pulsar.fresh_namespace()
     yield name
     pulsar.ask("DELETE", f"/namespaces/{name}")
@@ -150,19 +150,19 @@ def pulsar_namespace(pulsar: Pulsar) -> Iterator[str]:
 
 @pytest.fixture
 def secured_namespace(secured_pulsar: Pulsar) -> str:
-    """A fresh tenant/namespace of `secured_pulsar`."""
+    """Return a fresh tenant/namespace of `secured_pulsar`."""
     return secured_pulsar.fresh_namespace()
 
 
 @pytest.fixture
 def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
-    """A topic of a fresh namespace of `pulsar`; nothing of it exists."""
+    """Return a topic of a fresh namespace of `pulsar`; nothing of it exists."""
     return RestTopic(pulsar, pulsar_namespace)
 
 
 @pytest.fixture(scope="module")
 def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """One controller for all modules in a row that ask for it; the hook above ends it, or the last module."""
+    """Yield one controller for all modules in a row that need it. The hook above ends it, or the last module."""
     stash = request.config.stash
     if _CONTROLLER not in stash:
         installed = stash[_CONTROLLER] = Product.install(instance, cluster, {**PATIENT_LEASE, **RESYNC})
@@ -170,18 +170,18 @@ def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance
         installed.start_controller()
     yield stash[_CONTROLLER]
     if request.session.items[-1].path == request.path:
-        _end_controller(stash)  # here still is a cluster: it goes with the last test, before the hook's turn
+        _end_controller(stash)  # the cluster ends with the last test, before the hook runs
 
 
 @pytest.fixture(scope="module")
 def controller(shared_controller: Product) -> Product:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at all more than twice a second."""
+    """Return the controller. It may call brokers on 127.0.0.1, and reconciles all more than twice a second."""
     return shared_controller
 
 
 @pytest.fixture
 async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredShop]:
-    """A namespace that the controller watches, with its Pulsar namespace; it has no policy yet."""
+    """Yield a namespace that the controller watches, with its Pulsar namespace; it has no policy yet."""
     with FaultProxy.before(pulsar) as proxy:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()

@@ -1,4 +1,4 @@
-"""The client of a broker's admin REST, call by call, at a real broker. What sick ones answer: tests/unit/broker."""
+"""The client of a broker's admin REST, call by call, at a real broker. Responses of failing ones: tests/unit/broker."""
 
 import asyncio
 import base64
@@ -77,7 +77,7 @@ EVERY = [
 @pytest.fixture
 async def broker(pulsar: Pulsar) -> AsyncIterator[Broker]:
     access = ClientConfig(pulsar.admin_url, AllowedHosts.parse("127.0.0.1"))
-    broker = Broker(access, TurnedClock().as_clock())  # where much is missing, it is asked more slowly: not here
+    broker = Broker(access, TurnedClock().as_clock())  # without its slower rate after many missing things
     yield broker
     await broker.close()
 
@@ -105,7 +105,7 @@ async def test_every_type_comes_back_to_the_byte(broker: Broker, topic: Topic, i
 
 
 @pytest.mark.parametrize("number", ["1.00", "1E2", "12345678901234567890", "1e400", "0.1e-9", "-0.0", "123456789.123"])
-async def test_a_pair_whose_numbers_are_spelt_anew_is_the_same_pair(broker: Broker, topic: Topic, number: str) -> None:
+async def test_a_pair_whose_numbers_are_respelt_is_the_same_pair(broker: Broker, topic: Topic, number: str) -> None:
     sent = spelt(number)
     await broker.upload(topic, sent)
     read = await broker.latest(topic)
@@ -123,7 +123,7 @@ async def test_a_topic_without_schemas_has_no_version_no_index_and_no_number(bro
     assert await broker.number_of(topic, avro(EMPTY)) is None
 
 
-async def test_versions_are_numbered_listed_and_found_and_an_older_one_is_answered_by_its_number(
+async def test_versions_are_numbered_and_listed_and_an_older_one_returns_its_number(
     broker: Broker, topic: Topic
 ) -> None:
     with_default = avro(X.replace('"int"', '"int","default":0'), owner="a")
@@ -151,10 +151,10 @@ async def test_a_soft_deletion_hides_all_before_it_and_numbers_go_on(broker: Bro
     assert await broker.soft_delete(topic) == 4
 
 
-async def test_refusals_are_told_without_the_schemas(broker: Broker, topic: Topic) -> None:
+async def test_refusals_are_reported_without_the_schemas(broker: Broker, topic: Topic) -> None:
     await broker.upload(topic, avro(EMPTY))
     large = ",".join(f'{{"name":"f{each}","type":"int","doc":"{SECRET}"}}' for each in range(3000))
-    for info, status, told in (
+    for info, status, message in (
         (avro(X), 409, "strategy FULL: SchemaValidationException: Unable to read schema"),
         (avro(EMPTY.replace("[]", f"[{large}]")), 409, ""),
         (SchemaInfo(SchemaType.JSON, X.encode()), 409, "exists schema type AVRO, new schema type JSON"),
@@ -166,7 +166,7 @@ async def test_refusals_are_told_without_the_schemas(broker: Broker, topic: Topi
         with pytest.raises(RefusedByBrokerError) as caught:
             await broker.upload(topic, info)
         assert caught.value.status == status
-        assert told in caught.value.message
+        assert message in caught.value.message
         assert SECRET not in caught.value.message
         assert len(caught.value.message) < 400
     assert await broker.index(topic) == (0,)
@@ -194,7 +194,7 @@ async def test_what_is_set_on_a_namespace_is_read_back_and_the_rest_stays(
 
 
 @pytest.mark.parametrize("strategy", [each for each in Strategy if each is not Strategy.UNDEFINED])
-async def test_every_name_of_a_strategy_is_one_that_the_broker_keeps(
+async def test_every_name_of_a_strategy_is_one_that_the_broker_stores(
     broker: Broker, key: PulsarNamespaceKey, strategy: Strategy
 ) -> None:
     await broker.set_namespace(key, NamespaceSettings(strategy=strategy))
@@ -229,7 +229,9 @@ async def test_a_topic_that_has_only_a_schema_is_missing_and_is_not_created(
     assert await broker.topics(key) == ()
 
 
-async def test_what_is_missing_above_a_topic_is_told_apart(broker: Broker, key: PulsarNamespaceKey) -> None:
+async def test_a_missing_namespace_and_a_missing_tenant_are_different_errors(
+    broker: Broker, key: PulsarNamespaceKey
+) -> None:
     no_namespace = PulsarNamespaceKey("main", key.tenant, "nope")
     no_tenant = PulsarNamespaceKey("main", "nope-nope", "nope")
     for missing, error in ((no_namespace, NamespaceNotFoundError), (no_tenant, TenantNotFoundError)):
@@ -244,7 +246,7 @@ async def test_what_is_missing_above_a_topic_is_told_apart(broker: Broker, key: 
             await broker.topic_settings(topic, "persistent")
         with pytest.raises(NamespaceNotFoundError):
             await broker.topics(missing)
-        assert await broker.latest(topic) is None  # the broker says the same of a topic that never had one
+        assert await broker.latest(topic) is None  # as of a topic that never had one
         assert await broker.index(topic) == ()
     with pytest.raises(TenantNotFoundError):
         await broker.soft_delete(Topic("nope-nope", "nope", "x"))
@@ -262,9 +264,9 @@ async def test_topics_of_both_domains_are_listed_once_by_their_own_names(
     assert await broker.topics(key) == ("a+b%", "fleeting", "parted", "plain", "é")
 
 
-async def test_the_broker_tells_its_own_settings_and_its_version(broker: Broker) -> None:
-    found = await broker.broker_settings()
-    assert found is not None
+async def test_the_broker_reports_its_own_settings_and_its_version(broker: Broker) -> None:
+    settings = await broker.broker_settings()
+    assert settings is not None
     expected = BrokerSettings(strategy=Strategy.FULL, allows_auto_update=True, enforces_validation=False)
-    assert found == expected
+    assert settings == expected
     assert (await broker.release() or "").startswith(f"{PULSAR_VERSION}.")

@@ -1,4 +1,4 @@
-"""Who a broker lets in and what it says otherwise: over TLS by token and by certificate, against real brokers."""
+"""Access to a real broker and its errors: over TLS, by token and by certificate."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -33,13 +33,13 @@ STRING = SchemaInfo(SchemaType.STRING)
 async def reaching(pulsar: Pulsar, credential: Credential) -> AsyncIterator[Broker]:
     assert pulsar.credentials is not None
     access = ClientConfig(pulsar.admin_url, ALLOWED, credential, pulsar.credentials.ca.read_bytes())
-    broker = Broker(access, TurnedClock().as_clock())  # who is refused is asked more slowly, and need not be here
+    broker = Broker(access, TurnedClock().as_clock())  # without the slower rate after refusals
     yield broker
     await broker.close()
 
 
 def tokens(pulsar: Pulsar) -> tuple[Token, Token, Token]:
-    """The superuser's, an ordinary role's, and one that expired."""
+    """Return the superuser's token, an ordinary role's, and one that expired."""
     assert pulsar.credentials is not None
     known = pulsar.credentials.tokens
     return Token(known.superuser), Token(known.ordinary), Token(known.expired)
@@ -65,14 +65,14 @@ async def test_a_superuser_by_token_may_do_everything(
         assert await broker.soft_delete(topic) == 1
 
 
-async def test_who_is_not_known_is_unauthorized(secured_pulsar: Pulsar, topic: Topic) -> None:
+async def test_an_unknown_client_is_unauthorized(secured_pulsar: Pulsar, topic: Topic) -> None:
     for stranger in (None, tokens(secured_pulsar)[2], Token("garbage")):
         async with reaching(secured_pulsar, stranger) as broker:
             with pytest.raises(BrokerUnauthorizedError, match="401 Authentication required"):
                 await broker.latest(topic)
 
 
-async def test_who_is_known_and_not_allowed_is_forbidden_though_the_broker_says_401(
+async def test_a_known_role_without_the_right_is_forbidden_though_the_broker_responds_401(
     secured_pulsar: Pulsar, key: PulsarNamespaceKey, topic: Topic
 ) -> None:
     async with reaching(secured_pulsar, tokens(secured_pulsar)[1]) as broker:
@@ -105,7 +105,7 @@ async def test_a_role_that_may_produce_uploads_and_reads_and_does_no_more(
             await broker.soft_delete(topic)
 
 
-async def test_a_fresh_token_is_taken_up_when_the_old_one_has_expired(secured_pulsar: Pulsar, topic: Topic) -> None:
+async def test_a_fresh_token_is_used_when_the_old_one_has_expired(secured_pulsar: Pulsar, topic: Topic) -> None:
     good, _, expired = tokens(secured_pulsar)
 
     async def reread() -> Credential:
@@ -125,7 +125,7 @@ async def test_a_broker_whose_ca_is_not_known_is_not_trusted(secured_pulsar: Pul
     await broker.close()
 
 
-async def test_a_client_certificate_is_who_we_are(certificate_pulsar: Pulsar) -> None:
+async def test_a_client_certificate_authenticates(certificate_pulsar: Pulsar) -> None:
     credentials = certificate_pulsar.credentials
     assert credentials is not None
     key = PulsarNamespaceKey.parse("main", certificate_pulsar.fresh_namespace())

@@ -1,4 +1,4 @@
-"""A real broker behind a proxy that fails: which error a fault is, that nothing is done twice, and that it ends."""
+"""A real broker behind a proxy that fails: the error of a fault, and that nothing is done twice."""
 
 from collections.abc import AsyncIterator, Iterator
 

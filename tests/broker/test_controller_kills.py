@@ -1,10 +1,10 @@
-"""The controller's process is killed (SIGKILL) in the course of each flow, with a call to the broker under way.
+"""The controller's process is killed (SIGKILL) during each flow, with a call to the broker under way.
 
-In each round of flows side by side, one call of each is held by its proxy, not passed on or done and not answered; when
-all are held the one controller dies, and another one brings them to their end. `make test` has three places of each
-flow, which are sure to come, in one round (it needs most of a minute: a Lease runs out, a process starts). A full run
-has every call of each flow, before and after it, as an undisturbed round lists them (a quarter of an hour);
-TOPICSCHEMA_SEED repeats its order.
+In each round of flows side by side, the proxy of each blocks one call: not passed on, or done without a response. When
+all are blocked the one controller dies, and another one completes the flows. `make test` has three places of each flow
+that every run reaches, in one round (most of a minute: a Lease expires, a process starts). A full run has every call of
+each flow, before and after it, as an undisturbed round lists them (a quarter of an hour); TOPICSCHEMA_SEED repeats its
+order.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from signal import SIGKILL
 import pytest
 
 from broker.kills.flows import FLOWS, Flow, refused
-from broker.kills.holding import Hold, Place
-from broker.kills.worlds import World, at_rest, each, worlds
+from broker.kills.hold import Hold, Place
+from broker.kills.worlds import World, check_no_writes, each, worlds
 from support.pulsar.brokered_namespace import RESYNC
 from support.sizes import IS_FULL, SEED, sized
 from testbed.cluster import Cluster
@@ -27,15 +27,15 @@ from testbed.product import PATIENT_LEASE, Product
 from testbed.pulsar import Pulsar
 
 _AT_ONCE = sized(40, 20)
-_PATIENCE_SECONDS = sized(150, 30)  # of the places of a sample each comes, if late; of all calls some looks never do
-_TRIES = 4  # a look that did not come is waited for in other rounds, too
+_TIMEOUT_SECONDS = sized(150, 30)  # a sample's places all come, if late; of all calls some reads never do
+_TRIES = 4  # other rounds wait for a read that did not come, too
 
 pytestmark = [pytest.mark.broker, pytest.mark.faults, pytest.mark.timeout(7200 if IS_FULL else 900)]
 
 
 @pytest.fixture(scope="module")
-def rarely_looking(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """A controller that reconciles nothing but what an event enqueues, so that a flow's calls are the same."""
+def controller_without_resync(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """Yield a controller that reconciles nothing but what an event enqueues, so that a flow's calls are the same."""
     with Product.controlling(
         instance, cluster, {**PATIENT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "3600"}
     ) as installed:
@@ -46,32 +46,32 @@ Turn = tuple[Flow, Place]
 
 
 async def listed(cluster: Cluster, pulsar: Pulsar) -> list[Turn]:
-    """The places of each flow, in a run that nobody disturbs. Each writes as often as the flow says, retries aside."""
+    """Return the places of each flow in an undisturbed run, with the flow's number of writes, retries aside."""
     async with worlds(cluster, pulsar, FLOWS) as made:
         await acted(made)
-        await each(made, World.prove)
-        found = [(world.flow, place) for world in made for place in world.places()]
+        await each(made, World.check)
+        places = [(world.flow, place) for world in made for place in world.places()]
         for world in made:
             retries = {place for place in world.places() if is_retry((world.flow, place))}
             assert len(world.proxy.writes) - len(retries) // 2 == world.flow.writes, world.flow.name
-        await at_rest(made)
-        return found
+        await check_no_writes(made)
+        return places
 
 
 async def acted(made: list[World]) -> None:
-    """All people do their part at once."""
+    """Make the edits of all flows at once."""
     await asyncio.gather(*(world.flow.act(world.topic) for world in made))
 
 
 async def held(holds: list[Hold]) -> None:
-    """Return once all are held, or the others have had their time."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    """Return once all are blocked, or after the timeout."""
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while not all(hold.is_there for hold in holds) and time.monotonic() < deadline:  # noqa: ASYNC110 - by the proxies
         await asyncio.sleep(0.05)
 
 
 async def killed(product: Product, made: list[World], turns: list[Turn]) -> list[Turn]:
-    """Those that did not come; all come to their end, by another controller."""
+    """Kill the controller and complete the flows with another one. Return the places that did not come."""
     holds = [world.hold(place) for world, (_, place) in zip(made, turns, strict=True)]
     acting = asyncio.create_task(acted(made))
     await held(holds)
@@ -83,33 +83,33 @@ async def killed(product: Product, made: list[World], turns: list[Turn]) -> list
         world.recover()
     await asyncio.to_thread(product.start_controller)
     try:
-        await each(made, World.prove)
+        await each(made, World.check)
     except AssertionError as error:
         error.add_note(f"exit status {product.controller.exit_status}: {product.controller.log_tail()}")
         raise
-    await at_rest(made)
+    await check_no_writes(made)
     return missed
 
 
-def told(turn: Turn) -> str:
+def name_of(turn: Turn) -> str:
     return f"{turn[0].name}: {turn[1]}"
 
 
 def is_retry(turn: Turn) -> bool:
-    """Whether it is an upload that the broker has refused before: any later reconcile may try it again."""
+    """Return True for an upload that the broker has refused before: any later reconcile may retry it."""
     flow, place = turn
     return flow.fault is refused and place.request.startswith("POST ") and place.repeat > 1
 
 
 def once_more(missed: list[Turn], tries: Counter[str]) -> list[Turn]:
-    """Those that may still come. A write always does, but for the retry of a refused upload."""
-    assert [told(turn) for turn in missed if " GET " not in told(turn) and not is_retry(turn)] == []
-    tries.update(map(told, missed))
-    return [turn for turn in missed if tries[told(turn)] < _TRIES]
+    """Return the turns that may still come. A write always does, but for the retry of a refused upload."""
+    assert [name_of(turn) for turn in missed if " GET " not in name_of(turn) and not is_retry(turn)] == []
+    tries.update(map(name_of, missed))
+    return [turn for turn in missed if tries[name_of(turn)] < _TRIES]
 
 
 async def test_killed_at_any_broker_call_broker_and_record_agree_and_each_version_is_there_once(
-    rarely_looking: Product, pulsar: Pulsar, cluster: Cluster
+    controller_without_resync: Product, pulsar: Pulsar, cluster: Cluster
 ) -> None:
     turns = [(flow, place) for flow in FLOWS for place in flow.places()]
     if IS_FULL:
@@ -118,7 +118,7 @@ async def test_killed_at_any_broker_call_broker_and_record_agree_and_each_versio
     tries: Counter[str] = Counter()
     while turns:
         chosen, turns = turns[:_AT_ONCE], turns[_AT_ONCE:]
-        print(f"TOPICSCHEMA_SEED={SEED}", [told(turn) for turn in chosen])  # noqa: T201 - shown on failure
+        print(f"TOPICSCHEMA_SEED={SEED}", [name_of(turn) for turn in chosen])  # noqa: T201 - shown on failure
         async with worlds(cluster, pulsar, [flow for flow, _ in chosen]) as made:
-            turns += once_more(await killed(rarely_looking, made, chosen), tries)
+            turns += once_more(await killed(controller_without_resync, made, chosen), tries)
     print(f"held again: {tries}")  # noqa: T201

@@ -1,7 +1,7 @@
-"""What a real broker does with settings and over HTTP, where one would expect something else.
+"""Unexpected facts of a real broker about settings and HTTP.
 
 The product is built on these; a broker of another version that breaks one of them shows here what has changed. More of
-the kind: test_facts_versions (what becomes a version) and test_facts_deletion (how versions go).
+the kind: test_facts_versions (what becomes a version) and test_facts_deletion (how versions end).
 """
 
 import pytest
@@ -44,7 +44,7 @@ def test_a_strategy_that_is_no_text_and_no_number_is_400_and_changes_nothing(top
     assert topic.pulsar.tell("GET", _strategy(topic)) == "BACKWARD"
 
 
-def test_a_namespace_that_says_nothing_is_judged_by_the_brokers_strategy(topic: RestTopic) -> None:
+def test_a_namespace_without_a_strategy_is_judged_by_the_brokers(topic: RestTopic) -> None:
     assert topic.pulsar.tell("GET", _strategy(topic)) == "UNDEFINED"
 
     assert topic.compatibility(_FIRST).json == {"schemaCompatibilityStrategy": "FULL", "compatibility": True}
@@ -66,14 +66,14 @@ def test_the_brokers_own_settings_can_be_read_by_a_superuser_only(topic: RestTop
     credentials = secured_pulsar.credentials
     assert credentials is not None
 
-    told = topic.pulsar.tell("GET", path)
+    configuration = topic.pulsar.tell("GET", path)
 
-    assert [told[name] for name in names] == ["true", "false", "FULL"]
+    assert [configuration[name] for name in names] == ["true", "false", "FULL"]
     ordinary = {"Authorization": f"Bearer {credentials.tokens.ordinary}"}
     assert secured_pulsar.ask("GET", path, headers=ordinary).status == 401
 
 
-def test_uploads_do_not_ask_whether_auto_update_is_allowed(topic: RestTopic) -> None:
+def test_uploads_ignore_that_auto_update_is_not_allowed(topic: RestTopic) -> None:
     topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/isAllowAutoUpdateSchema", body=False)
     topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/schemaValidationEnforced", body=True)
 
@@ -145,7 +145,7 @@ def test_compatibility_does_not_dedupe(topic: RestTopic) -> None:
     assert topic.uploaded(_FIRST) == 0
 
 
-def test_compatibility_of_the_very_text_is_given_even_under_always_incompatible(topic: RestTopic) -> None:
+def test_an_identical_text_is_compatible_even_under_always_incompatible(topic: RestTopic) -> None:
     topic.pulsar.tell("PUT", _strategy(topic), "ALWAYS_INCOMPATIBLE")
     topic.uploaded(_FIRST)
 
@@ -187,7 +187,7 @@ def test_requests_that_are_wrong_in_form(topic: RestTopic, body: dict[str, objec
     assert topic.pulsar.ask("POST", f"{topic.schemas}/schema", body).status == status
 
 
-def test_errors_come_as_a_page_unless_json_is_asked_for(topic: RestTopic) -> None:
+def test_errors_are_a_page_unless_json_is_requested(topic: RestTopic) -> None:
     topic.uploaded(_FIRST)
     body = {"type": "AVRO", "schema": _REFUSED_LATER}
 
@@ -239,7 +239,7 @@ def test_a_version_that_is_no_number_is_500(topic: RestTopic) -> None:
     assert answers == [200, 404, 500]
 
 
-def test_forms_of_content_that_the_broker_does_not_speak(topic: RestTopic) -> None:
+def test_forms_of_content_that_the_broker_does_not_support(topic: RestTopic) -> None:
     body = {"type": "AVRO", "schema": _FIRST}
     path = f"{topic.schemas}/schema"
 
@@ -262,7 +262,7 @@ def test_a_tenants_name_that_cannot_be_is_412(topic: RestTopic) -> None:
 
 
 def test_a_slash_in_a_topics_name_reaches_into_another_namespace(topic: RestTopic) -> None:
-    """It is read as a name of the old form, tenant/cluster/namespace/topic, and the cluster is not kept; until 4.1."""
+    """Check that until 4.1 it is a name of the old form, tenant/cluster/namespace/topic, without the cluster."""
     tenant = topic.namespace.partition("/")[0]
     elsewhere = RestTopic(topic.pulsar, f"{tenant}/other")
     topic.pulsar.tell("PUT", f"/namespaces/{elsewhere.namespace}")

@@ -1,4 +1,4 @@
-"""How versions go on a real broker, also behind one's back, and what stays of them."""
+"""The end of versions at a real broker, also by other clients, and what stays of them."""
 
 import time
 
@@ -102,7 +102,7 @@ def test_schemas_outlive_their_namespace_and_come_back_with_it(topic: RestTopic)
 
 
 def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> None:
-    """Beside it one that never existed as a topic, and one with a subscription: theirs stay."""
+    """Check also one that never existed as a topic, and one with a subscription: theirs stay."""
     never = RestTopic(topic.pulsar, topic.namespace, "never")
     subscribed = RestTopic(topic.pulsar, topic.namespace, "subscribed")
     for each in (topic, subscribed):
@@ -118,7 +118,7 @@ def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> N
     }
     topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/inactiveTopicPolicies", idle)
 
-    deadline = time.monotonic() + 180  # a broker that is not ours looks once a minute
+    deadline = time.monotonic() + 180  # a broker that is not ours checks once a minute
     while topic.index() is not None and time.monotonic() < deadline:
         time.sleep(0.1)
 
@@ -129,11 +129,11 @@ def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> N
 
 def test_deleting_needs_the_tenant_only(topic: RestTopic) -> None:
     missing = RestTopic(topic.pulsar, f"{topic.namespace}-missing")
-    nobody = RestTopic(topic.pulsar, "no-tenant/n")
+    no_tenant = RestTopic(topic.pulsar, "no-tenant/n")
 
     assert missing.delete() == 0
     assert missing.index() == [0]  # a tombstone where there is no namespace
-    answer = topic.pulsar.ask("DELETE", f"{nobody.schemas}/schema")
+    answer = topic.pulsar.ask("DELETE", f"{no_tenant.schemas}/schema")
     assert (answer.status, answer.json) == (404, {"reason": "Tenant does not exist"})
 
 
@@ -147,7 +147,7 @@ def test_deleting_a_partitioned_topic_removes_its_versions(topic: RestTopic) -> 
 
 
 def test_a_scalable_topic_has_one_history_which_goes_with_any_of_its_segments(topic: RestTopic) -> None:
-    """So `spec.topic` takes no topic:// name. The broker itself removes a split segment once its messages expired."""
+    """Check why `spec.topic` accepts no topic:// name: the broker removes a split segment once its messages expired."""
     path = f"/scalable/{topic.namespace}/{topic.name}"
     created = topic.pulsar.ask("PUT", f"{path}?numInitialSegments=2")
     if PULSAR_VERSION != "5.0":

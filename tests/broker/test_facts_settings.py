@@ -1,4 +1,4 @@
-"""How a real broker's own settings and those of namespaces and topics work together, and what it shows of them."""
+"""A real broker's own settings with those of namespaces and topics, and what it shows of them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _FIRST = record(optional("a"))
 
 @pytest.fixture
 def strict_topic(strict_pulsar: Pulsar) -> RestTopic:
-    """A topic of a broker whose own settings are the other way round from Pulsar's defaults."""
+    """Return a topic of a broker whose own settings are the reverse of Pulsar's defaults."""
     return RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
 
 
@@ -29,14 +29,14 @@ def _client(topic: RestTopic) -> Iterator[Client]:
 
 
 def test_a_namespace_shows_the_brokers_auto_update_where_nothing_was_set(strict_topic: RestTopic) -> None:
-    """What was set and what was not cannot be told apart, not even in all of its policies."""
+    """Check that set and unset values are the same, even in all of the namespace's policies."""
     namespace = f"/namespaces/{strict_topic.namespace}"
 
     assert strict_topic.pulsar.tell("GET", f"{namespace}/isAllowAutoUpdateSchema") is False
     assert strict_topic.pulsar.tell("GET", namespace)["is_allow_auto_update_schema"] is False
 
 
-def test_a_namespace_shows_no_enforcement_that_is_the_brokers_unless_asked_what_is_applied(
+def test_a_namespace_shows_the_brokers_enforcement_only_if_the_applied_one_is_requested(
     strict_topic: RestTopic,
 ) -> None:
     path = f"/namespaces/{strict_topic.namespace}/schemaValidationEnforced"
@@ -45,7 +45,7 @@ def test_a_namespace_shows_no_enforcement_that_is_the_brokers_unless_asked_what_
     assert strict_topic.pulsar.tell("GET", f"{path}?applied=true") is True
 
 
-def test_enforcement_by_the_broker_holds_though_a_topic_says_that_none_is_applied(strict_topic: RestTopic) -> None:
+def test_the_brokers_enforcement_holds_though_a_topic_shows_that_none_is_applied(strict_topic: RestTopic) -> None:
     strict_topic.pulsar.tell("PUT", strict_topic.itself)
     strict_topic.uploaded("", "STRING")
     path = f"{strict_topic.itself}/schemaValidationEnforced"
@@ -59,7 +59,7 @@ def test_enforcement_by_the_broker_holds_though_a_topic_says_that_none_is_applie
 
 
 def test_where_auto_update_is_not_allowed_a_producer_needs_its_very_schema(strict_topic: RestTopic) -> None:
-    """Python's STRING is the text `null`; Java's is empty, and another version."""
+    """Check that Python's STRING is the text `null`; Java's is empty, and another version."""
     name = f"persistent://{strict_topic.namespace}/x"
     strict_topic.uploaded("", "STRING")
 
@@ -118,8 +118,8 @@ def test_a_namespace_may_be_made_with_its_settings(pulsar: Pulsar, pulsar_namesp
 
     pulsar.tell("PUT", f"/namespaces/{pulsar_namespace}-2", settings)
 
-    told = pulsar.tell("GET", f"/namespaces/{pulsar_namespace}-2")
-    assert {name: told[name] for name in settings} == settings
+    policies = pulsar.tell("GET", f"/namespaces/{pulsar_namespace}-2")
+    assert {name: policies[name] for name in settings} == settings
     again = pulsar.ask("PUT", f"/namespaces/{pulsar_namespace}-2", settings)
     assert (again.status, again.json) == (409, {"reason": "Namespace already exists"})
     pulsar.tell("DELETE", f"/namespaces/{pulsar_namespace}-2")

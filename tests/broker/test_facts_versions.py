@@ -1,4 +1,4 @@
-"""What becomes a version on a real broker, and what is taken for one that is there, where one expects otherwise."""
+"""Unexpected facts of a real broker about new versions, and about schemas that are equal to an earlier one."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def test_an_invalid_default_that_comes_second_is_refused_and_does_no_harm(topic:
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON"])
 @pytest.mark.parametrize("change", ["doc", "properties", "layout"])
-def test_dedupe_keeps_the_old_text_and_properties(topic: RestTopic, kind: str, change: str) -> None:
+def test_dedupe_retains_the_old_text_and_properties(topic: RestTopic, kind: str, change: str) -> None:
     text = record(optional("a"), doc="second") if change == "doc" else _FIRST
     text = json.dumps(json.loads(text), indent=2) if change == "layout" else text
     topic.uploaded(_FIRST, kind, {"owner": "first"})
@@ -62,7 +62,7 @@ def test_dedupe_keeps_the_old_text_and_properties(topic: RestTopic, kind: str, c
     assert (stored["version"], stored["data"], stored["properties"]) == (0, _FIRST, {"owner": "first"})
 
 
-def test_the_version_of_a_text_is_asked_byte_for_byte(topic: RestTopic) -> None:
+def test_the_version_of_a_text_is_that_of_the_same_bytes(topic: RestTopic) -> None:
     topic.uploaded(_FIRST)
 
     assert topic.version_of(_FIRST) == 0
@@ -89,7 +89,7 @@ def test_types_and_encoding_of_a_key_value_schema_are_not_part_of_its_identity(t
     assert topic.read().json["properties"] == first
 
 
-def test_a_protobuf_native_schema_is_known_byte_for_byte_and_given_back_as_sent(topic: RestTopic) -> None:
+def test_a_protobuf_native_schema_is_known_byte_for_byte_and_returned_as_sent(topic: RestTopic) -> None:
     text = json.dumps(_envelope())
     assert topic.uploaded(text, "PROTOBUF_NATIVE") == 0
     assert topic.uploaded(text, "PROTOBUF_NATIVE") == 0
@@ -152,7 +152,7 @@ def test_a_union_at_the_top_is_refused_as_avro_and_taken_as_json(topic: RestTopi
         ('{"type": "array", "maxItems": "7", "required": 1}', 200),
     ],
 )
-def test_json_that_avro_does_not_parse_is_refused_in_two_ways_or_taken_and_can_connect_says_in_which(
+def test_json_that_avro_does_not_parse_is_refused_in_two_ways_or_accepted_and_can_connect_knows_which(
     topic: RestTopic, text: str, status: int
 ) -> None:
     status = status if HAS_JSON_SCHEMAS else 422
@@ -199,7 +199,7 @@ def test_every_version_can_be_read_and_an_unknown_one_is_404(topic: RestTopic) -
     assert topic.versions() == [0, 1]
 
 
-def test_metadata_tells_the_numbers_and_nothing_of_a_topic_without_schemas(topic: RestTopic) -> None:
+def test_metadata_has_the_numbers_and_is_empty_for_a_topic_without_schemas(topic: RestTopic) -> None:
     answer = topic.pulsar.ask("GET", f"{topic.schemas}/metadata")
     assert (answer.status, answer.text) == (200, "")
 
@@ -228,24 +228,24 @@ def test_of_uploads_at_a_time_that_do_not_read_each_other_one_is_taken(topic: Re
 
 
 def _lookups(topic: RestTopic) -> int:
-    """How often the broker looked up a ledger so far; each version of a schema is in a ledger of its own."""
+    """Return the number of ledgers that the broker opened so far; each version of a schema has a ledger of its own."""
     with urllib.request.urlopen(f"{topic.pulsar.admin_url}/metrics/") as answer:  # noqa: S310 - a broker of the tests
-        found = re.search(r'\ncaffeine_cache_requests_total\{[^}]*"serde"[^}]*\} (\S+)\n', answer.read().decode())
-    assert found is not None
-    return int(float(found[1]))
+        match = re.search(r'\ncaffeine_cache_requests_total\{[^}]*"serde"[^}]*\} (\S+)\n', answer.read().decode())
+    assert match is not None
+    return int(float(match[1]))
 
 
-def _cost(topic: RestTopic, ask: Callable[[], object]) -> int:
-    """How many it looks up for one request."""
+def _cost(topic: RestTopic, request: Callable[[], object]) -> int:
+    """Return the number of ledgers that it opens for one request."""
     before = _lookups(topic)
-    ask()
+    request()
     return _lookups(topic) - before
 
 
-def test_an_upload_reads_all_versions_even_of_a_known_schema_and_a_look_at_the_latest_does_not(
+def test_an_upload_reads_all_versions_even_of_a_known_schema_and_a_request_of_the_latest_does_not(
     strict_pulsar: Pulsar,
 ) -> None:
-    topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())  # nobody else asks that broker
+    topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())  # no other test uses that broker
     for count in range(1, 41):
         topic.uploaded(record(*(optional(f"f{each}") for each in range(count))))
 
@@ -274,7 +274,7 @@ def test_a_key_value_schema_may_have_an_encoding_that_is_none_but_no_part_of_an_
 def test_the_largest_text_is_a_little_smaller_than_a_message_may_be(
     strict_pulsar: Pulsar, size: int, status: int
 ) -> None:
-    """Asked of a broker that no other test asks meanwhile: who asks as this refuses a text may be refused as well."""
+    """Use a broker that no other test uses meanwhile: a text of this size may make it refuse other requests, too."""
     topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
     text = record(doc="x" * (size - len(record(doc=""))))
 

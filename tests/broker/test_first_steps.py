@@ -1,7 +1,7 @@
-"""docs/first-steps.md cannot rot: its commands are run from top to bottom, with a broker that has TLS and tokens.
+"""The commands of docs/first-steps.md, run from top to bottom, with a broker that has TLS and tokens.
 
 A YAML block is the file that its first line names, or a change of that file. Commands within a sentence are run, too.
-Controller and webhook are processes with the settings that the page's values give their pods. The page takes a control
+Controller and webhook are processes with the settings that the page's values give their pods. The page needs a control
 plane of its own, an installation by Helm and some fifty commands.
 """
 
@@ -38,12 +38,12 @@ PARTS = re.compile(
 NAMESPACE = "shop/orders"
 FIELDS = [{"name": "id", "type": "string"}, {"name": "amount", "type": "long"}]
 EDITS = [{"name": "currency", "type": "string"}, {"name": "currency", "type": "string", "default": "EUR"}]
-"""What the reader adds to schemas/created.yaml before one apply and before the next."""
+"""The reader's edits of schemas/created.yaml, before one apply and before the next."""
 
 
 @dataclass
 class Reader:
-    """Somebody who follows the page, in a folder of his own."""
+    """A reader who follows the page, in a folder of his own."""
 
     plane: ControlPlane
     broker: Pulsar
@@ -52,7 +52,7 @@ class Reader:
     edits: Iterator[dict[str, Any]] = field(default_factory=lambda: iter(EDITS))
 
     def read(self, page: str) -> None:
-        """Do all that the page says."""
+        """Follow the page."""
         for word, substitute in self.substitutes.items():
             page = page.replace(word, substitute)
         for part in PARTS.finditer(page):
@@ -66,10 +66,10 @@ class Reader:
                 case "yaml":
                     self.write(part["block"])
                 case other:
-                    raise AssertionError(f"nobody runs a block of {other}")
+                    raise AssertionError(f"no reader runs a block of {other}")
 
     def run(self, script: str, *, fails: bool = False) -> str:
-        """What the lines print, or say where they fail. Warnings depend on who is faster."""
+        """Run the lines. Return their output, or their error if `fails`. Warnings depend on timing."""
         if "schemas/created.yaml" in script:
             self.edit(next(self.edits))
         done = subprocess.run(
@@ -89,7 +89,7 @@ class Reader:
         return (done.stderr if fails else done.stdout).strip()
 
     def compare(self, block: str) -> None:
-        """Each command prints the words that follow it, `...` stands for any; the last one may be an age."""
+        """Check that each command prints the words that follow it. `...` is any text; the last may be an age."""
         for shown in block.removeprefix("$ ").split("\n$ "):
             command, _, output = shown.partition("\n")
             expected = r"\s+".join(re.escape(each) for each in output.split()).replace(re.escape("..."), ".*")
@@ -107,7 +107,7 @@ class Reader:
         file.write_text(block)
 
     def edit(self, added: dict[str, str]) -> None:
-        """Let the topic's schema have one more field than at first."""
+        """Add the field to the topic's first schema."""
         file = self.folder / "schemas" / "created.yaml"
         resource = yaml.safe_load(file.read_text())
         schema = json.loads(resource["spec"]["schema"])
@@ -115,7 +115,7 @@ class Reader:
         file.write_text(json.dumps(resource))
 
     def start_operator(self) -> None:
-        """Start what the chart's pods would run, as its Deployment says."""
+        """Start the programs of the chart's pods, as its Deployment defines them."""
         cluster = self.plane.cluster
         deployment = cluster.get("deployment", "topicschema-controller", "-n", SYSTEM)
         [container] = deployment["spec"]["template"]["spec"]["containers"]
@@ -128,19 +128,19 @@ class Reader:
         product.admit()
 
     def environment(self) -> dict[str, str]:
-        """The variables of the reader's shell, in which the programs of the page are found."""
-        found = {**self.plane.cluster.environment(), **helm.environment(), "NO_PROXY": "127.0.0.1"}
+        """Return the variables of the reader's shell, which has the programs of the page in its path."""
+        variables = {**self.plane.cluster.environment(), **helm.environment(), "NO_PROXY": "127.0.0.1"}
         folders = [
             str(self.folder / "bin"),
             str(Path(sys.executable).parent),
             str(helm.program().parent),
-            found["PATH"],
+            variables["PATH"],
         ]
-        return {**found, "PATH": os.pathsep.join(folders), "PYTHONPATH": str(REPOSITORY / "tests")}
+        return {**variables, "PATH": os.pathsep.join(folders), "PYTHONPATH": str(REPOSITORY / "tests")}
 
 
 def merged(base: Any, change: Any) -> Any:
-    """The base with the members of the change."""
+    """Return the base with the members of the change."""
     if not (isinstance(base, dict) and isinstance(change, dict)):
         return change
     return {**base, **{key: merged(base.get(key), value) for key, value in change.items()}}
@@ -148,9 +148,9 @@ def merged(base: Any, change: Any) -> Any:
 
 @pytest.fixture
 def reader(cluster: Cluster, secured_pulsar: Pulsar, tmp_path: Path) -> Iterator[Reader]:
-    """A reader who has what the page asks for: Kubernetes, a Pulsar with topics, its Secrets, and the programs.
+    """Yield a reader with the page's requirements: Kubernetes, a Pulsar with topics, its Secrets, and the programs.
 
-    `cluster` says whether a control plane can be had.
+    `cluster` skips the test if no control plane is available.
     """
     if lacking := packages.missing(packages.SHELL):
         pytest.skip(f"the page's programs are not all here: {packages.install(lacking)}")
@@ -181,7 +181,7 @@ def install_pulsar(cluster: Cluster, broker: Pulsar) -> None:
 
 
 def fill(broker: Pulsar) -> None:
-    """Let the Pulsar namespace have a topic with a schema, a partitioned one, and one without a schema."""
+    """Create a topic with a schema in the Pulsar namespace, a partitioned one, and one without a schema."""
     broker.ask("PUT", "/tenants/shop", {"allowedClusters": broker.tell("GET", "/clusters")})
     broker.tell("PUT", f"/namespaces/{NAMESPACE}")
     broker.tell("PUT", f"/persistent/{NAMESPACE}/shipped/partitions", 2)
@@ -207,7 +207,7 @@ def install_programs(folder: Path, broker: Pulsar) -> None:
         program.chmod(0o755)
 
 
-def test_every_command_of_the_page_does_what_it_says(reader: Reader) -> None:
+def test_every_command_of_the_page_has_its_documented_result(reader: Reader) -> None:
     with_broker, _, without = PAGE.partition("## Without Pulsar")
     reader.read(with_broker)
     there = reader.broker.tell("GET", f"/namespaces/{NAMESPACE}")

@@ -1,4 +1,4 @@
-"""What decides before schemas are compared, as a real broker has it: whose strategy counts, and what it cannot read."""
+"""A real broker's decisions before schemas are compared: the effective strategy, and schemas that it cannot read."""
 
 import itertools
 import json
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.broker
 _VERSION = PulsarVersion(PULSAR_VERSION)
 _GOOD, _OTHER = record(optional("a")), record(optional("a"), optional("b"))
 _WRONG_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
-# To Avro 1.12, "object" is a name to look up, for which a broker of 4.1 refuses the text.
+# To Avro 1.12, "object" is a name to resolve, for which a broker of 4.1 refuses the text.
 _JACKSON = json.dumps({"type": "object" if PULSAR_VERSION == "4.0" else "array", "id": "urn:jsonschema:R"})
 
 
@@ -50,7 +50,7 @@ async def strict_broker(strict_pulsar: Pulsar) -> AsyncIterator[Broker]:
     ("strategy", "older", "own"),
     [*itertools.product((None, "FORWARD"), (None, "AutoUpdateDisabled", "BackwardTransitive"), (None, "FULL"))],
 )
-async def test_the_strategy_in_force_is_the_one_that_the_broker_judges_by(
+async def test_the_effective_strategy_is_the_one_that_the_broker_judges_by(
     strict_pulsar: Pulsar, strict_broker: Broker, strategy: str | None, older: str | None, own: str | None
 ) -> None:
     topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
@@ -62,17 +62,17 @@ async def test_the_strategy_in_force_is_the_one_that_the_broker_judges_by(
         strict_pulsar.tell("PUT", f"{namespace}/schemaAutoUpdateCompatibilityStrategy", body=older)
     if own is not None:
         strict_pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", body=own)
-    seen = observed(await strict_broker.namespace_settings(key), await strict_broker.broker_settings())
+    current = observed(await strict_broker.namespace_settings(key), await strict_broker.broker_settings())
     spec = NamespaceSchemaPolicySpec(
         pulsar_cluster="main", pulsar_namespace=topic.namespace, pulsar=PulsarSpec(admin_url=strict_pulsar.admin_url)
     )
     resource = NamespaceSchemaPolicy(
-        metadata=Metadata(name="orders"), spec=spec, status=NamespaceSchemaPolicyStatus(observed=seen)
+        metadata=Metadata(name="orders"), spec=spec, status=NamespaceSchemaPolicyStatus(observed=current)
     )
     there = await strict_broker.topic_settings(Topic(key.tenant, key.namespace, topic.name), "persistent")
     policy = replace(policy_of(resource), unmanaged_strategy=there.strategy)
-    said = topic.compatibility(_GOOD).json["schemaCompatibilityStrategy"]
-    assert effective_strategy(policy, None).value == said
+    applied = topic.compatibility(_GOOD).json["schemaCompatibilityStrategy"]
+    assert effective_strategy(policy, None).value == applied
 
 
 CANDIDATES = [
@@ -106,7 +106,7 @@ async def test_what_a_broker_cannot_read_is_a_no_where_it_is_an_error_there(
 
 
 async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -> Verdict:
-    """Our verdict after what the broker has."""
+    """Return our verdict after the broker's versions."""
     broker = Broker(ClientConfig(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
     tenant, namespace = topic.namespace.split("/")
     key = TopicKey("main", Topic(tenant, namespace, topic.name))

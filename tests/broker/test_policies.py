@@ -1,4 +1,4 @@
-"""A policy and its Pulsar namespace at a real broker: what is set, left alone, told, and waited for.
+"""A policy and its Pulsar namespace at a real broker: settings that it writes, leaves alone, reports and waits for.
 
 Tests of a broker that was away take ten seconds: the operator probes it in pauses that grow.
 """
@@ -22,15 +22,15 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "found"),
+    ("field", "value", "original"),
     [
         ("schemaCompatibilityStrategy", "BACKWARD_TRANSITIVE", NamespaceSettings()),
         ("isAllowAutoUpdateSchema", False, NamespaceSettings(allows_auto_update=True)),
         ("schemaValidationEnforced", True, NamespaceSettings(enforces_validation=False)),
     ],
 )
-async def test_a_setting_is_set_alone_and_what_was_there_is_on_record(
-    shop: BrokeredShop, field: str, value: object, found: NamespaceSettings
+async def test_a_setting_is_set_alone_and_the_original_is_recorded(
+    shop: BrokeredShop, field: str, value: object, original: NamespaceSettings
 ) -> None:
     before = shop.there()
     shop.govern(**{field: value})
@@ -40,7 +40,7 @@ async def test_a_setting_is_set_alone_and_what_was_there_is_on_record(
     assert status["observed"][field] == value
     assert status["observed"]["broker"]["schemaCompatibilityStrategy"] == "FULL"
     claim = await shop.claim()
-    assert (claim.original, claim.managed) == (found, (Setting(field),))
+    assert (claim.original, claim.managed) == (original, (Setting(field),))
     assert len(shop.written) == 1
     assert await shop.looked_again() == []
 
@@ -54,15 +54,15 @@ async def test_the_api_server_is_no_broker_though_its_host_is_in_the_list(shop: 
     assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
 
 
-async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_and_that_is_told_once(shop: BrokeredShop) -> None:
+async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_with_one_event(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     shop.govern(schemaCompatibilityStrategy="FULL", schemaValidationEnforced=True)
     await shop.policy_ready("Active")
     shop.apply(schemaValidationEnforced=True)
     status = await shop.policy_ready("Active")
-    told = conditions(status)["InSync"]["message"]
-    kept = "it is FULL in the Pulsar namespace; before the operator wrote it, it was FORWARD"
-    assert f"schemaCompatibilityStrategy is not managed any more: {kept}" in told
+    message = conditions(status)["InSync"]["message"]
+    retained = "it is FULL in the Pulsar namespace; before the operator wrote it, it was FORWARD"
+    assert f"schemaCompatibilityStrategy is not managed any more: {retained}" in message
     assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
     assert await shop.looked_again() == []
     (event,) = await shop.events("SettingRetained")
@@ -96,7 +96,7 @@ async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_o
     assert shop.there()["isAllowAutoUpdateSchema"] is False
     assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (0, [])
     await shop.counted(3)
-    shop.make_topics("late")  # a lock that is in place waits for nobody
+    shop.make_topics("late")  # a lock that is in place does not wait
     assert await shop.looked_again() == []
 
 
@@ -114,7 +114,7 @@ async def test_a_broker_that_goes_away_leaves_what_was_applied_ready(shop: Broke
     assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
 
 
-async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: BrokeredShop) -> None:
+async def test_the_original_setting_is_recorded_before_a_write_that_fails(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     refusal = broker_faults.status(500)
 
@@ -148,7 +148,7 @@ async def test_a_strategy_that_others_set_at_the_broker_reaches_the_topics(shop:
     assert shop.proxy.errors == []
 
 
-async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_told(
+async def test_the_brokers_own_settings_are_observed_and_those_that_it_overrules_reported(
     controller: Product, strict_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> None:
     with FaultProxy.before(strict_pulsar) as proxy:
@@ -156,7 +156,7 @@ async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_
             shop.make_namespace()
             shop.make_topics("undeclared")
             shop.watched.put(text("id"))
-            shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks nobody out
+            shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks no client out
             status = await shop.policy_ready("Active")
             assert status["observed"]["broker"] == {
                 "schemaCompatibilityStrategy": "BACKWARD",

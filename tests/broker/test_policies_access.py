@@ -1,4 +1,4 @@
-"""How a policy reaches its broker: allowed hosts, Secrets, tokens that run out, certificates."""
+"""The access of a policy to its broker: allowed hosts, Secrets, tokens that expire, certificates."""
 
 import time
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ DIGIT = ONE.replace("{", '{"namespace": "shop.1x", ', 1)
 async def secured(
     controller: Product, secured_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> AsyncIterator[BrokeredShop]:
-    """A namespace whose broker asks for a token; the policy is to name the broker itself, over TLS."""
+    """Yield a namespace whose broker requires a token; the policy names the broker itself, over TLS."""
     with FaultProxy.before(secured_pulsar) as proxy:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
@@ -40,7 +40,7 @@ def by_token(shop: BrokeredShop) -> dict[str, object]:
     }
 
 
-async def test_over_tls_with_a_token_once_a_good_one_is_there(secured: BrokeredShop) -> None:
+async def test_a_policy_over_tls_is_active_once_its_token_is_good(secured: BrokeredShop) -> None:
     credentials = secured.pulsar.credentials
     assert credentials is not None
     ca = credentials.ca.read_text()
@@ -52,21 +52,23 @@ async def test_over_tls_with_a_token_once_a_good_one_is_there(secured: BrokeredS
     secured.keep("admin", token=credentials.tokens.expired, ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
     await secured.policy_ready("BrokerUnauthorized")
-    await is_looked_at_again(secured)
+    await is_reconciled_with_a_good_token(secured)
 
 
-async def is_looked_at_again(secured: BrokeredShop) -> None:
-    """A good token is taken up though nobody touches the policy."""
+async def is_reconciled_with_a_good_token(secured: BrokeredShop) -> None:
+    """Check that a good token is used though the policy does not change."""
     credentials = secured.pulsar.credentials
     assert credentials is not None
     secured.keep("admin", token=credentials.tokens.superuser, ca_crt=credentials.ca.read_text())
     topic = BrokeredTopic(secured)
-    topic.put(ONE)  # the first who reads the Secret anew has all looked at who wait for it
+    topic.put(ONE)  # the first reconcile that reads the Secret again enqueues all that wait for it
     await topic.ready()
-    await secured.in_sync("Applied")  # and nobody touched the policy
+    await secured.in_sync("Applied")  # without an edit of the policy
 
 
-async def test_a_token_that_is_replaced_before_it_runs_out_is_used_from_the_next_look_on(secured: BrokeredShop) -> None:
+async def test_a_token_that_is_replaced_before_it_expires_is_used_from_the_next_reconcile_on(
+    secured: BrokeredShop,
+) -> None:
     credentials = secured.pulsar.credentials
     assert credentials is not None
     authentication = by_token(secured)["authentication"]
@@ -76,15 +78,15 @@ async def test_a_token_that_is_replaced_before_it_runs_out_is_used_from_the_next
     token = sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 3600)
     secured.keep("admin", token=token)
 
-    async def shown() -> set[str]:
+    async def credentials_of_calls() -> set[str]:
         return {call.credential for call in secured.proxy.calls}
 
-    await until(shown, lambda found: credential_of(f"Bearer {token}") in found)
+    await until(credentials_of_calls, lambda current: credential_of(f"Bearer {token}") in current)
     assert all(call.status != 401 for call in secured.proxy.calls)
 
 
 async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(secured: BrokeredShop) -> None:
-    """The role that first-steps.md recommends is no superuser. The policy names no Pulsar version."""
+    """Check the role that first-steps.md recommends, which is no superuser. The policy names no Pulsar version."""
     credentials, pulsar = secured.pulsar.credentials, secured.pulsar
     assert credentials is not None
     admins = {"adminRoles": [ORDINARY], "allowedClusters": pulsar.tell("GET", "/clusters")}
@@ -105,13 +107,13 @@ async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(se
         assert topic.rest.versions() == []
 
 
-async def test_a_broker_whose_certificate_nobody_vouches_for_is_not_trusted(secured: BrokeredShop) -> None:
+async def test_a_broker_with_the_certificate_of_an_unknown_ca_is_not_trusted(secured: BrokeredShop) -> None:
     secured.govern({"adminURL": secured.pulsar.admin_url})
     status = await secured.policy_ready("BrokerTLSVerificationFailed")
     assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
 
 
-async def test_by_a_client_certificate(
+async def test_a_client_certificate_makes_a_policy_active(
     controller: Product, certificate_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> None:
     credentials = certificate_pulsar.credentials

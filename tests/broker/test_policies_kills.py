@@ -1,7 +1,7 @@
-"""The controller is killed before and after each call of a pass over a policy, at the broker and the API server.
+"""The controller is killed before and after each call of a policy's reconcile, at the broker and the API server.
 
-Nothing is ever written over that is not on record, and in the end the broker has what the policy sets. Three places in
-`make test`, which are sure to come, and all of them in a full run.
+No setting is overwritten before it is recorded, and in the end the broker has the policy's settings. `make test` has
+three places that every run reaches, a full run all of them.
 """
 
 from collections.abc import AsyncIterator
@@ -27,12 +27,12 @@ from topicschema.core.topics import PulsarNamespaceKey
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
 _MOST_CALLS = 20
-_WANTED = {
+_DESIRED = {
     "schemaCompatibilityStrategy": "FULL",
     "isAllowAutoUpdateSchema": False,
     "schemaValidationEnforced": True,
 }
-_FOUND = {
+_ORIGINAL = {
     "schemaCompatibilityStrategy": "FORWARD",
     "isAllowAutoUpdateSchema": True,
     "schemaValidationEnforced": False,
@@ -41,18 +41,18 @@ _FOUND = {
 
 @pytest.fixture
 async def shop(cluster: Cluster, instance: Instance, pulsar: Pulsar, namespace: str) -> AsyncIterator[BrokeredShop]:
-    """A policy that nobody looks after but the test."""
+    """Yield a policy that only the test reconciles."""
     Product.install(instance, cluster).admit_all()
     with FaultProxy.before(pulsar) as proxy:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
-            shop.govern(lockUndeclared=True, **_WANTED)
+            shop.govern(lockUndeclared=True, **_DESIRED)
             yield shop
 
 
-async def begin_anew(shop: BrokeredShop) -> None:
-    """As it was before the operator ever wrote."""
-    for setting, value in _FOUND.items():
+async def reset(shop: BrokeredShop) -> None:
+    """Restore the state before the operator ever wrote."""
+    for setting, value in _ORIGINAL.items():
         shop.set("PUT" if isinstance(value, str) else "POST", setting, value)
     key = PulsarNamespaceKey("pulsar", "shop", shop.watched.namespace)
     try:
@@ -65,19 +65,19 @@ async def govern(running: Process) -> None:
     await running.govern()
 
 
-async def prove(shop: BrokeredShop) -> None:
-    """What was written is on record; a new process settles the rest, and then nothing is left to do."""
+async def check(shop: BrokeredShop) -> None:
+    """Check that every write is recorded, and that a new process settles the rest and then writes nothing."""
     claim, there = await shop.claim(), shop.there()
-    found = claim.original or NamespaceSettings()
-    for setting, was in ((Setting.STRATEGY, found.strategy), (Setting.AUTO_UPDATE, found.allows_auto_update)):
-        if there[setting] != _FOUND[setting]:
+    original = claim.original or NamespaceSettings()
+    for setting, was in ((Setting.STRATEGY, original.strategy), (Setting.AUTO_UPDATE, original.allows_auto_update)):
+        if there[setting] != _ORIGINAL[setting]:
             assert setting in claim.managed
-            assert was == _FOUND[setting]
+            assert was == _ORIGINAL[setting]
     async with process(shop.watched) as running:
         await running.govern()
         assert running.errors == []
     claim = await shop.claim()
-    assert shop.there() == _WANTED
+    assert shop.there() == _DESIRED
     assert claim.original == NamespaceSettings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     assert claim.managed == tuple(Setting)
     shop.proxy.forget()
@@ -87,17 +87,17 @@ async def prove(shop: BrokeredShop) -> None:
 
 
 async def is_killed(shop: BrokeredShop, place: Place) -> bool:
-    """Whether the pass comes to that place; killed there or not, it comes to its end."""
-    await begin_anew(shop)
+    """Return True if the reconcile comes to that place. Killed there or not, it completes."""
+    await reset(shop)
     was_killed = await killed(shop, govern, place)
-    await prove(shop)
+    await check(shop)
     return was_killed
 
 
-async def test_a_pass_over_a_policy_that_is_killed_anywhere_comes_to_the_same_end(shop: BrokeredShop) -> None:
+async def test_a_reconcile_of_a_policy_that_is_killed_anywhere_comes_to_the_same_end(shop: BrokeredShop) -> None:
     if not IS_FULL:
-        for place in (Place(Of.UPLOADS, 1), Place(Of.UPLOADS, len(_WANTED), is_before=False), Place(Of.RECORD, 2)):
-            assert await is_killed(shop, place), f"the pass has nothing to be killed {place}"
+        for place in (Place(Of.UPLOADS, 1), Place(Of.UPLOADS, len(_DESIRED), is_before=False), Place(Of.RECORD, 2)):
+            assert await is_killed(shop, place), f"the reconcile has nothing to be killed {place}"
         return
     counts = dict.fromkeys(Of, 0)
     for of in (Of.CALLS, Of.RECORD):
@@ -107,5 +107,5 @@ async def test_a_pass_over_a_policy_that_is_killed_anywhere_comes_to_the_same_en
             counts[of] += 1
             if of is Of.CALLS:
                 assert await is_killed(shop, Place(of, number, is_before=False))
-    assert counts[Of.CALLS] >= 2 * len(_WANTED), "each setting is read and written"
+    assert counts[Of.CALLS] >= 2 * len(_DESIRED), "each setting is read and written"
     assert counts[Of.RECORD] >= 2

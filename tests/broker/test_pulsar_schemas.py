@@ -1,6 +1,6 @@
-"""The broker that tests play in memory answers as the real one does, whatever is done to a topic.
+"""The fake broker in memory responds as the real one does, whatever happens to a topic.
 
-Each step is four requests to the real one: of 25 histories a strategy `make test` plays six.
+Each step is four requests to the real one: of 25 histories a strategy `make test` has six.
 """
 
 import itertools
@@ -34,8 +34,8 @@ _STEPS = 14
 _HISTORIES = sized(6, 25)
 
 
-def played(topic: RestTopic, memory: PulsarSchemas, dice: random.Random) -> tuple[object, object]:
-    """What each of them answers to the same step."""
+def apply_step(topic: RestTopic, memory: PulsarSchemas, dice: random.Random) -> tuple[object, object]:
+    """Apply one step to both. Return their responses."""
     step = dice.random()
     if step < 0.08:
         return topic.delete(), memory.soft_delete(topic.name)
@@ -63,7 +63,7 @@ def test_the_broker_in_memory_answers_as_the_real_one(
     for seed in range(_HISTORIES):
         dice, topic = random.Random(seed), RestTopic(pulsar, pulsar_namespace, f"x{seed}")  # noqa: S311 - a dice
         for _ in range(_STEPS):
-            real, answered = played(topic, memory, dice)
-            assert real == answered, (strategy, seed)
+            real, fake = apply_step(topic, memory, dice)
+            assert real == fake, (strategy, seed)
             assert topic.versions() == [version.schema_version for version in memory.served(topic.name)]
             assert tuple(topic.index() or ()) == memory.index(topic.name)

@@ -1,4 +1,4 @@
-"""A topic at a real broker: what is registered, in how many requests, and what a status says of what others did.
+"""A topic at a real broker: what is registered, in how many requests, and a status after edits of others.
 
 Tests of a broker that was away take ten seconds: the operator probes it in pauses that grow.
 """
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 @pytest.fixture
 def topic(shop: BrokeredShop) -> BrokeredTopic:
-    """A topic of which nothing exists but its Pulsar namespace."""
+    """Return a topic of which nothing exists but its Pulsar namespace."""
     return BrokeredTopic(shop)
 
 
@@ -27,8 +27,8 @@ async def test_an_edit_becomes_the_broker_s_next_version_in_three_requests(topic
     assert [version["origin"] for version in status["versions"]] == ["Spec"]
     assert len(topic.written) == 1
     assert await topic.looked_again() == []
-    looks = len(topic.calls)
-    assert {str(call) for call in topic.calls} == {f"GET /admin/v2{topic.rest.schemas}/schema"}, looks
+    reads = len(topic.calls)
+    assert {str(call) for call in topic.calls} == {f"GET /admin/v2{topic.rest.schemas}/schema"}, reads
     topic.put(TWO)
     await topic.ready()
     upload = next(index for index, call in enumerate(topic.calls) if call.is_write)
@@ -52,7 +52,7 @@ async def test_a_history_of_others_is_adopted_whole_and_judged_by(topic: Brokere
     assert await topic.looked_again() == []
 
 
-async def test_a_newer_version_of_others_is_told_and_stays(topic: BrokeredTopic) -> None:
+async def test_a_newer_version_of_others_is_reported_and_stays(topic: BrokeredTopic) -> None:
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(ONE)
     await topic.ready()
@@ -68,7 +68,7 @@ async def test_a_newer_version_of_others_is_told_and_stays(topic: BrokeredTopic)
     assert len(topic.rest.versions()) == 2
 
 
-async def test_tombstones_and_gaps_are_on_record_as_they_are(topic: BrokeredTopic) -> None:
+async def test_tombstones_and_gaps_are_recorded_as_they_are(topic: BrokeredTopic) -> None:
     assert topic.rest.uploaded(CLASHING) == 0
     assert topic.rest.delete() == 1
     assert topic.rest.uploaded("", "STRING") == 2
@@ -87,16 +87,16 @@ async def test_tombstones_and_gaps_are_on_record_as_they_are(topic: BrokeredTopi
     ]
     assert topic.rest.delete() == 6
 
-    async def told() -> int | None:
+    async def schema_version() -> int | None:
         number: int | None = (await topic.shop.watched.get(topic.name))["status"].get("schemaVersion")
         return number
 
-    await until(told, lambda number: number == 7)
+    await until(schema_version, lambda number: number == 7)
     assert await topic.looked_again() == []
     assert (await topic.agree(), topic.rest.index()) == ([7], [0, 1, 2, 3, 4, 5, 6, 7])
 
 
-async def test_a_history_that_the_broker_lost_is_told_and_nothing_is_uploaded_onto_it(topic: BrokeredTopic) -> None:
+async def test_a_history_that_the_broker_lost_is_reported_and_nothing_is_uploaded_onto_it(topic: BrokeredTopic) -> None:
     await topic.governed(schemaCompatibilityStrategy="FULL")
     for schema in (ONE, TWO):
         topic.put(schema)

@@ -1,4 +1,4 @@
-"""What becomes of a topic's schemas at a real broker when its TopicSchema is deleted.
+"""A topic's schemas at a real broker when its TopicSchema is deleted.
 
 Tests of a broker that was away take ten seconds: the operator probes it in pauses that grow.
 """
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
 @pytest.fixture
 async def topic(shop: BrokeredShop) -> BrokeredTopic:
-    """A topic with two versions of ours, whose schemas go with the resource."""
+    """Return a topic with two versions of ours, whose schemas are deleted with the resource."""
     topic = BrokeredTopic(shop)
     await topic.governed(schemaCompatibilityStrategy="FULL")
     for schema in (ONE, TWO):
@@ -27,16 +27,16 @@ async def topic(shop: BrokeredShop) -> BrokeredTopic:
 
 
 def delete(topic: BrokeredTopic) -> None:
-    """Delete its resource, and wait for nothing."""
+    """Delete its resource without a wait."""
     topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false")
 
 
-def gives_up(topic: BrokeredTopic) -> None:
-    told = topic.shop.watched.shop.run("annotate", "tsc", topic.name, "topicschema.io/skip-broker-delete=true")
-    assert told.returncode == 0, told.stderr
+def skip_deletion(topic: BrokeredTopic) -> None:
+    done = topic.shop.watched.shop.run("annotate", "tsc", topic.name, "topicschema.io/skip-broker-delete=true")
+    assert done.returncode == 0, done.stderr
 
 
-async def test_schemas_that_go_with_their_resource_get_one_tombstone(topic: BrokeredTopic) -> None:
+async def test_schemas_that_are_deleted_with_their_resource_get_one_tombstone(topic: BrokeredTopic) -> None:
     delete(topic)
     await topic.shop.watched.gone(topic.name)
     assert (topic.rest.versions(), topic.rest.index()) == ([], [0, 1, 2])
@@ -54,12 +54,12 @@ async def test_schemas_that_go_with_their_resource_get_one_tombstone(topic: Brok
     assert index[-1] in (4, 6)  # the controller may have been faster and registered it again before the end
 
 
-async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic: BrokeredTopic) -> None:
+async def test_a_deletion_waits_for_an_unavailable_broker_until_a_person_skips_it(topic: BrokeredTopic) -> None:
     topic.shop.proxy.refuse()
     delete(topic)
     status = await topic.ready("BrokerUnavailable")
     assert says(status)["Ready"] == "False"
-    gives_up(topic)
+    skip_deletion(topic)
     await topic.shop.watched.gone(topic.name)
     assert topic.rest.versions() == [0, 1]
     assert len((await topic.history()).entries) == 2
@@ -67,7 +67,7 @@ async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic
     assert "skip-broker-delete is set" in event["note"]
 
 
-async def test_a_namespace_that_ends_is_not_held_up(topic: BrokeredTopic) -> None:
+async def test_a_namespace_that_ends_is_not_blocked(topic: BrokeredTopic) -> None:
     cluster = topic.shop.watched.shop.cluster
     cluster.kubectl("delete", "namespace", topic.shop.watched.namespace, "--wait=false")
     await topic.shop.watched.gone(topic.name)

@@ -1,4 +1,4 @@
-"""A real broker collects topics that nobody uses, with all their versions: it is never taken for an empty topic.
+"""A real broker collects unused topics with all their versions: such a topic is never taken for an empty one.
 
 A test waits some seconds until the broker's garbage collector has run.
 """
@@ -27,31 +27,31 @@ _IDLE = {
 }
 
 
-async def collected(topic: BrokeredTopic) -> None:
-    """Return once the broker has collected the topic, which nobody has used for a second."""
+async def wait_until_collected(topic: BrokeredTopic) -> None:
+    """Return once the broker has collected the topic, which was idle for a second."""
     path = f"/namespaces/{topic.shop.pulsar_namespace}/inactiveTopicPolicies"
     topic.shop.pulsar.tell("POST", path, _IDLE)
 
     async def index() -> list[int] | None:
         return topic.rest.index()
 
-    await until(index, lambda found: found is None)
+    await until(index, lambda current: current is None)
     topic.shop.pulsar.tell("DELETE", path)
 
 
-def on_record(topic: BrokeredTopic, history: str) -> list[dict[str, Any]]:
-    """The uploads that docs/broker.md has a person make of the record."""
+def recorded_uploads(topic: BrokeredTopic, history: str) -> list[dict[str, Any]]:
+    """Return the uploads of the record as docs/broker.md describes them."""
     kubectl = partial(topic.shop.watched.shop.cluster.kubectl, "get", "-n", SYSTEM, "-o", "json")
-    found = kubectl("schemahistory", history) + kubectl("schemaversions", "-l", f"topicschema.io/history={history}")
+    resources = kubectl("schemahistory", history) + kubectl("schemaversions", "-l", f"topicschema.io/history={history}")
     command = [sys.executable, "-m", "topicschema", "export"]
-    told = subprocess.run(command, input=found, capture_output=True, text=True, check=True).stdout
-    return [json.loads(line) for line in told.splitlines()]
+    output = subprocess.run(command, input=resources, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in output.splitlines()]
 
 
-async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew(
+async def test_versions_that_were_collected_with_an_idle_topic_are_lost_and_do_not_restart(
     shop: BrokeredShop, controller: Product
 ) -> None:
-    """Beside it are a topic with a subscription, and one that never existed as a topic: theirs stay."""
+    """Check also a topic with a subscription, and one that never existed as a topic: theirs stay."""
     topic, subscribed, never = (BrokeredTopic(shop, name) for name in ("created", "subscribed", "never"))
     for each in (topic, subscribed):
         each.make()
@@ -62,13 +62,13 @@ async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew
             each.put(schema)
             await each.ready()
     shop.proxy.forget()
-    await collected(topic)
+    await wait_until_collected(topic)
     status = await topic.ready("HistoryLost")
     assert (says(status)["Stalled"], says(status)["InSync"]) == ("True", "False")
     assert conditions(status)["Ready"]["message"] != ""
     topic.put(THREE)
     await topic.ready("HistoryLost")
-    controller.controller.kill()  # who remembers nothing takes it for an empty topic no more than who saw it go
+    controller.controller.kill()  # a fresh controller does not take it for an empty topic, either
     controller.start_controller()
     assert await topic.looked_again() == []
     topic.put(ONE)
@@ -77,7 +77,7 @@ async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew
     assert [entry.schema_version for entry in (await topic.history()).entries] == [0, 1]
     for each in (subscribed, never):
         assert (says(await each.ready())["InSync"], await each.agree()) == ("True", [0, 1])
-    for body in on_record(topic, history_name((await topic.history()).key)):
+    for body in recorded_uploads(topic, history_name((await topic.history()).key)):
         topic.shop.pulsar.tell("POST", f"{topic.rest.schemas}/schema", body)
     await topic.ready("RolledBack")
     assert await topic.agree() == [0, 1]

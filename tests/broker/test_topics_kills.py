@@ -1,8 +1,8 @@
-"""The controller is killed before and after each call of each flow, at the broker and the API server, and begins anew.
+"""The controller is killed before and after each call of each flow, at the broker and the API server, and restarts.
 
-In the end record and broker agree, each version is there once, and a second pass writes nothing. The passes are run in
-this process, one after the other, so that a flow's calls are the same in every run: each is killed at three places in
-`make test`, and at every one in a full run. A flow takes ten seconds: it is played anew for each of its places.
+In the end record and broker agree, each version is there once, and another reconcile writes nothing. The reconciles run
+in this process, one after the other, so that a flow's calls are the same in every run. Each is killed at three
+places in `make test`, and at every one in a full run. A flow takes ten seconds: it runs again for each of its places.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -31,10 +31,10 @@ _MOST_CALLS = 25
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What is there before, what a person then does, and which versions there are in the end.
+    """A flow: the state before, the edit of a person, and the versions in the end.
 
-    `uploads` is how often it writes at the broker, `records` how often at the API server at least: a status with the
-    same second of the same version is not written. `strategy` is the topic's own in the end, "" where nobody asks.
+    `uploads` is the number of its writes at the broker, `records` the least number at the API server. A status with the
+    same second of the same version is not written. `strategy` is the topic's own in the end, "" if it is not checked.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Flow:
     strategy: str = ""
 
     def places(self) -> Iterator[Place]:
-        """Three that are sure to come: the first call, a write there, and the last write on record."""
+        """Yield three places of every run: the first call, a write there, and the last write of the record."""
         yield Place(Of.CALLS, 1) if self.name != RELEASE else Place(Of.RECORD, 1)
         yield Place(Of.UPLOADS, 1, is_before=False) if self.uploads else Place(Of.RECORD, max(self.records - 1, 1))
         yield Place(Of.RECORD, self.records)
 
 
 async def nothing(topic: BrokeredTopic) -> None:
-    """A topic without anything."""
+    """Check that the topic has nothing."""
     assert topic.rest.versions() == []
 
 
@@ -74,13 +74,13 @@ async def of_others(topic: BrokeredTopic) -> None:
 
 
 async def existing(topic: BrokeredTopic) -> None:
-    """A topic that exists, with a version."""
+    """Make a topic that exists, with a version."""
     topic.make()
     await one(topic)
 
 
 async def local(topic: BrokeredTopic) -> None:
-    """Three versions registered while there was no broker."""
+    """Register three versions without a broker."""
     shop = topic.shop.watched
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
     async with process(topic.shop.watched) as running:
@@ -91,37 +91,37 @@ async def local(topic: BrokeredTopic) -> None:
     assert topic.rest.versions() == []
     topic.shop.apply(schemaCompatibilityStrategy="FULL")
     async with process(topic.shop.watched) as running:
-        await running.govern()  # until its policy was at the new broker, no topic goes there
+        await running.govern()  # a topic waits until its policy was at the new broker
 
 
 async def displaced(topic: BrokeredTopic) -> None:
-    """The same, at a broker that was given another first version."""
+    """Make the same history, at a broker that has another first version."""
     await local(topic)
     topic.rest.uploaded(OTHER)
 
 
 async def hidden(topic: BrokeredTopic) -> None:
-    """A version that somebody deleted at the broker."""
+    """Register a version, and delete it at the broker."""
     await one(topic)
     assert topic.rest.delete() == 1
 
 
 async def withdrawn(topic: BrokeredTopic) -> None:
-    """An edit whose strategy was written, and whose schema the broker did not get."""
+    """Apply an edit whose strategy was written, and whose schema the broker did not get."""
     await existing(topic)
     await overridden(topic)
-    await come_to_nothing(topic, "POST")
+    await interrupt(topic, "POST")
 
 
 async def withdrawn_twice(topic: BrokeredTopic) -> None:
-    """And one after it, with another strategy, of which the broker did not get even that."""
+    """Withdraw an edit, and apply another edit with another strategy, of which the broker did not get even that."""
     await withdrawn(topic)
     await replaced(topic)
-    await come_to_nothing(topic, "PUT")
+    await interrupt(topic, "PUT")
 
 
-async def come_to_nothing(topic: BrokeredTopic, method: str) -> None:
-    """The controller takes an edit up, and gets no further than to the broker's first call of that method."""
+async def interrupt(topic: BrokeredTopic, method: str) -> None:
+    """Reconcile an edit up to the broker's first call of that method, which fails."""
     topic.shop.proxy.fault = broker_faults.when(lambda call: call.method == method, broker_faults.status(503))
     async with process(topic.shop.watched) as running:
         assert await running.settle(topic.name) is None
@@ -129,7 +129,7 @@ async def come_to_nothing(topic: BrokeredTopic, method: str) -> None:
 
 
 async def stuck(topic: BrokeredTopic) -> None:
-    """A deletion that waits for a broker that is away."""
+    """Start a deletion that waits for a broker that is away."""
     await two(topic)
     topic.shop.proxy.refuse()
     await topic.delete()
@@ -152,7 +152,7 @@ async def replaced(topic: BrokeredTopic) -> None:
     await topic.edit(TWO, schemaCompatibilityStrategy="BACKWARD")
 
 
-RELEASE = "release of a deletion"  # asks no broker
+RELEASE = "release of a deletion"  # calls no broker
 FLOWS = (
     Flow("first version", nothing, lambda topic: topic.edit(ONE), [0], 1, 4),
     Flow("edit", two, lambda topic: topic.edit(THREE), [0, 1, 2], 1, 4),
@@ -172,7 +172,7 @@ FLOWS = (
 
 @pytest.fixture(scope="module")
 def product(cluster: Cluster, instance: Instance) -> Product:
-    """The kinds, and nobody who looks after them."""
+    """Install the kinds, without a controller."""
     installed = Product.install(instance, cluster)
     installed.admit_all()
     return installed
@@ -180,7 +180,7 @@ def product(cluster: Cluster, instance: Instance) -> Product:
 
 @pytest.fixture
 async def first(product: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
-    """A namespace with its policy in force, and the first of its topics."""
+    """Yield the first topic of a namespace whose policy is Ready."""
     with FaultProxy.before(pulsar) as proxy:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
@@ -197,8 +197,8 @@ async def settled(topic: BrokeredTopic) -> None:
         assert running.errors == []
 
 
-async def prove(topic: BrokeredTopic, flow: Flow) -> None:
-    """A new process settles what a killed one left; then nothing is left to do."""
+async def check(topic: BrokeredTopic, flow: Flow) -> None:
+    """Settle in a new process what a killed one left. Check that then nothing is written."""
     await settled(topic)
     topic.shop.proxy.forget()
     async with process(topic.shop.watched) as running:
@@ -214,7 +214,7 @@ async def prove(topic: BrokeredTopic, flow: Flow) -> None:
 
 
 async def is_killed(shop: BrokeredShop, flow: Flow, place: Place) -> bool:
-    """Whether the flow comes to that place; killed there or not, it comes to its end."""
+    """Return True if the flow comes to that place. Killed there or not, it completes."""
     topic = BrokeredTopic(shop, str(place).replace(" ", "-").lower())
     await flow.before(topic)
     await flow.act(topic)
@@ -224,7 +224,7 @@ async def is_killed(shop: BrokeredShop, flow: Flow, place: Place) -> bool:
         assert running.errors == []
 
     was_killed = await killed(shop, work, place)
-    await prove(topic, flow)
+    await check(topic, flow)
     return was_killed
 
 

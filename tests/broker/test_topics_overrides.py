@@ -1,6 +1,6 @@
 """A topic's own settings at a real broker: before the schema, restored when no field names them, waiting for a topic.
 
-Tests that wait for a topic take ten seconds: the operator looks again in pauses that grow.
+Tests that wait for a topic take ten seconds: the operator reconciles it in pauses that grow.
 """
 
 import pytest
@@ -16,14 +16,14 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 @pytest.fixture
 def topic(shop: BrokeredShop) -> BrokeredTopic:
-    """A topic that exists, without a schema."""
+    """Return a topic that exists, without a schema."""
     topic = BrokeredTopic(shop)
     topic.make()
     return topic
 
 
 def own(topic: BrokeredTopic, setting: str = "schemaCompatibilityStrategy") -> object:
-    """The topic's own setting, None where it has none."""
+    """Return the topic's own setting, None if it has none."""
     return topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/{setting}")
 
 
@@ -60,7 +60,7 @@ async def test_a_field_that_is_removed_restores_what_the_topic_had(topic: Broker
     assert await topic.looked_again() == []
 
 
-async def test_settings_wait_for_their_topic_which_nobody_here_makes(shop: BrokeredShop) -> None:
+async def test_settings_wait_for_their_topic_which_the_operator_does_not_create(shop: BrokeredShop) -> None:
     topic = BrokeredTopic(shop)
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")

@@ -37,7 +37,7 @@ KINDS = {
 
 @pytest.fixture
 async def governed(shop: BrokeredShop) -> BrokeredShop:
-    """A namespace whose policy is in force at the broker."""
+    """Return a namespace whose policy is Ready at the broker."""
     shop.govern(schemaCompatibilityStrategy="FULL")
     await shop.policy_ready("Active")
     shop.proxy.forget()
@@ -122,7 +122,7 @@ async def test_what_a_broker_itself_cannot_read_is_recorded_and_nothing_is_sent_
     topic.rest.uploaded(left, kind)
     topic.put(TWO, type=kind)
     status = await topic.ready("Incompatible")
-    assert [found["rule"] for found in status["incompatibilities"]] == ["INVALID_HISTORY"]
+    assert [each["rule"] for each in status["incompatibilities"]] == ["INVALID_HISTORY"]
     assert [entry.flaw for entry in (await topic.history()).entries] == [flaw]
     assert topic.rest.upload(TWO, kind).status == 500
     assert topic.written == []

@@ -33,7 +33,7 @@ VERSIONLESS = {SchemaType.INT32, SchemaType.KEY_VALUE}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What writes messages and what is to read them; a good one and a bad one, each with its key."""
+    """The writer's and the reader's schema of messages; a good message and a bad one, each with its key."""
 
     written: SchemaInfo
     proposed: SchemaInfo
@@ -43,12 +43,12 @@ class Case:
 
 
 def record(kind: SchemaType, *fields: tuple[str, str]) -> SchemaInfo:
-    members = [{"name": name, "type": told} for name, told in fields]
+    members = [{"name": name, "type": type_} for name, type_ in fields]
     return SchemaInfo(kind, json.dumps({"type": "record", "name": "R", "fields": members}).encode())
 
 
 def numbered(*names: str) -> SchemaInfo:
-    """A protobuf message with int32 fields of these names, numbered from 1."""
+    """Return a protobuf message with int32 fields of these names, numbered from 1."""
     files = FileDescriptorSet()
     message = files.file.add(name="m.proto", package="p", syntax="proto3").message_type.add(name="M")
     for number, name in enumerate(names, 1):
@@ -96,7 +96,7 @@ CASES = {
 
 
 def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
-    """A topic with the case's messages: some alone, some in batches."""
+    """Return a topic with the case's messages: some alone, some in batches."""
     topic = RetainedTopic.made(pulsar)
     schema = {} if case.written.properties else {"schema": Sent(case.written)}
     with client_of(pulsar) as client:
@@ -106,25 +106,25 @@ def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
     return topic
 
 
-def ran(topic: RetainedTopic, case: Case, **more: Any) -> Report:
-    asked = ValidationRequest(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.asked, **more)
-    return runner.run(asked, source_of(asked, int(time.time() * 1000)), processes=1)
+def run(topic: RetainedTopic, case: Case, **more: Any) -> Report:
+    request = ValidationRequest(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.asked, **more)
+    return runner.run(request, source_of(request, int(time.time() * 1000)), processes=1)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_each_type_s_messages_are_judged_to_exact_figures(pulsar: Pulsar, case: Case) -> None:
     topic = filled(pulsar, case)
-    told = ran(topic, case).document
+    report = run(topic, case).document
     reason, path = case.finding
-    assert [(each["reason"], each["path"], each["messages"]) for each in told["byPlace"]] == [(reason, path, BAD)]
-    assert (told["messages"], told["invalid"]) == (GOOD + BAD, BAD)
+    assert [(each["reason"], each["path"], each["messages"]) for each in report["byPlace"]] == [(reason, path, BAD)]
+    assert (report["messages"], report["invalid"]) == (GOOD + BAD, BAD)
     version = None if case.written.type in VERSIONLESS else 0
-    assert [(each["schemaVersion"], each["messages"], each["invalid"]) for each in told["byWriter"]] == [
+    assert [(each["schemaVersion"], each["messages"], each["invalid"]) for each in report["byWriter"]] == [
         (version, GOOD + BAD, BAD)
     ]
     assert len(topic.receipts[case.bad]) == BAD
-    assert {each["message"] for each in told["examples"]} == topic.receipts[case.bad]
-    assert {each["partition"] for each in told["examples"]} == {topic.full_name}
+    assert {each["message"] for each in report["examples"]} == topic.receipts[case.bad]
+    assert {each["partition"] for each in report["examples"]} == {topic.full_name}
 
 
 def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> None:
@@ -137,14 +137,14 @@ def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> 
     times = sorted(row["publish_time"] for row in rows(topic.source()))
     for first in (times[5], times[10]):
         seconds = (int(time.time() * 1000) - first) // 1000 + 1
-        told = ran(topic, case, sample=Sample(since_seconds=seconds)).document
-        began = int(datetime.fromisoformat(told["startedAt"]).timestamp() * 1000)  # or up to a second later
+        report = run(topic, case, sample=Sample(since_seconds=seconds)).document
+        began = int(datetime.fromisoformat(report["startedAt"]).timestamp() * 1000)  # or up to a second later
         earliest, latest = (began - 1000 * seconds, began + 1000 - 1000 * seconds)
         most, fewest = (sum(each >= since for each in times) for since in (earliest, latest))
-        assert fewest <= told["messages"] <= most < len(times)
+        assert fewest <= report["messages"] <= most < len(times)
 
 
-def test_of_batches_so_many_messages_are_judged_as_were_asked_for_not_so_many_entries(pulsar: Pulsar) -> None:
+def test_a_sample_of_batches_counts_messages_and_not_entries(pulsar: Pulsar) -> None:
     case = CASES["AVRO"]
     topic = RetainedTopic.made(pulsar)
     with client_of(pulsar) as client:
@@ -152,14 +152,14 @@ def test_of_batches_so_many_messages_are_judged_as_were_asked_for_not_so_many_en
         topic.send(client, [b"\x02"] * 6_000, schema=Sent(case.written), **batches)
     entries = {(row["ledger"], row["entry"]) for row in rows(topic.source())}
     assert len(entries) < 300
-    told = ran(topic, case, sample=Sample(max_messages=1_500)).document
-    assert len(entries) < told["messages"] < 3_000  # of so many entries it would have taken every message
-    assert told["messages"] + told["leftOut"] == 6_000
-    assert told["notes"] == []
+    report = run(topic, case, sample=Sample(max_messages=1_500)).document
+    assert len(entries) < report["messages"] < 3_000  # as a number of entries it would be every message
+    assert report["messages"] + report["leftOut"] == 6_000
+    assert report["notes"] == []
 
 
 def command(folder: Path, case: Case, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """`topicschema validate-messages` over the topic."""
+    """Run `topicschema validate-messages` over the topic."""
     for name, info in (("new", case.proposed), ("old", case.written)):
         (folder / f"{name}.avsc").write_bytes(info.schema)
     where = ["--schema", str(folder / "new.avsc"), "--history", str(folder / "old.avsc")]
@@ -172,9 +172,7 @@ def command(folder: Path, case: Case, *arguments: str) -> "subprocess.CompletedP
     )
 
 
-def test_the_command_says_the_same_of_a_topic_and_that_a_run_failed_where_nobody_answers(
-    pulsar: Pulsar, tmp_path: Path
-) -> None:
+def test_the_command_has_the_same_result_and_fails_if_no_broker_responds(pulsar: Pulsar, tmp_path: Path) -> None:
     case = CASES["AVRO"]
     topic = filled(pulsar, case)
     urls = ("--pulsar", topic.asked.admin_url, topic.asked.service_url)

@@ -1,4 +1,4 @@
-"""What is read of a real topic: each message once, however it was sent and wherever the reading is cut."""
+"""The messages of a real topic: each is read once, however it was sent and wherever the reading is cut."""
 
 import hashlib
 import time
@@ -35,7 +35,7 @@ def broker(retaining_pulsar: Pulsar) -> Pulsar:
 
 @pytest.fixture(scope="module")
 def full(broker: Pulsar) -> RetainedTopic:
-    """A topic with all that Python's client can send, chunks of several producers between other messages."""
+    """Return a topic with all that Python's client can send, chunks of several producers between other messages."""
     topic = RetainedTopic.made(broker)
     with client_of(broker) as client:
         _send_everything(topic, client)
@@ -46,7 +46,7 @@ def full(broker: Pulsar) -> RetainedTopic:
 
 @pytest.fixture
 def encryption(tmp_path: Path) -> python.CryptoKeyReader:
-    """Keys that producers encrypt with, and that the product has not."""
+    """Return keys that producers encrypt with, and that the product has not."""
     key = rsa.generate_private_key(65537, 2048)
     pem, known = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     (tmp_path / "public.pem").write_bytes(key.public_key().public_bytes(pem, known))
@@ -66,7 +66,7 @@ def _send_everything(topic: RetainedTopic, client: python.Client) -> None:
 
 
 def _send_interleaved(topic: RetainedTopic, client: python.Client) -> None:
-    """Chunked messages of three producers and small ones of a fourth, all at once."""
+    """Send chunked messages of three producers and small ones of a fourth, all at once."""
     large = [client.create_producer(topic.full_name, chunking_enabled=True) for _ in range(3)]
     small = client.create_producer(topic.full_name)
     for turn in range(3):
@@ -83,12 +83,12 @@ def _send_interleaved(topic: RetainedTopic, client: python.Client) -> None:
 
 def test_every_message_is_read_once_however_it_was_sent(full: RetainedTopic) -> None:
     source = full.source(has_keys=True)
-    found = rows(source)
-    assert contents(found) == full.sent
-    assert len(set(places(found))) == len(found)
-    assert {row["writer"] for row in found} == {NO_VERSION}
-    assert all(row["publish_time"] > 1_700_000_000_000 for row in found)
-    assert {row["partition"] for row in found} == {0}
+    messages = rows(source)
+    assert contents(messages) == full.sent
+    assert len(set(places(messages))) == len(messages)
+    assert {row["writer"] for row in messages} == {NO_VERSION}
+    assert all(row["publish_time"] > 1_700_000_000_000 for row in messages)
+    assert {row["partition"] for row in messages} == {0}
 
 
 @pytest.mark.parametrize("messages", [1, 7, 40])
@@ -97,12 +97,12 @@ def test_wherever_the_reading_is_cut_the_messages_are_the_same(full: RetainedTop
     source = full.source(split_messages=messages)
     plan = source.plan()
     picked = plan.splits if messages > 1 else plan.splits[::9]
-    found = places([row for split in picked for row in rows(source, replace(plan, splits=(split,)))])
-    assert len(set(found)) == len(found)
+    read = places([row for split in picked for row in rows(source, replace(plan, splits=(split,)))])
+    assert len(set(read)) == len(read)
     if messages > 1:
-        assert sorted(found) == sorted(places(whole))
+        assert sorted(read) == sorted(places(whole))
     else:
-        assert set(found) <= set(places(whole))
+        assert set(read) <= set(places(whole))
 
 
 def test_two_processes_read_a_partitioned_topic_to_the_same_messages(broker: Pulsar) -> None:
@@ -115,9 +115,9 @@ def test_two_processes_read_a_partitioned_topic_to_the_same_messages(broker: Pul
     plan = source.plan()
     assert plan.names == tuple(f"{topic.full_name}-partition-{number}" for number in range(3))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        found = [row for part in processes.map(_read, [source] * len(plan.splits), plan.splits) for row in part]
-    assert contents(found) == topic.sent
-    assert len(set(places(found))) == len(found)
+        messages = [row for part in processes.map(_read, [source] * len(plan.splits), plan.splits) for row in part]
+    assert contents(messages) == topic.sent
+    assert len(set(places(messages))) == len(messages)
 
 
 @pytest.mark.parametrize("is_one_missing", [False, True])
@@ -130,8 +130,8 @@ def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
     if is_one_missing:
         broker.tell("DELETE", f"{topic.path}-partition-7?force=true")
     with FaultProxy.before(broker) as proxy:
-        asked = replace(topic.asked, admin_url=proxy.url)
-        plan = PulsarMessages(asked, topic.full_name).plan()
+        source = replace(topic.asked, admin_url=proxy.url)
+        plan = PulsarMessages(source, topic.full_name).plan()
         counted = len(proxy.calls)
     assert counted == (22 if is_one_missing else 3)
     assert len({split.what.topic for split in plan.splits}) == 20 - is_one_missing
@@ -170,8 +170,8 @@ def test_each_message_has_its_own_writer_version(broker: Pulsar) -> None:
                     batching_enabled=batched,
                 )
             topic.send(client, [b"\x00"] * 3, batching_enabled=batched)
-    found = Counter((row["writer"], row["payload"]) for row in rows(topic.source()))
-    assert found == {(0, b"\x02"): 10, (1, b"\x02\x04"): 10, (NO_VERSION, b"\x00"): 6}
+    counts = Counter((row["writer"], row["payload"]) for row in rows(topic.source()))
+    assert counts == {(0, b"\x02"): 10, (1, b"\x02\x04"): 10, (NO_VERSION, b"\x00"): 6}
 
 
 def test_from_a_time_on_every_message_is_read(broker: Pulsar) -> None:
@@ -189,7 +189,9 @@ def test_from_a_time_on_every_message_is_read(broker: Pulsar) -> None:
         assert sorted(each for each in read if each >= since) == [each for each in times if each >= since], since
 
 
-def test_what_nobody_can_decrypt_is_counted_and_says_so(broker: Pulsar, encryption: python.CryptoKeyReader) -> None:
+def test_messages_that_cannot_be_decrypted_are_counted_as_such(
+    broker: Pulsar, encryption: python.CryptoKeyReader
+) -> None:
     topic = RetainedTopic.made(broker)
     secret = {"encryption_key": "k", "crypto_key_reader": encryption}
     with client_of(broker) as client:
@@ -197,6 +199,9 @@ def test_what_nobody_can_decrypt_is_counted_and_says_so(broker: Pulsar, encrypti
         topic.send(client, [b"closed"] * 3, **secret)
         topic.send(client, [b"closed"] * 4, batching_enabled=True, **secret)
         topic.send(client, [b"open"])
-    found = rows(topic.source())
-    assert Counter((row["writer"], row["payload"]) for row in found) == {(NO_VERSION, b"open"): 2, (ENCRYPTED, b""): 7}
-    assert len(set(places(found))) == len(found)
+    messages = rows(topic.source())
+    assert Counter((row["writer"], row["payload"]) for row in messages) == {
+        (NO_VERSION, b"open"): 2,
+        (ENCRYPTED, b""): 7,
+    }
+    assert len(set(places(messages))) == len(messages)

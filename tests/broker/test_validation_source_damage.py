@@ -1,4 +1,4 @@
-"""Bytes that change on the way from a real broker: read once more, and said to be damaged where they stay so."""
+"""Bytes that change on the way from a real broker: read once more, and reported as damaged if they stay so."""
 
 import socket
 import threading
@@ -17,17 +17,17 @@ from topicschema.validation.sources.pulsar.source import PulsarMessages
 pytestmark = [pytest.mark.timeout(120), pytest.mark.broker]
 
 _TEXTS = [b"order-%04d" % number for number in range(200)]
-_HIT, _BENT = b"order-0077", b"order-007?"
+_CHOSEN, _DAMAGED = b"order-0077", b"order-007?"
 
 
 @dataclass
 class _Relay:
-    """Stands before a broker, whose own address it takes the place of, and bends one message so many times."""
+    """A relay before a broker, which replaces the broker's address by its own and damages one message `times` times."""
 
     broker: tuple[str, int]
     times: int
     address: str = ""
-    bent: int = 0
+    damages: int = 0
 
     def serve(self, listening: socket.socket) -> None:
         with suppress(OSError):
@@ -37,20 +37,20 @@ class _Relay:
                 for pair in ((client, broker, False), (broker, client, True)):
                     threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
 
-    def _pass_on(self, source: socket.socket, target: socket.socket, is_bending: bool) -> None:  # noqa: FBT001 - args
+    def _pass_on(self, source: socket.socket, target: socket.socket, is_damaging: bool) -> None:  # noqa: FBT001 - args
         with suppress(OSError):
             while content := source.recv(1 << 20):
-                target.sendall(self._bent(content) if is_bending else content)
+                target.sendall(self._damage(content) if is_damaging else content)
         for each in (source, target):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
 
-    def _bent(self, content: bytes) -> bytes:
+    def _damage(self, content: bytes) -> bytes:
         content = content.replace(b":%d" % self.broker[1], f":{self.address.rpartition(':')[2]}".encode())
-        if _HIT in content and self.bent < self.times:
-            self.bent += 1
-            content = content.replace(_HIT, _BENT)
+        if _CHOSEN in content and self.damages < self.times:
+            self.damages += 1
+            content = content.replace(_CHOSEN, _DAMAGED)
         return content
 
 
@@ -80,15 +80,17 @@ def topic(pulsar: Pulsar) -> RetainedTopic:
 
 def test_what_is_damaged_on_the_way_is_read_once_more_and_no_finding(topic: RetainedTopic) -> None:
     with _relayed(topic.pulsar, times=1) as relay:
-        found = rows(PulsarMessages(replace(topic.asked, service_url=relay.address), topic.full_name))
-    assert relay.bent == 1
-    assert contents(found) == topic.sent
+        messages = rows(PulsarMessages(replace(topic.asked, service_url=relay.address), topic.full_name))
+    assert relay.damages == 1
+    assert contents(messages) == topic.sent
 
 
 def test_what_stays_damaged_is_a_finding_at_its_place_and_all_else_is_read(topic: RetainedTopic) -> None:
     with _relayed(topic.pulsar, times=1_000) as relay:
-        found = rows(PulsarMessages(replace(topic.asked, service_url=relay.address), topic.full_name))
-    assert relay.bent == 2
-    assert [row["payload"] for row in found if row["writer"] != DAMAGED] == [each for each in _TEXTS if each != _HIT]
-    (damaged,) = [row for row in found if row["writer"] == DAMAGED]
+        messages = rows(PulsarMessages(replace(topic.asked, service_url=relay.address), topic.full_name))
+    assert relay.damages == 2
+    assert [row["payload"] for row in messages if row["writer"] != DAMAGED] == [
+        each for each in _TEXTS if each != _CHOSEN
+    ]
+    (damaged,) = [row for row in messages if row["writer"] == DAMAGED]
     assert (damaged["entry"], damaged["payload"]) == (77, b"")

@@ -1,6 +1,6 @@
-"""What the broker skips for all subscriptions while it is read, by TTL or by hand, is retained, and so it counts.
+"""Messages that the broker skips for all subscriptions while they are read are retained, and so they count.
 
-30 MB are sent, of which the first are to be seconds older than the others.
+By TTL or by hand. 30 MB are sent, of which the first must be seconds older than the others.
 """
 
 import time
@@ -15,11 +15,11 @@ from topicschema.validation.sources import Expired
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 OLDER_THAN = 2
-"""The broker is told to skip what is older than so many seconds."""
+"""The age in seconds from which the broker skips messages."""
 
 
 def _payloads(name: bytes, count: int) -> list[bytes]:
-    """More of them than are on their way to a reader that stopped."""
+    """Return more of them than are on their way to a reader that stopped."""
     return [b"%s %d " % (name, each) + b"x" * 20_000 for each in range(count)]
 
 
@@ -34,10 +34,10 @@ def test_what_is_skipped_for_all_subscriptions_while_it_is_read_costs_no_message
     source = topic.source(split_messages=800)
     first, *others = source.plan().splits
     reading = source.read(first)
-    found = next(reading).to_pylist()
+    messages = next(reading).to_pylist()
     pulsar.tell("POST", f"{topic.path}/all_subscription/expireMessages/{OLDER_THAN}")
     for batch in chain(reading, *map(source.read, others)):
         assert not isinstance(batch, Expired)
-        found.extend(batch.to_pylist())
-    assert contents(found) == topic.sent
-    assert len(set(places(found))) == len(found)
+        messages.extend(batch.to_pylist())
+    assert contents(messages) == topic.sent
+    assert len(set(places(messages))) == len(messages)

@@ -1,4 +1,4 @@
-"""What goes wrong while retained messages are read: said with its place, in bounded time, and never a message twice.
+"""Errors while retained messages are read: reported with their place, in bounded time, and never a message twice.
 
 A restarted broker needs some seconds.
 """
@@ -33,7 +33,7 @@ def _token(secured: Pulsar, folder: Path, token: str) -> PulsarSource:
 
 
 def _filled(secured: Pulsar, namespace: str) -> str:
-    """A topic with three messages, sent by who may."""
+    """Return a topic with three messages, sent by the superuser."""
     assert secured.credentials is not None
     who = secured.credentials.superuser
     client = python.Client(
@@ -69,15 +69,17 @@ def test_the_right_to_consume_is_enough_and_needed(
     assert secured_pulsar.credentials.tokens.ordinary not in str(refused.value)
 
 
-def test_who_shows_no_credentials_is_told_to(secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path) -> None:
+def test_an_error_for_a_client_without_credentials_names_the_field(
+    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+) -> None:
     assert secured_pulsar.credentials is not None
     topic = _filled(secured_pulsar, secured_namespace)
     known = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
-    nobody = PulsarMessages(PulsarSource(known.admin_url, known.service_url, ca_file=known.ca_file), topic)
+    anonymous = PulsarMessages(PulsarSource(known.admin_url, known.service_url, ca_file=known.ca_file), topic)
     with pytest.raises(SourceRefusedError, match=r"no credentials: set validation\.authentication"):
-        nobody.plan()
+        anonymous.plan()
     with pytest.raises(SourceRefusedError, match=r"the reader.* set validation\.authentication"):
-        rows(nobody, PulsarMessages(known, topic).plan())
+        rows(anonymous, PulsarMessages(known, topic).plan())
 
 
 def test_a_token_that_has_expired_or_is_none_is_refused(
@@ -93,23 +95,25 @@ def test_a_token_that_has_expired_or_is_none_is_refused(
         PulsarMessages(_token(secured_pulsar, tmp_path, ""), topic).plan()
 
 
-def test_a_broker_whose_certificate_nobody_vouches_for_is_not_asked(secured_pulsar: Pulsar, tmp_path: Path) -> None:
+def test_a_broker_with_the_certificate_of_an_unknown_ca_gets_no_request(secured_pulsar: Pulsar, tmp_path: Path) -> None:
     assert secured_pulsar.credentials is not None
-    asked = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
+    source = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
     with pytest.raises(SourceError, match="certificate"):
-        PulsarMessages(PulsarSource(asked.admin_url, asked.service_url, asked.token_file), "persistent://t/n/x").plan()
+        PulsarMessages(
+            PulsarSource(source.admin_url, source.service_url, source.token_file), "persistent://t/n/x"
+        ).plan()
 
 
-def test_a_client_certificate_opens_both_doors(certificate_pulsar: Pulsar) -> None:
+def test_a_client_certificate_is_accepted_by_rest_and_protocol(certificate_pulsar: Pulsar) -> None:
     assert certificate_pulsar.credentials is not None
     who, ca = certificate_pulsar.credentials.superuser, str(certificate_pulsar.credentials.ca)
     files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca_file": ca}
-    asked = PulsarSource(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
+    source = PulsarSource(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
     topic = _filled(certificate_pulsar, certificate_pulsar.fresh_namespace())
-    assert [row["payload"] for row in rows(PulsarMessages(asked, topic))] == [b"1", b"2", b"3"]
+    assert [row["payload"] for row in rows(PulsarMessages(source, topic))] == [b"1", b"2", b"3"]
 
 
-async def test_tokens_of_an_issuer_open_both_doors(
+async def test_tokens_of_an_issuer_are_accepted_by_rest_and_protocol(
     secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
 ) -> None:
     assert secured_pulsar.credentials is not None
@@ -119,10 +123,10 @@ async def test_tokens_of_an_issuer_open_both_doors(
     key.write_text(json.dumps({"type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}))
     async with playing() as issuer:
         issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.superuser, "expires_in": 60})
-        asked = OAuth2Flow(issuer.url, "urn:pulsar", str(key))
-        reached = PulsarSource(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=asked, ca_file=ca)
-        found = await asyncio.to_thread(rows, PulsarMessages(reached, topic))
-        assert [row["payload"] for row in found] == [b"1", b"2", b"3"]
+        flow = OAuth2Flow(issuer.url, "urn:pulsar", str(key))
+        source = PulsarSource(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=flow, ca_file=ca)
+        messages = await asyncio.to_thread(rows, PulsarMessages(source, topic))
+        assert [row["payload"] for row in messages] == [b"1", b"2", b"3"]
         forms = [dict(parse_qsl(body)) for body in issuer.bodies if body]
         assert {(form["client_id"], form["client_secret"], form["audience"]) for form in forms} == {
             ("app", "s3cret", "urn:pulsar")
@@ -130,11 +134,11 @@ async def test_tokens_of_an_issuer_open_both_doors(
         issuer.forgets()
         issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.expired})
         with pytest.raises(SourceRefusedError) as refused:
-            await asyncio.to_thread(rows, PulsarMessages(reached, topic))
+            await asyncio.to_thread(rows, PulsarMessages(source, topic))
         assert not any(secret in str(refused.value) for secret in (tokens.expired, "s3cret"))
 
 
-def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
+def test_an_unreachable_broker_is_an_error(pulsar: Pulsar) -> None:
     nowhere = ports.free()
     with pytest.raises(SourceError, match=str(nowhere)):
         PulsarMessages(PulsarSource(f"http://127.0.0.1:{nowhere}", pulsar.service_url), "persistent://t/n/x").plan()
@@ -142,13 +146,13 @@ def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
     with client_of(pulsar) as client:
         topic.send(client, [b"1"])
     plan = topic.source().plan()
-    astray = PulsarSource(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
+    unreachable = PulsarSource(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
     with pytest.raises(SourceSilentError, match="refused"):
-        rows(PulsarMessages(astray, topic.full_name, timeout=2), plan)
+        rows(PulsarMessages(unreachable, topic.full_name, timeout=2), plan)
 
 
 def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(retaining_pulsar: Pulsar) -> None:
-    """It waits for a JVM to start."""
+    """Wait for a JVM to start."""
     broker = retaining_pulsar
     topic = RetainedTopic.made(broker)
     payloads = [b"%d " % each + b"x" * 20_000 for each in range(1_500)]
@@ -157,15 +161,15 @@ def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(ret
     source = topic.source(split_messages=10_000)
     (split,) = source.plan().splits
     reading = source.read(split)
-    found = next(reading).to_pylist()
+    messages = next(reading).to_pylist()
     assert broker.program is not None
     broker.program.kill()
     broker.start()
     for batch in reading:
         assert not isinstance(batch, Expired)
-        found.extend(batch.to_pylist())
-    assert contents(found) == topic.sent
-    assert len(set(places(found))) == len(found)
+        messages.extend(batch.to_pylist())
+    assert contents(messages) == topic.sent
+    assert len(set(places(messages))) == len(messages)
 
 
 def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(retaining_pulsar: Pulsar) -> None:
@@ -179,18 +183,18 @@ def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(retaining_
     with client_of(broker) as client:
         topic.send(client, [b"later"])
     broker.tell("DELETE", f"{topic.path}/truncate")
-    found = [each for split in plan.splits for each in topic.source().read(split)]
-    kept = sum(len(each) for each in found if not isinstance(each, Expired))
-    assert sum(each.messages for each in found if isinstance(each, Expired)) + kept == plan.messages == 120
+    parts = [each for split in plan.splits for each in topic.source().read(split)]
+    messages = sum(len(each) for each in parts if not isinstance(each, Expired))
+    assert sum(each.messages for each in parts if isinstance(each, Expired)) + messages == plan.messages == 120
 
 
 def test_oauth2_needs_a_file_with_the_client_and_its_secret(tmp_path: Path) -> None:
     key = tmp_path / "key.json"
-    asked = OAuth2Flow("https://issuer.example", "pulsar", str(key))
+    flow = OAuth2Flow("https://issuer.example", "pulsar", str(key))
     for content in (None, "no", json.dumps({"client_id": "x"})):
         if content is not None:
             key.write_text(content)
-        broker = PulsarSource("http://127.0.0.1:1", "pulsar://127.0.0.1:1", oauth2=asked)
+        broker = PulsarSource("http://127.0.0.1:1", "pulsar://127.0.0.1:1", oauth2=flow)
         source = PulsarMessages(broker, "persistent://t/n/x")
         with pytest.raises(SourceError, match=r"key\.json"):
             source.plan()

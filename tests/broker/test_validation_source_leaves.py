@@ -19,7 +19,7 @@ from topicschema.validation.sources.pulsar.source import PulsarMessages
 pytestmark = [pytest.mark.timeout(400), pytest.mark.broker]
 
 LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER") or sized(0, 180))
-"""How many seconds after the broker has collected an idle topic a test looks again."""
+"""Seconds from the broker's collection of an idle topic to the test's check."""
 ONE = record(optional("a"))
 
 
@@ -29,11 +29,11 @@ def _collects_idle_topics(pulsar: Pulsar, namespace: str) -> None:
 
 
 def _wait_for_the_collector(pulsar: Pulsar) -> None:
-    """Return once the broker has collected a topic that is idle from now on, and so has passed over all the others."""
+    """Return once the broker has collected a topic that is idle from now on, and so has checked all the others."""
     namespace = pulsar.fresh_namespace()
     _collects_idle_topics(pulsar, namespace)
     pulsar.tell("PUT", f"/persistent/{namespace}/idle")
-    deadline = time.monotonic() + 180  # a broker that is not ours looks once a minute
+    deadline = time.monotonic() + 180  # a broker that is not ours checks once a minute
     while pulsar.tell("GET", f"/persistent/{namespace}"):
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -44,10 +44,10 @@ def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic:
     pulsar = topic.pulsar
     _collects_idle_topics(pulsar, topic.namespace)
     topic.uploaded(ONE)
-    asked = PulsarSource(pulsar.admin_url, pulsar.service_url)
-    plan = PulsarMessages(asked, f"persistent://{topic.namespace}/{topic.name}").plan()
+    source = PulsarSource(pulsar.admin_url, pulsar.service_url)
+    plan = PulsarMessages(source, f"persistent://{topic.namespace}/{topic.name}").plan()
     assert (plan.splits, len(plan.notes)) == ((), 1)
-    plan = PulsarMessages(asked, "persistent://nobody/nowhere/x").plan()
+    plan = PulsarMessages(source, "persistent://nowhere/nowhere/x").plan()
     assert (plan.splits, plan.is_missing) == ((), True)
     _wait_for_the_collector(pulsar)
     assert (topic.index(), topic.versions()) == ([0], [0])
@@ -76,11 +76,11 @@ def test_a_topic_that_was_read_is_as_it_was(pulsar: Pulsar, partitions: int, *, 
     assert positions[0] == positions[1]
 
 
-def _marked(around: dict[str, Any]) -> list[str]:
-    return [cursor["markDeletePosition"] for each in around["cursors"].values() for cursor in each.values()]
+def _marked(state: dict[str, Any]) -> list[str]:
+    return [cursor["markDeletePosition"] for each in state["cursors"].values() for cursor in each.values()]
 
 
-def test_a_topic_without_any_subscription_is_kept_by_its_retention(pulsar: Pulsar) -> None:
+def test_a_topic_without_any_subscription_stays_by_its_retention(pulsar: Pulsar) -> None:
     topic = RetainedTopic.made(pulsar)
     _collects_idle_topics(pulsar, topic.namespace)
     RestTopic(pulsar, topic.namespace, topic.name).uploaded(ONE)
@@ -101,7 +101,7 @@ def test_a_partition_that_was_never_used_has_no_messages(pulsar: Pulsar) -> None
 
 
 @pytest.mark.parametrize("is_begun", [False, True])
-def test_a_topic_that_is_deleted_meanwhile_is_not_made_anew(pulsar: Pulsar, *, is_begun: bool) -> None:
+def test_a_topic_that_is_deleted_meanwhile_is_not_created_again(pulsar: Pulsar, *, is_begun: bool) -> None:
     topic = RetainedTopic.made(pulsar)
     with client_of(pulsar) as client:
         topic.send(client, [b"x" * 50_000] * 1_000)

@@ -1,4 +1,4 @@
-"""What resources and record say of brokers: objects that the API server must refuse or take, as in wrong_objects."""
+"""Brokers in resources and record: objects that the API server must refuse or accept, as in wrong_objects."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ MANAGED = changed(
     "spec",
     TOPIC["spec"] | {"managementPolicy": "Observe", "adoptionPolicy": "Refuse", "schemaValidationEnforced": False},
 )
-FOUND = changed(
+ORIGINAL = changed(
     CLAIM,
     "spec",
     CLAIM["spec"]
@@ -87,8 +87,9 @@ WRONG_BROKERS = [
         )
     ),
     Row("an address of another protocol", PLAIN, _URL, "pulsar://pulsar:6650", _URL, _HOST),
-    Row("nobody to be", BROKER, "spec.pulsar.authentication", {}, "spec.pulsar.authentication", "give one of"),
-    Row("two to be", BROKER, "spec.pulsar.authentication.oauth2", _OAUTH2, "spec.pulsar.authentication", "give one of"),
+    Row("no identity", BROKER, "spec.pulsar.authentication", {}, "spec.pulsar.authentication", "give one of"),
+    Row("two identities", BROKER, "spec.pulsar.authentication.oauth2", _OAUTH2,
+        "spec.pulsar.authentication", "give one of"),
     Row("a token of no Secret", BROKER, "spec.pulsar.authentication.token.secretKeyRef", ABSENT,
         "spec.pulsar.authentication.token.secretKeyRef", _REQUIRED),
     Row("a Secret elsewhere", BROKER, "spec.pulsar.authentication.token.secretKeyRef.name", "kube-system/admin",
@@ -106,7 +107,7 @@ WRONG_BROKERS = [
     Row("another adoption", MANAGED, "spec.adoptionPolicy", "Replace", "spec.adoptionPolicy", _UNSUPPORTED),
     Row("settings before nothing", NUMBERED, "spec.topicSettings.found", ABSENT,
         "spec.topicSettings.found", _REQUIRED),
-    Row("a setting twice", FOUND, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
+    Row("a setting twice", ORIGINAL, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
 ]  # fmt: skip
 
 RIGHT_BROKERS = [
@@ -125,9 +126,9 @@ RIGHT_BROKERS = [
             "https://pulsar_admin.Example:443",
         )
     ),
-    Row("a topic that only looks", MANAGED, "spec.adoptionPolicy", "Adopt"),
+    Row("a topic that only observes", MANAGED, "spec.adoptionPolicy", "Adopt"),
     Row("a history that the broker counts", NUMBERED, "spec.topicSettings.pending", ABSENT),
-    Row("a claim with what was found", FOUND, "spec.managed", ABSENT),
+    Row("a claim with the original settings", ORIGINAL, "spec.managed", ABSENT),
 ]
 
 RIGHT_BROKER_EDITS = [

@@ -1,4 +1,4 @@
-"""The controller at work without the webhook: what it does alone, and what it writes."""
+"""The controller without the webhook, and its writes."""
 
 import contextlib
 import secrets
@@ -27,9 +27,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="package")
 def spare(cluster: Cluster) -> Iterator[ControlPlane]:
-    """A control plane for what others must not suffer: it is stopped, falls silent, loses CRDs; each mends it again.
+    """Yield a control plane that tests may harm: they stop it, silence it, delete CRDs, and restore it.
 
-    `cluster` says whether one can be had.
+    `cluster` skips the test if none is available.
     """
     with owned() as plane:
         yield plane
@@ -37,14 +37,14 @@ def spare(cluster: Cluster) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The product with its controller running and nobody reviewing edits."""
+    """Yield the product with its controller running, without reviews of edits."""
     with Product.controlling(instance, cluster, PATIENT_LEASE) as installed:
         yield installed
 
 
 @contextlib.contextmanager
 def fresh_namespace(cluster: Cluster) -> Iterator[str]:
-    """A Kubernetes namespace; its deletion goes on afterwards."""
+    """Yield a Kubernetes namespace. Its deletion goes on afterwards."""
     api, name = Api(cluster), f"t-{secrets.token_hex(4)}"
     api.create("namespaces", "", {"metadata": {"name": name}})
     yield name
@@ -53,14 +53,14 @@ def fresh_namespace(cluster: Cluster) -> Iterator[str]:
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
-    """A fresh Kubernetes namespace, made without kubectl: hundreds of tests want one."""
+    """Yield a fresh Kubernetes namespace, made without kubectl: hundreds of tests need one."""
     with fresh_namespace(cluster) as name:
         yield name
 
 
 @pytest.fixture
-async def neighbour(controller: Product, cluster: Cluster) -> AsyncIterator[WatchedShop]:
-    """A second such namespace."""
+async def other_shop(controller: Product, cluster: Cluster) -> AsyncIterator[WatchedShop]:
+    """Yield a second such namespace."""
     with fresh_namespace(cluster) as name:
         async with watched(cluster, name) as shop:
             yield shop
@@ -68,6 +68,6 @@ async def neighbour(controller: Product, cluster: Cluster) -> AsyncIterator[Watc
 
 @pytest.fixture
 async def shop(controller: Product, cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
-    """A namespace that the controller watches; it has neither policy nor leave to claim anything."""
+    """Yield a namespace that the controller watches; it has neither a policy nor permission to claim anything."""
     async with watched(cluster, namespace) as shop:
         yield shop

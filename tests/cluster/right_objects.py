@@ -1,4 +1,4 @@
-"""Objects and edits that the API server must take: the right neighbours of the wrong ones."""
+"""Objects and edits that the API server must accept: the right versions of the wrong ones."""
 
 from cluster.wrong_objects import (
     ABSENT,

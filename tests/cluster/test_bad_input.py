@@ -1,6 +1,6 @@
 """Bad input on a real API server: refused by CRD or webhook with its place.
 
-Stored past the webhook, the controller survives it and tells the place in the status.
+If it was stored without the webhook, the controller survives it and reports the place in the status.
 Two tests apply some dozens of bad objects, one after the other.
 """
 
@@ -42,12 +42,12 @@ TEXTS = {
     "1.4 MB": (record(doc="d" * 1_400_000), "spec.schema"),
     "1.4 MB of emoji": (record(doc="🙂" * 349_000), "ObjectTooLarge"),
 }
-"""Name → text, and what the refusal must say."""
+"""The text by name, and the words of its refusal."""
 
 
 @pytest.fixture
 async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
-    """A governed namespace, all of the product at work."""
+    """Yield a governed namespace, with the whole product running."""
     async with opened(cluster, namespace) as shop:
         shop.allow_claims()
         assert shop.apply(shop.policy(schemaCompatibilityStrategy="BACKWARD")).returncode == 0
@@ -56,27 +56,27 @@ async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncItera
 
 
 def wait_for(shop: Shop, what: str, condition: str) -> None:
-    told = shop.run("wait", f"--for={condition}", "--timeout=120s", what)
-    assert told.returncode == 0, told.stderr
+    done = shop.run("wait", f"--for={condition}", "--timeout=120s", what)
+    assert done.returncode == 0, done.stderr
 
 
 def test_each_bad_text_is_refused_with_its_place_and_nothing_is_stored(shop: Shop) -> None:
     for name, (text, place) in TEXTS.items():
-        told = shop.apply(shop.topic_schema(text))
-        assert told.returncode == 1, name
-        assert place in told.stderr, f"{name}: {told.stderr[:500]}"
-        assert len(told.stderr) < 6_000, name
+        done = shop.apply(shop.topic_schema(text))
+        assert done.returncode == 1, name
+        assert place in done.stderr, f"{name}: {done.stderr[:500]}"
+        assert len(done.stderr) < 6_000, name
     assert shop.cluster.get("tsc", "-n", shop.namespace)["items"] == []
 
 
-async def test_a_lone_surrogate_arrives_as_u_fffd_and_is_refused_with_words_that_say_so(shop: Shop) -> None:
+async def test_a_lone_surrogate_arrives_as_u_fffd_and_is_refused_with_a_message_about_it(shop: Shop) -> None:
     # The API server takes an escape that is half of a pair for U+FFFD, without an error.
-    told = shop.cluster.try_kubectl(
+    done = shop.cluster.try_kubectl(
         "create", "-f", "-", stdin=json.dumps(shop.topic_schema(record(name="R\ufffd"))).replace("\\ufffd", "\\ud800")
     )
-    assert told.returncode == 1
-    assert "INVALID_NAME at $.name" in told.stderr
-    assert "U+FFFD" in told.stderr
+    assert done.returncode == 1
+    assert "INVALID_NAME at $.name" in done.stderr
+    assert "U+FFFD" in done.stderr
 
 
 async def test_the_controller_survives_each_of_them_stored_while_the_webhook_was_away(
@@ -89,12 +89,12 @@ async def test_the_controller_survives_each_of_them_stored_while_the_webhook_was
     finally:
         product.admit()
     assert len(stored) >= 10
-    # Only too large for the webhook, which leaves room for managed fields and status: it is a schema.
+    # Only too large for the webhook, which reserves space for managed fields and status: it is a schema.
     stored.remove("1.4 MB of emoji")
-    wait_for(shop, f"tsc/{_called('1.4 MB of emoji')}", "condition=Ready")
+    wait_for(shop, f"tsc/{_resource_name('1.4 MB of emoji')}", "condition=Ready")
     for name in stored:
-        wait_for(shop, f"tsc/{_called(name)}", "condition=Stalled")
-        conditions = shop.cluster.get("tsc", _called(name), "-n", shop.namespace)["status"]["conditions"]
+        wait_for(shop, f"tsc/{_resource_name(name)}", "condition=Stalled")
+        conditions = shop.cluster.get("tsc", _resource_name(name), "-n", shop.namespace)["status"]["conditions"]
         ready = next(condition for condition in conditions if condition["type"] == "Ready")
         assert (ready["status"], ready["reason"]) == ("False", "InvalidSchema"), name
         assert TEXTS[name][1] in ready["message"], name
@@ -104,9 +104,9 @@ async def test_the_controller_survives_each_of_them_stored_while_the_webhook_was
 
 
 async def _is_stored(shop: Shop, name: str) -> bool:
-    """Whether the CRD let the text through."""
-    return shop.run("create", objects=(shop.topic_schema(TEXTS[name][0], _called(name)),)).returncode == 0
+    """Return True if the CRD accepts the text."""
+    return shop.run("create", objects=(shop.topic_schema(TEXTS[name][0], _resource_name(name)),)).returncode == 0
 
 
-def _called(name: str) -> str:
+def _resource_name(name: str) -> str:
     return name.lower().replace(" ", "-").replace(",", "").replace(".", "-")

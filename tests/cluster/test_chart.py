@@ -1,4 +1,4 @@
-"""The chart: what it makes, what it refuses, and what a real API server says of it.
+"""The chart: its objects, the values that it refuses, and the answers of a real API server.
 
 Helm installs a release several times in a test, in about a second each time.
 """
@@ -21,7 +21,7 @@ from testbed.controlplane import owned
 from testbed.errors import TestbedError
 from topicschema.settings import InvalidSettingError, Settings, WebhookSettings
 
-pytestmark = pytest.mark.cluster  # of its own, which no fixture's name tells
+pytestmark = pytest.mark.cluster  # a cluster of its own, which no fixture's name shows
 
 NAMESPACE = "schemas"
 CERTIFICATE = "secret/topicschema-webhook-tls"
@@ -42,7 +42,7 @@ REFUSED = {
     "a list of hosts in one": {"brokers": {"allowedHosts": ["a:1,b:1"]}},
     "a host with a scheme": {"brokers": {"allowedHosts": ["https://pulsar:8443"]}},
     "a port that is none": {"brokers": {"allowedHosts": ["pulsar:"]}},
-    "a broker that is never asked": {"brokers": {"requestsPerSecond": 0}},
+    "a broker that gets no request": {"brokers": {"requestsPerSecond": 0}},
     "a level that no process takes": {"controller": {"logLevel": "CRITICAL"}},
     "a Secret without its CA": {"webhook": {"certificate": {"source": "Secret"}}},
     "a CA that is not base64": {"webhook": {"certificate": {"source": "Secret", "caBundle": "-----BEGIN"}}},
@@ -70,7 +70,7 @@ HOSTS = [
 
 @pytest.fixture(scope="module")
 def spare() -> Iterator[Cluster]:
-    """A cluster of its own: the webhooks that the chart configures answer nobody here."""
+    """Yield a cluster of its own: no process serves the webhooks that the chart configures."""
     with owned() as plane:
         plane.cluster.kubectl("create", "namespace", NAMESPACE)
         plane.cluster.kubectl("label", "namespace", NAMESPACE, RESTRICTED)
@@ -80,8 +80,8 @@ def spare() -> Iterator[Cluster]:
 def test_the_chart_makes_what_kustomize_makes(cluster: Cluster) -> None:
     theirs = install.render(cluster, helm.CHART.parents[1] / "manifests" / "base")
     ours = helm.render({"crds": {"install": False}}, "topicschema-system")
-    kept = [each for each in ours if each["kind"] != "Secret"]
-    assert plain(kept) == plain([each for each in theirs if each["kind"] != "Namespace"])
+    ours = [each for each in ours if each["kind"] != "Secret"]
+    assert plain(ours) == plain([each for each in theirs if each["kind"] != "Namespace"])
 
 
 def test_crds_are_the_generated_ones_and_stay_when_the_release_goes() -> None:
@@ -121,21 +121,23 @@ def test_numbers_reach_the_controller_as_they_were_written() -> None:
     assert (settings.validation.jobs, settings.broker_requests) == (1_000_000, 5)
 
 
-@pytest.mark.parametrize("is_wanted", [True, False])
-def test_secrets_are_read_and_jobs_are_made_only_where_that_is_wanted(*, is_wanted: bool) -> None:
-    made = helm.render({"brokers": {"clusterWideSecrets": is_wanted}, "validation": {"enabled": is_wanted}}, NAMESPACE)
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_secrets_are_read_and_jobs_are_created_only_if_enabled(*, is_enabled: bool) -> None:
+    made = helm.render(
+        {"brokers": {"clusterWideSecrets": is_enabled}, "validation": {"enabled": is_enabled}}, NAMESPACE
+    )
     bound = {each["metadata"]["name"] for each in made if each["kind"] == "ClusterRoleBinding"}
     assert bound >= {"topicschema-controller", "topicschema-webhook"}
     for role in ("topicschema-broker-secrets", "topicschema-controller-validation"):
-        assert (role in bound) is is_wanted
+        assert (role in bound) is is_enabled
     controller = next(
         each for each in made if each["kind"] == "Deployment" and "controller" in each["metadata"]["name"]
     )
     named = {each["name"] for each in controller["spec"]["template"]["spec"]["containers"][0]["env"]}
-    assert ("TOPICSCHEMA_VALIDATION_IMAGE" in named) is is_wanted
+    assert ("TOPICSCHEMA_VALIDATION_IMAGE" in named) is is_enabled
 
 
-def test_cert_manager_is_asked_for_the_certificate_that_the_webhook_mounts() -> None:
+def test_cert_manager_issues_the_certificate_that_the_webhook_mounts() -> None:
     made = {
         each["kind"]: each for each in helm.render({"webhook": {"certificate": {"source": "CertManager"}}}, NAMESPACE)
     }
@@ -150,20 +152,20 @@ def test_a_client_authority_is_mounted_as_the_component_of_kustomize_mounts_it(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     manifests = os.path.relpath(helm.CHART.parents[1] / "manifests", tmp_path.resolve())
-    wanted = {"resources": [f"{manifests}/base"], "components": [f"{manifests}/components/client-ca"]}
-    (tmp_path / "kustomization.yaml").write_text(json.dumps(wanted))
+    kustomization = {"resources": [f"{manifests}/base"], "components": [f"{manifests}/components/client-ca"]}
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
     theirs = plain([each for each in install.render(cluster, tmp_path) if each["kind"] != "Namespace"])
     made = helm.render({"crds": {"install": False}, "webhook": {"clientCA": AUTHORITY}}, "topicschema-system")
     ours = plain([each for each in made if each["kind"] != "Secret"])
     assert ours.pop(("ConfigMap", "topicschema-webhook-client-ca"))["data"] == {"ca.crt": AUTHORITY}
     assert ours == theirs
     [container] = ours["Deployment", "topicschema-webhook"]["spec"]["template"]["spec"]["containers"]
-    told = {name: each.get("value", "") for name, each in container["env"].items()}
+    environment = {name: each.get("value", "") for name, each in container["env"].items()}
     mounts = {each["mountPath"] for each in container["volumeMounts"]}
-    assert str(WebhookSettings.load(told).client_ca.parent) in mounts
+    assert str(WebhookSettings.load(environment).client_ca.parent) in mounts
 
 
-def test_a_network_policy_lets_the_api_server_reach_the_webhook_and_everybody_the_probes(spare: Cluster) -> None:
+def test_a_network_policy_lets_the_api_server_reach_the_webhook_and_all_clients_the_probes(spare: Cluster) -> None:
     assert not [each for each in helm.render({}, NAMESPACE) if each["kind"] == "NetworkPolicy"]
     blocks = ["10.0.0.10/32", "fd00::/64"]
     made = plain(helm.render({"webhook": {"networkPolicy": {"apiServerCIDRs": blocks}}}, NAMESPACE))
@@ -218,18 +220,18 @@ def expire(cluster: Cluster) -> None:
 
 
 def renewal(cluster: Cluster) -> str:
-    """After which time an upgrade makes another certificate."""
-    told: str = cluster.get("-n", NAMESPACE, *CERTIFICATE.split("/"))["metadata"]["annotations"][RENEWAL]
-    return told
+    """Return the time after which an upgrade makes another certificate."""
+    time: str = cluster.get("-n", NAMESPACE, *CERTIFICATE.split("/"))["metadata"]["annotations"][RENEWAL]
+    return time
 
 
 def authorities(content: dict[str, str]) -> list[x509.Certificate]:
-    """Those that the Secret names, the newest first."""
+    """Return the authorities of the Secret, the newest first."""
     return x509.load_pem_x509_certificates(base64.b64decode(content["ca.crt"]))
 
 
 def trust(cluster: Cluster) -> dict[str, str]:
-    """The Secret's content, once it is seen that the configuration vouches for it and it is the Service's."""
+    """Check that the configuration trusts the Secret, which is the Service's. Return the Secret's content."""
     content: dict[str, str] = cluster.get("-n", NAMESPACE, "secret", "topicschema-webhook-tls")["data"]
     configuration = cluster.get("validatingwebhookconfiguration", "topicschema")
     assert {each["clientConfig"]["caBundle"] for each in configuration["webhooks"]} == {content["ca.crt"]}
@@ -244,8 +246,8 @@ def trust(cluster: Cluster) -> dict[str, str]:
 
 
 def plain(documents: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    """The objects by kind and name, without their labels and without what the chart says though it is the default."""
-    found = {}
+    """Return the objects by kind and name, without their labels and the defaults that the chart repeats."""
+    objects = {}
     for document in documents:
         document["metadata"].pop("labels", None)
         for webhook in document.get("webhooks", ()):
@@ -254,5 +256,5 @@ def plain(documents: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, An
             named = {each["name"]: each for each in container["env"]}
             container["env"] = {name: named[name] for name in named.keys() - DEFAULTS_THAT_THE_CHART_NAMES}
             container.pop("imagePullPolicy", None)
-        found[document["kind"], document["metadata"]["name"]] = document
-    return found
+        objects[document["kind"], document["metadata"]["name"]] = document
+    return objects

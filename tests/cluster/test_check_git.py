@@ -139,9 +139,9 @@ async def _apply(shop: WatchedShop, world: World, before: set[str]) -> dict[str,
 
 
 def _is_settled(wire: dict[str, Any]) -> bool:
-    found = conditions(wire.get("status", {}))
-    ready = found.get("Ready", {})
-    return ready.get("observedGeneration") == wire["metadata"]["generation"] and "Reconciling" not in found
+    current = conditions(wire.get("status", {}))
+    ready = current.get("Ready", {})
+    return ready.get("observedGeneration") == wire["metadata"]["generation"] and "Reconciling" not in current
 
 
 async def test_each_commit_gets_the_verdict_of_the_webhook(

@@ -1,4 +1,4 @@
-"""The client on a real API server: each verb, and each error that a real one gives."""
+"""The client on a real API server: each verb, and each error of a real one."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def test_an_object_is_created_read_replaced_patched_and_deleted(client: Ap
         await client.delete(CONFIG_MAP, namespace, "x")
 
 
-async def test_of_two_who_change_what_they_read_one_loses(client: ApiClient, namespace: str) -> None:
+async def test_of_two_clients_that_change_what_they_read_one_loses(client: ApiClient, namespace: str) -> None:
     read = await client.create(CONFIG_MAP, namespace, config_map("x"))
     with pytest.raises(ConflictError):
         await client.create(CONFIG_MAP, namespace, config_map("x"))
@@ -88,8 +88,8 @@ async def test_a_long_list_comes_in_pages_and_whole(client: ApiClient, namespace
     assert {wire["metadata"]["namespace"] for wire in everywhere} >= {namespace, "kube-system"}
 
 
-async def test_a_kind_that_is_not_served_is_not_taken_for_an_absent_object(client: ApiClient, namespace: str) -> None:
-    for kind in (Kind("nobody.example", "v1", "things", "Thing"), Kind("apps", "v9", "deployments", "Deployment")):
+async def test_a_kind_that_is_not_served_is_not_an_absent_object(client: ApiClient, namespace: str) -> None:
+    for kind in (Kind("unknown.example", "v1", "things", "Thing"), Kind("apps", "v9", "deployments", "Deployment")):
         with pytest.raises(ApiUnavailableError, match="404"):
             await client.get(kind, namespace, "x")
         with pytest.raises(ApiUnavailableError, match="404"):
@@ -105,24 +105,26 @@ async def test_what_is_too_large_is_refused_for_ever(client: ApiClient, namespac
         assert len(caught.value.message) < 500
 
 
-async def test_a_stranger_is_told_so_and_may_come_again(cluster: Cluster, client: ApiClient, tmp_path: Path) -> None:
-    stranger = cluster.service_account_kubeconfig("default", "default", tmp_path / "stranger")
-    async with ApiClient(Connection.load(str(stranger))) as nobody:
+async def test_a_client_without_rights_gets_an_error_that_is_not_final(
+    cluster: Cluster, client: ApiClient, tmp_path: Path
+) -> None:
+    restricted = cluster.service_account_kubeconfig("default", "default", tmp_path / "restricted")
+    async with ApiClient(Connection.load(str(restricted))) as other:
         with pytest.raises(ForbiddenError, match="cannot get resource"):
-            await nobody.get(NAMESPACE, "", "default")
+            await other.get(NAMESPACE, "", "default")
     unknown = {**cluster_entry(cluster), "insecure-skip-tls-verify": True}
     unknown.pop("certificate-authority-data")
     path = write_kubeconfig(tmp_path / "unknown", unknown, {"token": "made-up"})
-    async with ApiClient(Connection.load(str(path))) as nobody:
+    async with ApiClient(Connection.load(str(path))) as other:
         with pytest.raises(ForbiddenError, match="401") as caught:
-            await nobody.get(NAMESPACE, "", "default")
+            await other.get(NAMESPACE, "", "default")
     assert "made-up" not in caught.value.message
 
 
-async def test_a_server_that_another_authority_vouches_for_is_not_believed(cluster: Cluster, tmp_path: Path) -> None:
-    unvouched = cluster_entry(cluster)
-    unvouched.pop("certificate-authority-data")
-    path = write_kubeconfig(tmp_path / "unvouched", unvouched, {"token": "made-up"})
+async def test_a_server_of_an_unknown_authority_is_not_trusted(cluster: Cluster, tmp_path: Path) -> None:
+    unknown = cluster_entry(cluster)
+    unknown.pop("certificate-authority-data")
+    path = write_kubeconfig(tmp_path / "unknown", unknown, {"token": "made-up"})
     async with ApiClient(Connection.load(str(path))) as client:
         with pytest.raises(ApiUnavailableError, match="Certificate"):
             await client.get(NAMESPACE, "", "default")

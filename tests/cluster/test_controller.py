@@ -44,7 +44,7 @@ async def test_a_changed_strategy_reaches_the_topics_and_names_versions_that_wou
 
 
 def nested(*fields: str) -> str:
-    """A record 80 levels down: its path has more than a thousand characters."""
+    """Return a record 80 levels down: its path has more than a thousand characters."""
     schema = json.loads(text(*fields))
     for level in range(80):
         schema = {"type": "record", "name": f"Level{level}", "fields": [{"name": "inner", "type": schema}]}
@@ -73,20 +73,22 @@ async def test_topics_outlive_their_policy_and_go_on_when_it_is_back(shop: Watch
     assert (await shop.ready("Registered"))["versions"] == before["versions"]
 
 
-async def test_a_namespace_that_loses_its_leave_loses_its_claim(shop: WatchedShop, neighbour: WatchedShop) -> None:
+async def test_a_namespace_that_loses_its_permission_loses_its_claim(
+    shop: WatchedShop, other_shop: WatchedShop
+) -> None:
     shop.govern()
     shop.put(ONE)
     await shop.ready("Registered")
-    status = await neighbour.waits_for_claim_of(shop)
+    status = await other_shop.waits_for_claim_of(shop)
     assert says(status) == {"Ready": "False", "Stalled": "True"}
     assert shop.namespace not in conditions(status)["Ready"]["message"].replace(shop.shop.pulsar_namespace, "")
-    assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    assert await other_shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
-    await neighbour.policy_ready("Active")
+    await other_shop.policy_ready("Active")
     await shop.policy_ready("ClaimNotAllowed")
     await shop.ready("ClaimNotAllowed")
-    neighbour.put(TWO, topic=f"persistent://{shop.shop.pulsar_namespace}/created")
-    status = await neighbour.ready("Registered")
+    other_shop.put(TWO, topic=f"persistent://{shop.shop.pulsar_namespace}/created")
+    status = await other_shop.ready("Registered")
     assert (status["schemaVersion"], status["versionCount"]) == (1, 2), "the topic is theirs now, with its history"
 
 
@@ -101,24 +103,24 @@ async def test_deletion_policy_delete_works_without_a_policy(shop: WatchedShop) 
     assert not await has_record(shop)
 
 
-async def test_who_changes_back_to_retain_keeps_the_record(shop: WatchedShop) -> None:
+async def test_a_change_back_to_retain_retains_the_record(shop: WatchedShop) -> None:
     shop.govern()
     shop.put(ONE, deletionPolicy="Delete")
     await shop.ready("Registered")
     shop.put(ONE)
 
     async def finalizers() -> list[str]:
-        found: list[str] = (await shop.get())["metadata"].get("finalizers", [])
-        return found
+        current: list[str] = (await shop.get())["metadata"].get("finalizers", [])
+        return current
 
-    await until(finalizers, lambda found: not found)
+    await until(finalizers, lambda current: not current)
     await shop.ready("Registered")
     shop.delete("tsc/created")
     await shop.gone()
     assert await has_record(shop)
 
 
-async def test_nobody_deletes_a_record_that_another_resource_holds(shop: WatchedShop) -> None:
+async def test_a_record_that_another_resource_claims_is_not_deleted(shop: WatchedShop) -> None:
     shop.govern()
     topic = f"persistent://{shop.shop.pulsar_namespace}/created"
     shop.put(ONE, "holder", topic=topic)
@@ -144,10 +146,10 @@ async def test_a_restarted_controller_writes_nothing_about_what_is_settled(
     await shop.policy_ready("Active")
 
     async def total() -> int:
-        found: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["ready"]
-        return found
+        count: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["ready"]
+        return count
 
-    await until(total, lambda found: found == 1)
+    await until(total, lambda count: count == 1)
     since = shop.mark()
     controller.controller.terminate()
     controller.start_controller()
@@ -156,7 +158,7 @@ async def test_a_restarted_controller_writes_nothing_about_what_is_settled(
     assert [shop.writes(since, kind) for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY)] == [[], []]
 
 
-async def test_a_controller_that_is_told_to_stop_gives_its_lease_back(shop: WatchedShop, controller: Product) -> None:
+async def test_a_controller_that_is_terminated_releases_its_lease(shop: WatchedShop, controller: Product) -> None:
     controller.controller.terminate()
     lease = shop.shop.cluster.get("lease", "topicschema-controller", "-n", SYSTEM)
     controller.start_controller()

@@ -21,14 +21,14 @@ CRD = "namespaceschemapolicies.topicschema.io"
 
 @pytest.fixture
 def product(spare: ControlPlane) -> Iterator[Product]:
-    """The product, its CRDs installed again, with nothing started."""
+    """Yield the product, its CRDs installed again, with nothing started."""
     installed = Product.install(spare.instance, spare.cluster, PATIENT_LEASE)
     yield installed
     installed.stop()
 
 
-async def waits_and_says_so(product: Product, since: int) -> None:
-    """Wait until the controller reports the missing CRD and is not ready; it lives."""
+async def wait_until_reported(product: Product, since: int) -> None:
+    """Wait until the controller reports the missing CRD and is not ready, though it runs."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     async def is_ready() -> bool:
@@ -41,12 +41,12 @@ async def waits_and_says_so(product: Product, since: int) -> None:
     async def log() -> str:
         return product.controller.log.read_text()[since:]
 
-    await until(log, lambda told: "is the CRD installed?" in told)
+    await until(log, lambda text: "is the CRD installed?" in text)
     await until(is_ready, lambda ready: not ready)
     assert product.controller.exit_status is None
 
 
-async def registers(product: Product, name: str) -> None:
+async def check_registration(product: Product, name: str) -> None:
     """Install the CRD again, and wait until the controller registers a schema."""
     install_crds(product.cluster)
     wait_until_ready(product.controller, product.controller_probe)
@@ -58,20 +58,20 @@ async def registers(product: Product, name: str) -> None:
         await shop.ready("Registered")
 
 
-async def test_a_controller_whose_kinds_are_not_installed_waits_for_them_and_says_so(product: Product) -> None:
+async def test_a_controller_whose_kinds_are_not_installed_waits_for_them_and_reports_it(product: Product) -> None:
     product.cluster.kubectl("delete", "crd", CRD)
     since = len(product.controller.log.read_text()) if product.controller.log.exists() else 0
     product.controller.start()
-    await waits_and_says_so(product, since)
-    await registers(product, "crd-missing")
+    await wait_until_reported(product, since)
+    await check_registration(product, "crd-missing")
 
 
-async def test_a_controller_whose_kinds_vanish_waits_until_they_are_back_and_says_so(product: Product) -> None:
+async def test_a_controller_whose_kinds_vanish_waits_until_they_are_back_and_reports_it(product: Product) -> None:
     product.start_controller()
     since = len(product.controller.log.read_text())
     product.cluster.kubectl("delete", "crd", CRD)
-    await waits_and_says_so(product, since)
-    await registers(product, "crd-vanished")
+    await wait_until_reported(product, since)
+    await check_registration(product, "crd-vanished")
 
 
 async def test_a_crd_that_is_deleted_leaves_the_record_of_topics_with_deletion_policy_delete(product: Product) -> None:

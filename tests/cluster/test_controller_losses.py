@@ -1,4 +1,4 @@
-"""The controller where something was lost, withdrawn or is held up: it makes nothing up and takes nothing away."""
+"""The controller after losses and blocked deletions: it invents nothing and removes nothing."""
 
 import json
 
@@ -17,8 +17,8 @@ ONE, TWO, CLASHING = text("id"), text("id", "note?"), text("id", "total")
 LOST = {"Ready": "False", "Stalled": "True", "Compatible": "Unknown", "Registered": "False", "InSync": "False"}
 
 
-def take_history(shop: WatchedShop) -> str:
-    """Delete the topic's SchemaHistory by hand; what it was, to be created again."""
+def remove_history(shop: WatchedShop) -> str:
+    """Delete the topic's SchemaHistory by hand. Return it, to be created again."""
     cluster, name = shop.shop.cluster, history_name(record_key(shop))
     wire = cluster.get("schemahistories", name, "-n", SYSTEM)
     cluster.kubectl("delete", "schemahistories", name, "-n", SYSTEM)
@@ -26,12 +26,12 @@ def take_history(shop: WatchedShop) -> str:
     return json.dumps(wire)
 
 
-async def test_a_lost_history_is_told_and_nothing_is_registered_in_its_place(shop: WatchedShop) -> None:
+async def test_a_lost_history_is_reported_and_nothing_is_registered_in_its_place(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     for schema in (ONE, TWO):
         shop.put(schema)
         before = await shop.ready("Registered")
-    take_history(shop)
+    remove_history(shop)
     status = await shop.ready("HistoryLost")
     assert says(status) == LOST
     assert (status["versions"], status["versionCount"]) == (before["versions"], 2)
@@ -45,13 +45,13 @@ async def test_a_lost_history_is_told_and_nothing_is_registered_in_its_place(sho
     assert (await shop.ready("Registered"))["versionCount"] == 1
 
 
-async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_policy(
+async def test_a_topic_with_a_finalizer_of_another_controller_blocks_no_policy(
     shop: WatchedShop, controller: Product
 ) -> None:
     shop.govern()
-    held = shop.topic(ONE)
-    held["metadata"]["finalizers"] = ["example.com/slow"]
-    shop.apply(held)
+    blocked = shop.topic(ONE)
+    blocked["metadata"]["finalizers"] = ["example.com/slow"]
+    shop.apply(blocked)
     await shop.ready("Registered")
     shop.delete("tsc/created", "--wait=false")
     controller.controller.terminate()
@@ -68,7 +68,7 @@ async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_p
     await shop.gone()
 
 
-async def test_a_deletion_that_a_damaged_record_holds_up_is_told(shop: WatchedShop) -> None:
+async def test_a_deletion_that_a_damaged_record_blocks_is_reported(shop: WatchedShop) -> None:
     shop.govern()
     shop.put(ONE, deletionPolicy="Delete")
     await shop.ready("Registered")
@@ -93,19 +93,19 @@ async def test_a_claim_that_was_deleted_by_hand_is_made_again_at_the_next_edit_o
     assert (await shop.ready("Registered"))["schemaVersion"] == 1
 
 
-async def test_a_policy_that_takes_long_to_go_leaves_its_claim_to_who_waits_for_it_also_after_a_restart(
-    shop: WatchedShop, neighbour: WatchedShop, controller: Product
+async def test_a_policy_that_is_deleted_slowly_leaves_its_claim_to_the_waiting_one_also_after_a_restart(
+    shop: WatchedShop, other_shop: WatchedShop, controller: Product
 ) -> None:
     shop.shop.allow_claims()
-    held = shop.shop.policy()
-    held["metadata"]["finalizers"] = ["example.com/slow"]
-    shop.apply(held)
+    blocked = shop.shop.policy()
+    blocked["metadata"]["finalizers"] = ["example.com/slow"]
+    shop.apply(blocked)
     await shop.policy_ready("Active")
-    await neighbour.waits_for_claim_of(shop)
+    await other_shop.waits_for_claim_of(shop)
     controller.controller.terminate()
     shop.delete("nsp/orders", "--wait=false")
     controller.start_controller()
-    await neighbour.policy_ready("Active")
-    assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    await other_shop.policy_ready("Active")
+    assert await other_shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.run("patch", "nsp/orders", "--type=merge", '-p={"metadata":{"finalizers":null}}')
-    await neighbour.policy_ready("Active")
+    await other_shop.policy_ready("Active")

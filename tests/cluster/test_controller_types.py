@@ -1,4 +1,4 @@
-"""The controller alone with schemas that are more than a text, and with what consumers would suffer from."""
+"""The controller alone with schemas that are more than a text, and with risks of consumers."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ async def payload(shop: WatchedShop, schema_version: int) -> SchemaInfo:
     return await storage.get(history.key, history.incarnation, history.entries[schema_version])
 
 
-async def risks_told(shop: WatchedShop) -> list[dict[str, Any]]:
+async def risk_events(shop: WatchedShop) -> list[dict[str, Any]]:
     listed = await shop.shop.client.list(EVENT, shop.namespace)
     return [event for event in listed if event["reason"] == "ConsumerRisk"]
 
@@ -43,16 +43,16 @@ def sources(content: str, message: str = "shop.Order") -> dict[str, Any]:
     return {"type": "PROTOBUF_NATIVE", "protobuf": {"message": message, "files": {"shop/order.proto": content}}}
 
 
-async def test_sources_are_registered_as_their_envelope_and_remembered_by_their_hash(shop: WatchedShop) -> None:
+async def test_sources_are_registered_as_their_envelope_and_recognized_by_their_hash(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put("", **sources(ORDER))
     status = await shop.ready("Registered")
     assert (status["schemaVersion"], status["versions"][0]["type"]) == (0, "PROTOBUF_NATIVE")
-    wanted = ProtobufSources("shop.Order", {"shop/order.proto": ORDER})
-    assert (await payload(shop, 0)).schema == compile_envelope(wanted)
+    sources_of_version = ProtobufSources("shop.Order", {"shop/order.proto": ORDER})
+    assert (await payload(shop, 0)).schema == compile_envelope(sources_of_version)
     listed = await shop.shop.client.list(SCHEMA_VERSION, SYSTEM)
     (stored,) = (one for one in listed if one["spec"]["history"] == history_name(record_key(shop)))
-    assert stored["spec"]["sourceHash"] == wanted.source_hash
+    assert stored["spec"]["sourceHash"] == sources_of_version.source_hash
     assert await shop.looked_again() == []
     shop.put("", **sources(ORDER + "// as ordered by a customer\n"))
     status = await shop.ready("Registered")
@@ -65,7 +65,7 @@ async def test_sources_are_registered_as_their_envelope_and_remembered_by_their_
     assert await shop.looked_again() == []
 
 
-async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
+async def test_a_risk_of_consumers_is_one_event_and_stays_in_the_condition(
     shop: WatchedShop, controller: Product
 ) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
@@ -77,7 +77,7 @@ async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     compatible = conditions(status)["Compatible"]
     assert (compatible["status"], compatible["reason"]) == ("True", "ConsumerRisk")
     assert "version 1 passes, but consumers may fail: ENUM_SYMBOL_" in compatible["message"]
-    (event,) = await until(lambda: risks_told(shop), bool)
+    (event,) = await until(lambda: risk_events(shop), bool)
     assert (event["type"], event["note"]) == ("Warning", compatible["message"])
     assert await shop.looked_again() == []
     controller.controller.terminate()
@@ -86,11 +86,11 @@ async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     shop.put(NARROW, deletionPolicy="Retain", properties={"owner": "a"})
     assert conditions(await shop.ready("Registered"))["Compatible"]["message"] == compatible["message"]
     assert await shop.looked_again() == []
-    (again,) = await risks_told(shop)
+    (again,) = await risk_events(shop)
     assert "series" not in again
 
 
-async def test_a_policy_made_strict_keeps_the_version_and_names_it(shop: WatchedShop) -> None:
+async def test_a_policy_that_becomes_strict_leaves_the_version_and_names_it(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     for schema in (WIDE, NARROW):
         shop.put(schema)

@@ -1,4 +1,4 @@
-"""The CRDs on a real API server: what it takes, what it refuses by itself, and with which field."""
+"""The CRDs on a real API server: objects that it accepts, and those that it refuses by itself, with the field."""
 
 import json
 from collections.abc import Iterator
@@ -48,15 +48,15 @@ def sentences(rows: list[Row]) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def installed(cluster: Cluster) -> Iterator[Cluster]:
-    """The CRDs alone: a webhook configuration that stands there is taken away for as long as these tests run."""
+    """Install the CRDs alone, without the webhook configuration, which is restored after these tests."""
     install.install_crds(cluster)
-    found = cluster.get("validatingwebhookconfigurations")["items"]
-    ours = [configuration for configuration in found if configuration["metadata"]["name"] == "topicschema"]
+    configurations = cluster.get("validatingwebhookconfigurations")["items"]
+    ours = [configuration for configuration in configurations if configuration["metadata"]["name"] == "topicschema"]
     install.remove_webhooks(cluster)
     yield cluster
     for configuration in ours:
-        kept = configuration | {"metadata": {"name": "topicschema"}}
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(kept))
+        restored = configuration | {"metadata": {"name": "topicschema"}}
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(restored))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def create(api: client.CustomObjectsApi, wire: Json, namespace: str, **options: 
 
 @contextmanager
 def stored(api: client.CustomObjectsApi, wire: Json, namespace: str) -> Iterator[Json]:
-    """The object, as long as the context lasts: a namespace for each edit would have to be emptied afterwards."""
+    """Store the object as long as the context lasts: a namespace for each edit would have to be emptied afterwards."""
     there = create(api, wire, namespace)
     try:
         yield there
@@ -87,13 +87,13 @@ def stored(api: client.CustomObjectsApi, wire: Json, namespace: str) -> Iterator
 
 @pytest.fixture(scope="module")
 def edited_in(installed: Cluster) -> Iterator[str]:
-    """The namespace of all objects that are edited, one after the other."""
+    """Yield the namespace of all objects that are edited, one after the other."""
     with fresh_namespace(installed) as name:
         yield name
 
 
 def assert_refused(refusal: client.ApiException, row: Row) -> None:
-    """The server named that one field, in those words."""
+    """Check that the server named that one field, in those words."""
     assert refusal.status == HTTPStatus.UNPROCESSABLE_ENTITY
     causes = [each for each in json.loads(refusal.body)["details"]["causes"] if _NOT_CHECKED not in each["message"]]
     assert {cause["field"] for cause in causes} == {row.field}
@@ -103,8 +103,8 @@ def assert_refused(refusal: client.ApiException, row: Row) -> None:
 def test_every_crd_is_established(installed: Cluster) -> None:
     for document in crds.documents().values():
         conditions = installed.get("crd", document["metadata"]["name"])["status"]["conditions"]
-        held = {condition["type"] for condition in conditions if condition["status"] == "True"}
-        assert held == {"Established", "NamesAccepted"}
+        current = {condition["type"] for condition in conditions if condition["status"] == "True"}
+        assert current == {"Established", "NamesAccepted"}
 
 
 @sentences(WRONG + WRONG_BROKERS + WRONG_VALIDATIONS)
@@ -115,7 +115,7 @@ def test_a_wrong_object_is_refused_with_its_field(api: client.CustomObjectsApi, 
 
 
 @sentences(RIGHT + RIGHT_BROKERS + RIGHT_VALIDATIONS)
-def test_a_right_object_is_taken_and_read(api: client.CustomObjectsApi, row: Row) -> None:
+def test_a_right_object_is_accepted_and_read(api: client.CustomObjectsApi, row: Row) -> None:
     stored = create(api, changed(row.base, row.path, row.value), "default", dry_run="All")
     if row.base["kind"] == "TopicSchema":
         assert decode(TopicSchema, stored).spec.topic == stored["spec"]["topic"]
@@ -137,7 +137,7 @@ def test_a_new_object_is_not_a_current_one_to_kstatus(api: client.CustomObjectsA
 
 
 @sentences([row for row in WRONG + RIGHT if row.path == "spec.topic" and isinstance(row.value, str)])
-def test_core_takes_exactly_the_topics_that_the_crd_takes(row: Row) -> None:
+def test_core_accepts_exactly_the_topics_that_the_crd_accepts(row: Row) -> None:
     if row.words == "Too long":  # the CRD alone limits the length as a whole
         assert Topic.parse(row.value)
     elif row.words:
@@ -157,7 +157,7 @@ def test_a_wrong_edit_is_refused_with_its_field(api: client.CustomObjectsApi, ed
 
 
 @sentences(RIGHT_EDITS + RIGHT_BROKER_EDITS)
-def test_a_right_edit_is_taken(api: client.CustomObjectsApi, edited_in: str, row: Row) -> None:
+def test_a_right_edit_is_accepted(api: client.CustomObjectsApi, edited_in: str, row: Row) -> None:
     with stored(api, row.base, edited_in) as there:
         edited = changed(there, row.path, row.value)
         api.replace_namespaced_custom_object(*address(edited, edited_in), edited["metadata"]["name"], edited)
@@ -194,9 +194,7 @@ def test_a_status_is_written_beside_spec_and_shown_in_the_columns(
     assert wide.split() == [*head.split()[:-1], "REASON", "TOPIC", "AGE"]
 
 
-def test_the_other_kinds_show_what_they_are_about(
-    installed: Cluster, api: client.CustomObjectsApi, namespace: str
-) -> None:
+def test_the_other_kinds_show_their_subjects(installed: Cluster, api: client.CustomObjectsApi, namespace: str) -> None:
     for wire in (POLICY, HISTORY, VERSION, CLAIM):
         create(api, wire, namespace)
     shown = {
@@ -220,7 +218,7 @@ def test_the_categories_keep_users_resources_and_the_record_apart(
     assert len(record) == 3
 
 
-def test_a_topic_is_found_by_its_name_in_pulsar(
+def test_a_field_selector_selects_a_topic_by_its_name_in_pulsar(
     installed: Cluster, api: client.CustomObjectsApi, namespace: str
 ) -> None:
     create(api, TOPIC, namespace)

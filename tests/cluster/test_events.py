@@ -1,4 +1,4 @@
-"""Events on a real API server: said once and counted, cut to what it takes, and never in the way."""
+"""Events on a real API server: counted if repeated, cut to the accepted length, and never an obstacle."""
 
 from collections.abc import AsyncIterator
 
@@ -34,7 +34,7 @@ async def events(client: ApiClient, namespace: str) -> Objects:
     return [event for event in listed if event["regarding"]["kind"] == "TopicSchema"]
 
 
-async def test_the_same_thing_said_again_is_the_same_event_counted(
+async def test_a_repeated_event_is_counted(
     client: ApiClient, cluster: Cluster, regarding: dict[str, str], namespace: str
 ) -> None:
     for instance in ("controller-1", "controller-1", "controller-2"):
@@ -77,7 +77,7 @@ async def test_a_note_is_cut_to_the_bytes_that_the_api_server_takes(
     assert event["note"] == shown
 
 
-async def test_an_event_that_cannot_be_written_is_counted_and_nobody_else_is_troubled(
+async def test_an_event_that_cannot_be_written_is_counted_and_raises_no_error(
     client: ApiClient, regarding: dict[str, str]
 ) -> None:
     lost = counted("event_write_failures_total")

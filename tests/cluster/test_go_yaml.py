@@ -51,12 +51,15 @@ STRICTER = (
     "NaN and infinity",
     "U+FEFF",
 )
-"""Errors of ours for texts that kubectl reads: odd tags, doubled members, flow syntax that few readers take, text after
-the first document, which it skips, and infinity in the first of two doubled members."""
+"""Errors of ours for texts that kubectl reads.
+
+These are odd tags, doubled members, flow syntax that few readers accept, text after the first document, which kubectl
+skips, and infinity in the first of two doubled members.
+"""
 
 
 class Answer(NamedTuple):
-    """What sigs.k8s.io/yaml makes of a text."""
+    """The result of sigs.k8s.io/yaml for a text."""
 
     value: Any
     error: str
@@ -131,10 +134,10 @@ class Texts:
 
 def test_a_text_is_read_as_kubectl_reads_it(program: Path) -> None:
     texts = Texts(SEED)
-    given = [f"{form}\n".format(each) for each in (*SCALARS, *KEYS) for form in ("a: {0}", "{0}: v", "- {0}")]
-    given += [texts.changed(texts.block(3) if texts.random.random() < 0.6 else texts.flow(3)) for _ in range(COUNT)]
+    inputs = [f"{form}\n".format(each) for each in (*SCALARS, *KEYS) for form in ("a: {0}", "{0}: v", "- {0}")]
+    inputs += [texts.changed(texts.block(3) if texts.random.random() < 0.6 else texts.flow(3)) for _ in range(COUNT)]
     wrong = []
-    for text, theirs in zip(given, answers(program, given), strict=True):
+    for text, theirs in zip(inputs, answers(program, inputs), strict=True):
         answer = ours(text)
         is_stricter = bool(answer.error) and any(each in answer.error for each in STRICTER)
         if not is_stricter and (bool(answer.error), answer.value) != (bool(theirs.error), theirs.value):
@@ -142,7 +145,7 @@ def test_a_text_is_read_as_kubectl_reads_it(program: Path) -> None:
     assert not wrong, f"seed {SEED}: {len(wrong)}: {min(wrong, key=lambda each: len(each[0]))}"
 
 
-def test_what_is_written_is_what_every_reader_reads(program: Path) -> None:
+def test_every_reader_reads_what_was_written(program: Path) -> None:
     texts = Texts(SEED)
     resources = [
         manifest(

@@ -1,4 +1,4 @@
-"""docs/incompatible-change.md, done: the same topic, all clients at once, and what comes after the break.
+"""The steps of docs/incompatible-change.md: the same topic, all clients at once, and the edits after the break.
 
 Its set-up starts a controller.
 """
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(180)
 BEFORE, BROKEN, NEXT = text("id", "total"), text("number"), text("number", "note?")
 
 
-async def test_a_topic_breaks_with_its_past_under_an_override_that_is_then_taken_away(shop: WatchedShop) -> None:
+async def test_a_topic_breaks_with_its_past_under_an_override_that_is_then_removed(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(BEFORE)
     await shop.ready("Registered")

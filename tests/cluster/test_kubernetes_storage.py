@@ -73,16 +73,16 @@ async def test_what_others_put_into_a_historys_metadata_stays(
     client: ApiClient, storage: KubernetesStorage, namespace: str
 ) -> None:
     await append(storage, KEY, text("one"))
-    labels = {"metadata": {"labels": {"backup": "nightly"}, "annotations": {"note": "kept"}}}
+    labels = {"metadata": {"labels": {"backup": "nightly"}, "annotations": {"note": "note of a user"}}}
     await client.patch(SCHEMA_HISTORY, namespace, history_name(KEY), labels)
     await append(storage, KEY, text("two"))
     metadata = (await client.get(SCHEMA_HISTORY, namespace, history_name(KEY)))["metadata"]
     assert metadata["labels"]["backup"] == "nightly"
-    assert metadata["annotations"]["note"] == "kept"
+    assert metadata["annotations"]["note"] == "note of a user"
 
 
 async def _replace_version(client: ApiClient, namespace: str, change: dict[str, object]) -> None:
-    """Put another payload under the name of the only one, as somebody with all rights could."""
+    """Put another payload under the name of the only one, as a client with all rights could."""
     (wire,) = await client.list(SCHEMA_VERSION, namespace)
     await client.delete(SCHEMA_VERSION, namespace, wire["metadata"]["name"])
     metadata = {key: wire["metadata"][key] for key in ("name", "namespace", "labels")}
@@ -96,7 +96,7 @@ async def _replace_version(client: ApiClient, namespace: str, change: dict[str, 
         {"payload": "bm90IHpsaWI="},
         {"payload": "%"},
         {"type": "JSON"},
-        {"properties": {"owner": "nobody"}},
+        {"properties": {"owner": "another"}},
         {"format": 2},
     ],
     ids=lambda change: json.dumps(change)[:24],
@@ -140,14 +140,14 @@ async def test_a_damaged_history_does_not_hide_the_others_from_a_list(
 LATER = timedelta(hours=2)
 
 
-async def abandoned(storage: KubernetesStorage, schema: Text) -> Stored:
-    """The history of KEY, with a payload for its next version that no history names."""
+async def abandon_payload(storage: KubernetesStorage, schema: Text) -> Stored:
+    """Store the history of KEY, with a payload for its next version that no history names."""
     moved = await TestKubernetesStorage().crashed_before_history(storage, KEY, schema)
     assert len(await payload_names(storage._client, storage._namespace)) == 2
     return moved
 
 
-async def test_payloads_of_a_history_that_was_deleted_are_swept(
+async def test_payloads_of_a_history_that_was_deleted_are_collected(
     client: ApiClient, storage: KubernetesStorage, namespace: str
 ) -> None:
     await append(storage, KEY, text("one"))
@@ -159,14 +159,14 @@ async def test_payloads_of_a_history_that_was_deleted_are_swept(
 async def test_payloads_of_a_history_that_cannot_be_read_stay(
     client: ApiClient, storage: KubernetesStorage, namespace: str
 ) -> None:
-    await abandoned(storage, text("two"))
+    await abandon_payload(storage, text("two"))
     await client.patch(SCHEMA_HISTORY, namespace, history_name(KEY), {"spec": {"format": 2}})
     assert await storage.collect_garbage(datetime.now(UTC) + LATER) == 0
     assert len(await payload_names(client, namespace)) == 2
 
 
-class Interrupted(ApiClient):
-    """A client in whose way something happens, once: after payloads were listed and before anything else is asked."""
+class InterruptingClient(ApiClient):
+    """A client that writes a version once, between the list of payloads and the next request."""
 
     def __init__(self, connection: Connection, storage: KubernetesStorage, stored: Stored) -> None:
         super().__init__(connection)
@@ -184,14 +184,14 @@ class Interrupted(ApiClient):
         return answer
 
 
-async def test_a_payload_that_is_taken_up_while_it_is_being_swept_stays(
+async def test_a_payload_that_is_used_during_its_collection_stays(
     api: Cluster, storage: KubernetesStorage, namespace: str
 ) -> None:
-    stored = await abandoned(storage, text("two"))
+    stored = await abandon_payload(storage, text("two"))
     connection = Connection.load(str(api.kubeconfig))
-    async with Interrupted(connection, KubernetesStorage(storage._client, namespace), stored) as sweeper:
-        assert await KubernetesStorage(sweeper, namespace).collect_garbage(datetime.now(UTC) + LATER) == 0
-        assert sweeper.interruptions == 1
+    async with InterruptingClient(connection, KubernetesStorage(storage._client, namespace), stored) as interrupting:
+        assert await KubernetesStorage(interrupting, namespace).collect_garbage(datetime.now(UTC) + LATER) == 0
+        assert interrupting.interruptions == 1
     current = await storage.get_history(KEY)
     assert current.history.next_version == 2
     assert await newest(KubernetesStorage(storage._client, namespace), current) == text("two").info

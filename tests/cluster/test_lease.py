@@ -1,4 +1,4 @@
-"""The elector on a real API server: who begins, who waits, and how the lease looks; silence is in the file beside."""
+"""The elector on a real API server: the leader, the waiting one, and the lease; test_lease_silence has silence."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -63,8 +63,8 @@ async def test_the_next_one_starts_at_once_when_the_leader_is_cancelled_and_its_
         made["a"].may_end.clear()
         made["a"].running.cancel()
         await made["a"].ending.wait()
-        made["a"].running.cancel()  # who is in a hurry does not get past the work either
-        await renewals_seen_by(made["b"].elector)
+        made["a"].running.cancel()  # a second cancellation does not skip the work, either
+        await wait_for_renewals(made["b"].elector)
         assert office_of(made).log == ["a begins"]
         made["a"].may_end.set()
         await office_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
@@ -84,12 +84,12 @@ async def test_work_that_fails_is_raised_and_frees_the_lease(
         elector.assert_leading()
 
 
-async def renewals_seen_by(elector: Elector) -> None:
-    """Return when it has seen the lease change three times."""
-    seen = set()
+async def wait_for_renewals(elector: Elector) -> None:
+    """Return when the elector has observed three changes of the lease."""
+    versions = set()
     async with asyncio.timeout(PATIENCE):
-        while len(seen) < 4:
-            seen.add(elector._observed.resource_version)
+        while len(versions) < 4:
+            versions.add(elector._observed.resource_version)
             await asyncio.sleep(0.01)
 
 
@@ -99,7 +99,7 @@ async def test_a_leader_renews_and_two_of_one_name_are_two(
     async with candidates(namespace, FOR_EVER, a=connection) as made:
         twin = Elector(client, namespace, NAME, "a", FOR_EVER)
         twins_turn = asyncio.create_task(twin.run(made["a"]._work))
-        await renewals_seen_by(twin)
+        await wait_for_renewals(twin)
         assert office_of(made).log == ["a begins"]
         assert not twin.is_leading
         twins_turn.cancel()
@@ -118,12 +118,12 @@ async def test_a_lease_that_is_renewed_lasts_longer_than_it_would_without(
         assert office_of(made).never_two_at_once()  # where the machine stood still, it may have been lost
 
 
-async def test_a_leader_whose_lease_is_given_to_another_stops(
+async def test_a_leader_whose_lease_another_takes_stops(
     client: ApiClient, connection: Connection, namespace: str
 ) -> None:
     async with candidates(namespace, TIMES, a=connection) as made:
-        await client.patch(LEASE, namespace, NAME, {"spec": {"holderIdentity": "somebody"}})
-        # Somebody never renews: it is taken again, by one whose work had ended.
+        await client.patch(LEASE, namespace, NAME, {"spec": {"holderIdentity": "another"}})
+        # The other never renews: the lease is acquired again, by one whose work had ended.
         await office_of(made).until(lambda log: log[:3] == ["a begins", "a ends", "a begins"])
 
 
@@ -132,10 +132,10 @@ async def test_a_leader_whose_lease_is_deleted_stops_before_it_takes_a_new_one(
 ) -> None:
     async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
 
-        async def has_seen_it_held() -> bool:
+        async def has_observed_a_holder() -> bool:
             return bool(made["b"].elector._observed.holder)
 
-        await until(has_seen_it_held, bool)  # who never saw the lease held takes it for free when it is missing
+        await until(has_observed_a_holder, bool)  # an elector without this takes a missing lease for a free one
         await client.delete(LEASE, namespace, NAME)
         await office_of(made).until(lambda log: log == ["a begins", "a ends", "a begins"])
         assert (await lease(client, namespace))["leaseTransitions"] == 0

@@ -1,4 +1,4 @@
-"""The elector when the way to the API server falls silent: one's work has ended before another's begins."""
+"""The elector when the API server does not respond: one's work ends before another's begins."""
 
 import asyncio
 import math
@@ -17,37 +17,37 @@ from topicschema.cluster.connection import Connection
 pytestmark = pytest.mark.cluster
 
 
-class Road:
-    """The way from one candidate to the API server: what is sent either way arrives `delay` seconds late, or never."""
+class SlowLink:
+    """A connection to the API server: data arrives `delay` seconds late in both directions, or never."""
 
     def __init__(self, server: str) -> None:
         self._host, _, port = server.removeprefix("https://").rpartition(":")
         self._port = int(port)
-        self._lanes: set[asyncio.Task[None]] = set()
+        self._copies: set[asyncio.Task[None]] = set()
         self._ends: set[asyncio.StreamWriter] = set()
         self.delay = 0.0
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[str]:
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
         try:
             yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         finally:
             server.close()
-            for lane in self._lanes:
-                lane.cancel()
-            await asyncio.gather(*self._lanes, return_exceptions=True)
+            for copy in self._copies:
+                copy.cancel()
+            await asyncio.gather(*self._copies, return_exceptions=True)
             for end in self._ends:
                 end.close()
             await asyncio.gather(*(end.wait_closed() for end in self._ends), return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there_reader, there_writer = await asyncio.open_connection(self._host, self._port)
         self._ends |= {writer, there_writer}
         for source, target in ((reader, there_writer), (there_reader, writer)):
-            self._lanes.add(asyncio.create_task(self._carry(source, target)))
+            self._copies.add(asyncio.create_task(self._copy(source, target)))
 
-    async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while load := await source.read(65_536):
                 await asyncio.sleep(self.delay)
@@ -57,23 +57,23 @@ class Road:
 
 
 @pytest.mark.parametrize("delay", [math.inf, 1.5], ids=["silent", "slower than a renewal may be"])
-async def test_a_leader_whose_way_to_the_api_server_is_cut_has_ended_its_work_before_the_next_one_begins(
+async def test_a_leader_without_its_api_server_ends_its_work_before_the_next_one_begins(
     cluster: Cluster, namespace: str, delay: float
 ) -> None:
     direct = Connection.load(str(cluster.kubeconfig))
-    road = Road(direct.server)
+    link = SlowLink(direct.server)
     async with (
-        road.open() as address,
+        link.open() as address,
         candidates(namespace, TIMES, a=replace(direct, server=address), b=direct) as made,
     ):
-        road.delay = delay
+        link.delay = delay
         await office_of(made).until(lambda log: "b begins" in log)
         assert not made["a"].elector.is_leading
 
 
 async def test_with_replies_that_are_now_and_then_slow_only_one_works(cluster: Cluster, namespace: str) -> None:
     direct = Connection.load(str(cluster.kubeconfig))
-    first, second = Road(direct.server), Road(direct.server)
+    first, second = SlowLink(direct.server), SlowLink(direct.server)
     chance = random.Random(1)  # noqa: S311 - only to vary
     async with (
         first.open() as one,

@@ -1,4 +1,4 @@
-"""The manifests on a real API server: each account may do what its process does, and nothing beside it."""
+"""The manifests on a real API server: each account may do what its process does, and nothing else."""
 
 import json
 import time
@@ -82,7 +82,7 @@ GROUPS = {
 
 
 class Grant(NamedTuple):
-    """What is asked of the server's authorizer, and the answer."""
+    """One query of the server's authorizer, and the expected answer."""
 
     account: str
     expected: str
@@ -115,20 +115,20 @@ def test_an_account_may_do_what_its_process_does_and_no_more(installed: Cluster,
     user = f"system:serviceaccount:{OWN}:{grant.account}"
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{OWN}", "system:authenticated"]
     for verb in grant.verbs.split():
-        asked = {"namespace": grant.namespace, "verb": verb, **target(grant.resource)}
-        review = {"spec": {"user": user, "groups": groups, "resourceAttributes": asked}}
+        attributes = {"namespace": grant.namespace, "verb": verb, **target(grant.resource)}
+        review = {"spec": {"user": user, "groups": groups, "resourceAttributes": attributes}}
         answer = Api(installed).create("subjectaccessreviews", "", review)["status"]
         assert answer["allowed"] == (grant.expected == "yes"), f"{verb}: {answer}"
 
 
 def test_the_roles_of_kubernetes_contain_the_resources_of_users(installed: Cluster, namespace: str) -> None:
-    """The controller-manager aggregates roles some time after they were created."""
+    """Wait until the controller-manager has aggregated the roles."""
     for role in ("view", "edit", "admin"):
         installed.kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er", "-n", namespace)
 
     def may(user: str, verb: str, resource: str) -> bool:
-        asked = installed.try_kubectl("auth", "can-i", verb, resource, "-n", namespace, f"--as={user}")
-        return asked.stdout.strip() == "yes"
+        done = installed.try_kubectl("auth", "can-i", verb, resource, "-n", namespace, f"--as={user}")
+        return done.stdout.strip() == "yes"
 
     deadline = time.monotonic() + 120
     while not (may("adminer", "create", "topicschemas") and may("viewer", "list", "topicschemas")):
@@ -146,24 +146,24 @@ def test_the_roles_of_kubernetes_contain_the_resources_of_users(installed: Clust
 
 
 def target(resource: str) -> dict[str, str]:
-    """What `kubectl auth can-i` makes of `RESOURCE[.GROUP][/status]` or `RESOURCE[.GROUP]/NAME`."""
+    """Return the attributes of `RESOURCE[.GROUP][/status]` or `RESOURCE[.GROUP]/NAME`, as in `kubectl auth can-i`."""
     kind, _, rest = resource.partition("/")
     plural, _, group = kind.partition(".")
     part = {"subresource": rest} if rest == "status" else {"name": rest}
     return {"resource": plural, "group": group or GROUPS.get(plural, ""), **part}
 
 
-def test_everything_is_taken_by_the_server_and_the_pods_are_restricted(installed: Cluster) -> None:
+def test_everything_is_accepted_by_the_server_and_the_pods_are_restricted(installed: Cluster) -> None:
     documents = install.render(installed, BASE)
-    told = installed.try_kubectl(
+    done = installed.try_kubectl(
         "apply", "--server-side", "--dry-run=server", "--force-conflicts", "-f", "-", stdin=install.as_list(documents)
     )
-    assert told.returncode == 0, told.stderr
-    assert "PodSecurity" not in told.stderr
+    assert done.returncode == 0, done.stderr
+    assert "PodSecurity" not in done.stderr
     assert {document["kind"] for document in documents} >= {"Deployment", "PodDisruptionBudget", "Service"}
 
 
-def test_the_webhook_is_asked_of_creations_and_updates_and_fails_closed() -> None:
+def test_the_webhook_reviews_creations_and_updates_and_fails_closed() -> None:
     configuration, *_ = yaml.safe_load_all((BASE / "webhook.yaml").read_text())
     assert [rule["resources"] for each in configuration["webhooks"] for rule in each["rules"]] == [
         ["topicschemas"],
@@ -183,22 +183,22 @@ def test_the_overlay_to_copy_is_the_base_with_its_images_brokers_and_metrics(clu
         template = deployment["spec"]["template"]
         [container] = template["spec"]["containers"]
         assert container["image"] == "registry.example/topicschema:0.1.0"
-        told = {each["name"]: each.get("value") for each in container["env"]}
-        assert told["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:443,")
-        assert told.get("TOPICSCHEMA_VALIDATION_IMAGE", "registry.example/").startswith("registry.example/")
+        environment = {each["name"]: each.get("value") for each in container["env"]}
+        assert environment["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:443,")
+        assert environment.get("TOPICSCHEMA_VALIDATION_IMAGE", "registry.example/").startswith("registry.example/")
         assert scraped["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
         assert scraped["podMetricsEndpoints"][0]["port"] in {each["name"] for each in container["ports"]}
 
 
 @pytest.fixture(scope="module")
-def webhook_away(spare: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """The spare cluster, whose webhook does not answer; what is stored was stored before."""
-    nobody = tmp_path_factory.mktemp("ca") / "ca.pem"
-    nobody.write_text("no certificate is ever asked for")
+def unavailable_webhook(spare: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Yield the spare cluster, whose webhook does not respond; its objects were stored before."""
+    ca = tmp_path_factory.mktemp("ca") / "ca.pem"
+    ca.write_text("no process reads this")
     cluster = spare.cluster
     install.install_crds(cluster)
     cluster.kubectl("create", "-f", "-", stdin=install.as_list([TOPIC, POLICY]))
-    install.install_manifests(cluster, "https://127.0.0.1:1", nobody)
+    install.install_manifests(cluster, "https://127.0.0.1:1", ca)
     try:
         deadline = time.monotonic() + 120
         while cluster.try_kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(STRING)).returncode == 0:
@@ -209,7 +209,7 @@ def webhook_away(spare: ControlPlane, tmp_path_factory: pytest.TempPathFactory) 
         cluster.kubectl("delete", "-f", "-", stdin=install.as_list([TOPIC, POLICY]))
 
 
-UNASKED = {
+UNREVIEWED = {
     "a label": ["label", "--overwrite", "tsc/created", "a=b"],
     "a label on a policy": ["label", "--overwrite", "nsp/orders", "a=b"],
     "a finalizer": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": ["example.com/a"]}}'],
@@ -225,20 +225,20 @@ UNASKED = {
     "a spec as it was": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"type": "AVRO"}}'],
     "a deletion": ["delete", "--dry-run=server", "tsc/created"],
 }
-ASKED = {
+REVIEWED = {
     "another schema": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"schema": "another"}}'],
     "suspension": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"suspend": true}}'],
     "another strategy": ["patch", "nsp/orders", "--type=merge", "-p", '{"spec": {"strictness": null}}'],
 }
 
 
-@pytest.mark.cluster  # its own, which no fixture's name tells
-@pytest.mark.parametrize("name", UNASKED)
-def test_a_write_that_the_webhook_need_not_see_goes_through_without_it(webhook_away: Cluster, name: str) -> None:
-    webhook_away.kubectl(*UNASKED[name])
+@pytest.mark.cluster  # a cluster of its own, which no fixture's name shows
+@pytest.mark.parametrize("name", UNREVIEWED)
+def test_a_write_that_needs_no_review_is_accepted_without_the_webhook(unavailable_webhook: Cluster, name: str) -> None:
+    unavailable_webhook.kubectl(*UNREVIEWED[name])
 
 
-@pytest.mark.cluster  # its own, which no fixture's name tells
-@pytest.mark.parametrize("name", ASKED)
-def test_an_edit_waits_for_the_webhook(webhook_away: Cluster, name: str) -> None:
-    assert "failed calling webhook" in webhook_away.try_kubectl(*ASKED[name]).stderr
+@pytest.mark.cluster  # a cluster of its own, which no fixture's name shows
+@pytest.mark.parametrize("name", REVIEWED)
+def test_an_edit_is_refused_without_the_webhook(unavailable_webhook: Cluster, name: str) -> None:
+    assert "failed calling webhook" in unavailable_webhook.try_kubectl(*REVIEWED[name]).stderr

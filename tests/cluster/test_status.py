@@ -1,4 +1,4 @@
-"""The controller alone on a real API server: what the status says in each situation; a second pass writes nothing."""
+"""The controller alone on a real API server: the status in each situation; another reconcile writes nothing."""
 
 import pytest
 
@@ -41,7 +41,7 @@ async def test_an_edit_becomes_the_next_version_with_one_write_of_each_kind(shop
     assert await shop.looked_again() == []
 
 
-async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(shop: WatchedShop) -> None:
+async def test_an_incompatible_edit_is_reported_with_an_event_until_it_is_corrected(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(ONE)
     before = await shop.ready("Registered")
@@ -50,13 +50,14 @@ async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(
     assert says(status) == REFUSED
     assert status["versions"] == before["versions"]
     assert "schemaVersion" not in status
-    (found,) = status["incompatibilities"]
-    assert (found["rule"], found["path"], found["schemaVersion"]) == ("FIELD_WITHOUT_DEFAULT", "$.fields[1]", 0)
+    (incompatibility,) = status["incompatibilities"]
+    assert (incompatibility["rule"], incompatibility["schemaVersion"]) == ("FIELD_WITHOUT_DEFAULT", 0)
+    assert incompatibility["path"] == "$.fields[1]"
 
-    async def told() -> list[str]:
+    async def event_reasons() -> list[str]:
         return shop.shop.run("get", "events", "-o", "jsonpath={.items[*].reason}").stdout.split()
 
-    assert await until(told, bool) == ["Incompatible"]
+    assert await until(event_reasons, bool) == ["Incompatible"]
     assert await shop.looked_again() == []
     shop.put(ONE)
     status = await shop.ready("Registered")
@@ -89,15 +90,15 @@ async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_go
     assert (status["schemaVersion"], status["versionCount"]) == (1, 2)
 
 
-async def test_a_field_that_only_somebody_else_set_is_taken_out_too(shop: WatchedShop) -> None:
+async def test_a_field_that_only_another_client_set_is_removed_too(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(ONE)
     await shop.ready("Registered")
     shop.put(CLASHING)
     before = await shop.ready("Incompatible")
     invented = '{"status":{"schemaVersion":7}}'
-    told = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
-    assert told.returncode == 0, told.stderr
+    done = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
+    assert done.returncode == 0, done.stderr
     await until(shop.get, lambda wire: wire["status"] == before)
     assert await shop.looked_again() == []
 

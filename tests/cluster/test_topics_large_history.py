@@ -1,6 +1,6 @@
-"""A topic with very many versions at its broker: adopted in few requests, in bounded memory, with a small status.
+"""A topic with very many versions at its broker: few requests, bounded memory, a small status.
 
-A full run takes 5,000, half of what a record takes, which last some minutes.
+A full run takes 5,000, half of a record's limit, for some minutes.
 """
 
 import json
@@ -24,13 +24,13 @@ from topicschema.storage.kubernetes.storage import KubernetesStorage
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 _VERSIONS = sized(150, 5_000)  # more than a status shows
-_TEXT_BYTES = 500  # together less than what the operator takes in one answer, and remembers of it
+_TEXT_BYTES = 500  # together less than the operator accepts in one response, and caches of it
 _STATUS_BYTES = 64 * 1024
 NOW = "2026-11-21T06:00:00Z"
 
 
 def version(number: int) -> SchemaInfo:
-    """A schema of half a kilobyte that no other number has."""
+    """Return a schema of half a kilobyte that no other number has."""
     return SchemaInfo(SchemaType.AVRO, text("id", f"f{number}?", doc="x" * _TEXT_BYTES).encode())
 
 

@@ -17,7 +17,7 @@ ONE, TWO = text("id"), text("id", "note?")
 
 @pytest.fixture(scope="module")
 def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The controller, with an image to validate with."""
+    """Yield the controller, with an image to validate with."""
     with Product.controlling(instance, cluster, {**PATIENT_LEASE, **ENVIRONMENT}) as installed:
         yield installed
 
@@ -49,7 +49,7 @@ async def test_a_gate_registers_what_passes_and_nothing_is_written_afterwards(sh
     await shop.gone(job)
 
 
-async def test_a_gate_holds_back_what_fails_until_another_edit_passes(shop: ValidatedShop) -> None:
+async def test_a_gate_blocks_an_edit_that_fails_until_another_one_passes(shop: ValidatedShop) -> None:
     shop.watched.govern(validation=GATE)
     shop.watched.put(ONE)
     (job,) = await shop.running()
@@ -68,7 +68,7 @@ async def test_a_gate_holds_back_what_fails_until_another_edit_passes(shop: Vali
     assert (await shop.watched.ready("Registered"))["versionCount"] == 1
 
 
-async def test_executors_whose_account_is_missing_are_told_of_in_the_clusters_words(shop: ValidatedShop) -> None:
+async def test_a_missing_account_of_executors_is_reported_in_the_clusters_words(shop: ValidatedShop) -> None:
     template = {"serviceAccountName": "reader"}
     shop.watched.govern(validation={**GATE, "executors": 2, "template": template})
     shop.watched.put(ONE)
@@ -82,7 +82,7 @@ async def test_executors_whose_account_is_missing_are_told_of_in_the_clusters_wo
     await shop.watched.ready("Registered")
 
 
-async def test_topics_take_turns_and_who_ends_lets_the_next_one_in(shop: ValidatedShop) -> None:
+async def test_topics_take_turns_and_the_end_of_one_starts_the_next(shop: ValidatedShop) -> None:
     shop.watched.govern(validation=GATE)
     for name in ("a", "b", "c"):
         shop.watched.put(ONE, name)
@@ -98,7 +98,7 @@ async def test_topics_take_turns_and_who_ends_lets_the_next_one_in(shop: Validat
 
 
 @pytest.mark.parametrize("by", ["the Job's own rules", "a quota"])
-async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_made_once_that_is_mended(
+async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_created_once_that_is_fixed(
     shop: ValidatedShop, by: str
 ) -> None:
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": shop.namespace}}

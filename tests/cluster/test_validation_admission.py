@@ -1,7 +1,7 @@
-"""Who sets what a validation's pods are made of must be allowed to make pods there: asked of a real authorizer.
+"""Only a user who may create pods in a namespace may set the pods of a validation, by a real authorizer.
 
-By the API server's own policy, for the webhook may be away, and by the webhook, which may be installed alone.
-Its set-up waits until the API server enforces a policy that was just created.
+The API server's own policy checks it, because the webhook may be away, and so does the webhook, which may be installed
+alone. Its set-up waits until the API server enforces a policy that was just created.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -24,12 +24,12 @@ MOVED = {**PULSAR, "serviceURL": "pulsar+ssl://elsewhere:6651"}
 
 
 OWN, WEBHOOK = "ValidatingAdmissionPolicy", "Forbidden: validation.template"
-"""What the API server's own policy is known by in a refusal, and the webhook."""
+"""The mark of the API server's own policy in a refusal, and that of the webhook."""
 
 
 @pytest.fixture(scope="module", params=[OWN, WEBHOOK], ids=["policy", "webhook"])
-def answers(request: pytest.FixtureRequest, product: Product, cluster: Cluster) -> Iterator[str]:
-    """By what the one who is asked is known; the other one is taken away."""
+def checker(request: pytest.FixtureRequest, product: Product, cluster: Cluster) -> Iterator[str]:
+    """Yield the mark of the checker, without the other one."""
     by: str = request.param
     if by == WEBHOOK:
         cluster.kubectl("delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", "topicschema-pods")
@@ -40,58 +40,58 @@ def answers(request: pytest.FixtureRequest, product: Product, cluster: Cluster) 
 
 
 @pytest.fixture
-async def shop(answers: str, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
+async def shop(checker: str, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
     async with opened(cluster, namespace) as shop:
         shop.allow_claims()
         grant(shop, "alice", "policies", "get,list,create,update,patch", "namespaceschemapolicies.topicschema.io")
-        wanted = shop.policy(validation=TEMPLATE)
+        applied = shop.policy(validation=TEMPLATE)
 
-        async def told() -> str:
-            return shop.run("create", "--dry-run=server", "--as=alice", objects=(wanted,)).stderr
+        async def refusal() -> str:
+            return shop.run("create", "--dry-run=server", "--as=alice", objects=(applied,)).stderr
 
-        await until(told, lambda words: answers in words)  # an API server hears of what it asks a little later
+        await until(refusal, lambda words: checker in words)  # an API server enforces a new policy a little later
         yield shop
 
 
 def grant(shop: Shop, user: str, role: str, verbs: str, resource: str) -> None:
     shop.run("create", "role", role, f"--verb={verbs}", f"--resource={resource}")
-    told = shop.run("create", "rolebinding", role, f"--role={role}", f"--user={user}")
-    assert told.returncode == 0, told.stderr
+    done = shop.run("create", "rolebinding", role, f"--role={role}", f"--user={user}")
+    assert done.returncode == 0, done.stderr
 
 
-def sets(shop: Shop, validation: dict[str, Any], **spec: Any) -> Told:
-    """What alice is told who sets this."""
-    wanted = shop.policy(**{"pulsar": PULSAR, "validation": validation, **spec})
-    return shop.run("apply", "--server-side", "--as=alice", objects=(wanted,))
+def apply_as_alice(shop: Shop, validation: dict[str, Any], **spec: Any) -> Told:
+    """Apply a policy with these settings as alice."""
+    applied = shop.policy(**{"pulsar": PULSAR, "validation": validation, **spec})
+    return shop.run("apply", "--server-side", "--as=alice", objects=(applied,))
 
 
 @pytest.mark.parametrize("validation", [TEMPLATE, TOKEN], ids=["template", "authentication"])
-def test_only_who_may_create_pods_decides_what_they_are_made_of(shop: Shop, validation: dict[str, Any]) -> None:
-    told = sets(shop, validation)
-    assert told.returncode != 0
-    assert "only a user who may create pods there" in told.stderr
-    assert sets(shop, {"mode": "Gate", "sample": {"percent": 5}}).returncode == 0
-    assert sets(shop, validation).returncode != 0
+def test_only_a_user_who_may_create_pods_sets_their_template(shop: Shop, validation: dict[str, Any]) -> None:
+    done = apply_as_alice(shop, validation)
+    assert done.returncode != 0
+    assert "only a user who may create pods there" in done.stderr
+    assert apply_as_alice(shop, {"mode": "Gate", "sample": {"percent": 5}}).returncode == 0
+    assert apply_as_alice(shop, validation).returncode != 0
     grant(shop, "alice", "pods", "create", "pods")
-    assert sets(shop, validation).returncode == 0
+    assert apply_as_alice(shop, validation).returncode == 0
 
 
-def test_what_others_set_may_be_kept_but_credentials_are_not_shown_elsewhere(shop: Shop) -> None:
-    wanted = shop.policy(pulsar=PULSAR, validation=TOKEN)
-    assert shop.run("apply", "--server-side", "--force-conflicts", objects=(wanted,)).returncode == 0
-    kept = {**TOKEN, "sample": {"percent": 5}}
-    for said, address, is_taken in (
-        (kept, PULSAR, True),
-        (kept, MOVED, False),
-        (kept, TRUSTING, False),
+def test_settings_of_others_may_stay_but_their_credentials_go_to_no_other_broker(shop: Shop) -> None:
+    applied = shop.policy(pulsar=PULSAR, validation=TOKEN)
+    assert shop.run("apply", "--server-side", "--force-conflicts", objects=(applied,)).returncode == 0
+    unchanged = {**TOKEN, "sample": {"percent": 5}}
+    for validation, address, is_accepted in (
+        (unchanged, PULSAR, True),
+        (unchanged, MOVED, False),
+        (unchanged, TRUSTING, False),
         ({"mode": "Gate"}, TRUSTING, False),
         ({"mode": "Gate"}, MOVED, True),
     ):
-        told = shop.run(
+        done = shop.run(
             "apply",
             "--server-side",
             "--force-conflicts",
             "--as=alice",
-            objects=(shop.policy(pulsar=address, validation=said),),
+            objects=(shop.policy(pulsar=address, validation=validation),),
         )
-        assert (told.returncode == 0) == is_taken, told.stderr
+        assert (done.returncode == 0) == is_accepted, done.stderr

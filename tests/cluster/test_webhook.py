@@ -21,7 +21,7 @@ FINDING = "FIELD_WITHOUT_DEFAULT at $.fields[1]: field 'note' of the candidate i
 
 @pytest.fixture(scope="module")
 def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The product with its webhook at work and no controller."""
+    """Yield the product with its webhook and no controller."""
     product = Product.install(instance, cluster)
     try:
         product.start_webhook()
@@ -33,7 +33,7 @@ def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 
 @pytest.fixture
 async def shop(webhook: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
-    """A namespace under BACKWARD whose topic `created` has version 0 on record."""
+    """Yield a namespace under BACKWARD whose topic `created` has a recorded version 0."""
     async with opened(cluster, namespace) as shop:
         await shop.govern(schemaCompatibilityStrategy="BACKWARD")
         await shop.register(V0)
@@ -42,15 +42,15 @@ async def shop(webhook: Product, cluster: Cluster, namespace: str) -> AsyncItera
 
 async def test_create_and_update_are_allowed_when_they_pass(shop: Shop) -> None:
     for schema in (V0, COMPATIBLE):
-        told = shop.apply(shop.topic_schema(schema))
-        assert told.returncode == 0, told.stderr
+        done = shop.apply(shop.topic_schema(schema))
+        assert done.returncode == 0, done.stderr
     assert shop.schema_of() == COMPATIBLE
 
 
 async def test_one_refused_object_shows_one_line_per_incompatibility_and_nothing_else(shop: Shop) -> None:
-    told = shop.apply(shop.topic_schema(TWICE))
-    assert told.returncode == 1
-    first, *lines = told.stderr.strip().splitlines()
+    done = shop.apply(shop.topic_schema(TWICE))
+    assert done.returncode == 1
+    first, *lines = done.stderr.strip().splitlines()
     assert first == 'The TopicSchema "created" is invalid: '
     assert [line.split(":")[1].strip() for line in lines] == [
         "FIELD_WITHOUT_DEFAULT at $.fields[1]",
@@ -59,11 +59,11 @@ async def test_one_refused_object_shows_one_line_per_incompatibility_and_nothing
     assert all("BACKWARD (set by policy orders)" in line and "version 0" in line for line in lines)
 
 
-async def test_of_several_objects_each_refusal_is_a_message_that_says_all(shop: Shop) -> None:
+async def test_of_several_objects_each_refusal_is_a_complete_message(shop: Shop) -> None:
     await shop.register(V0, name="second")
-    told = shop.apply(shop.topic_schema(TWICE), shop.topic_schema(INCOMPATIBLE, "second"))
-    assert told.returncode == 1
-    assert told.stderr.count("denied the request") == 2
+    done = shop.apply(shop.topic_schema(TWICE), shop.topic_schema(INCOMPATIBLE, "second"))
+    assert done.returncode == 1
+    assert done.stderr.count("denied the request") == 2
     for words in (
         "TopicSchema 'created' is refused",
         "TopicSchema 'second' is refused",
@@ -71,37 +71,37 @@ async def test_of_several_objects_each_refusal_is_a_message_that_says_all(shop: 
         "set by policy orders",
         "give it a default",
     ):
-        assert words in told.stderr
+        assert words in done.stderr
 
 
 async def test_every_way_of_editing_is_refused_alike_and_changes_nothing(shop: Shop) -> None:
     assert shop.run("create", objects=(shop.topic_schema(V0),)).returncode == 0
-    wanted = shop.topic_schema(INCOMPATIBLE)
+    refused = shop.topic_schema(INCOMPATIBLE)
     patch = json.dumps({"spec": {"schema": INCOMPATIBLE}})
-    for told in (
-        shop.run("apply", "--server-side", "--force-conflicts", objects=(wanted,)),
-        shop.run("apply", objects=(wanted,)),
-        shop.run("replace", objects=(wanted,)),
+    for done in (
+        shop.run("apply", "--server-side", "--force-conflicts", objects=(refused,)),
+        shop.run("apply", objects=(refused,)),
+        shop.run("replace", objects=(refused,)),
         shop.run("patch", "tsc", "created", "--type=merge", "-p", patch),
-        shop.run("apply", "--server-side", "--dry-run=server", "--force-conflicts", objects=(wanted,)),
-        shop.run("diff", "--server-side", "--force-conflicts", objects=(wanted,)),
+        shop.run("apply", "--server-side", "--dry-run=server", "--force-conflicts", objects=(refused,)),
+        shop.run("diff", "--server-side", "--force-conflicts", objects=(refused,)),
     ):
-        assert told.returncode != 0
-        assert FINDING in told.stderr
+        assert done.returncode != 0
+        assert FINDING in done.stderr
     assert shop.schema_of() == V0
 
 
 async def test_kubectl_edit_comes_back_with_the_reasons_as_comments(shop: Shop, tmp_path: Path) -> None:
     assert shop.apply(shop.topic_schema('{"type":"record","name":"Order","fields":[]}', "fresh")).returncode == 0
     await shop.register('{"type":"record","name":"Order","fields":[]}', name="fresh")
-    seen = tmp_path / "seen"
+    copy = tmp_path / "copy"
     editor = tmp_path / "editor"
     change = r"""s/"fields":\[\]/"fields":[{"name":"a","type":"int"}]/"""
-    editor.write_text(f'#!/bin/sh\ncat "$1" >> {seen}\nsed -i \'{change}\' "$1"\n')
+    editor.write_text(f'#!/bin/sh\ncat "$1" >> {copy}\nsed -i \'{change}\' "$1"\n')
     editor.chmod(0o755)
-    told = _edit(shop, editor)
-    assert told.returncode != 0
-    assert "# * spec.schema: FIELD_WITHOUT_DEFAULT at $.fields[0]" in seen.read_text()
+    done = _edit(shop, editor)
+    assert done.returncode != 0
+    assert "# * spec.schema: FIELD_WITHOUT_DEFAULT at $.fields[0]" in copy.read_text()
 
 
 def _edit(shop: Shop, editor: Path) -> Told:
@@ -117,26 +117,26 @@ def _edit(shop: Shop, editor: Path) -> Told:
 
 async def test_warnings_are_shown_and_do_not_stop_an_edit(shop: Shop) -> None:
     await shop.register(COMPATIBLE)
-    told = shop.apply(shop.topic_schema(V0))
-    assert told.returncode == 0
-    assert "Warning: this is version 0 again: no version is added, and version 1 stays" in told.stderr
+    done = shop.apply(shop.topic_schema(V0))
+    assert done.returncode == 0
+    assert "Warning: this is version 0 again: no version is added, and version 1 stays" in done.stderr
 
 
 async def test_policy_and_topic_may_come_in_one_file(webhook: Product, cluster: Cluster, namespace: str) -> None:
     async with opened(cluster, namespace) as shop:
         shop.allow_claims()
-        told = shop.apply(shop.policy(), shop.topic_schema(V0))
-        assert told.returncode == 0, told.stderr
-        assert "has not claimed" in told.stderr
+        done = shop.apply(shop.policy(), shop.topic_schema(V0))
+        assert done.returncode == 0, done.stderr
+        assert "has not claimed" in done.stderr
 
 
 async def test_a_deletion_needs_no_webhook_and_an_edit_does(shop: Shop, webhook: Product) -> None:
     assert shop.apply(shop.topic_schema(V0)).returncode == 0
     webhook.webhook.kill()
     try:
-        told = shop.apply(shop.topic_schema(COMPATIBLE))
-        assert told.returncode == 1
-        assert "failed calling webhook" in told.stderr
+        done = shop.apply(shop.topic_schema(COMPATIBLE))
+        assert done.returncode == 1
+        assert "failed calling webhook" in done.stderr
         assert shop.schema_of() == V0
         assert shop.run("delete", "tsc", "created").returncode == 0
     finally:

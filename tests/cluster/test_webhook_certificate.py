@@ -1,4 +1,4 @@
-"""The webhook's certificate is exchanged for one of another CA while edits go on, without a restart."""
+"""A change of the webhook's certificate to one of another CA, while edits go on, without a restart."""
 
 import shutil
 import socket
@@ -31,7 +31,7 @@ def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 
 
 def served(product: Product) -> str:
-    """The certificate that a new connection is shown, as PEM."""
+    """Return the certificate of a new connection, as PEM."""
     url = urlsplit(product.webhook_url)
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE

@@ -1,6 +1,6 @@
-"""A webhook that answers nobody but the API server, which shows it a client certificate.
+"""A webhook that responds to the API server alone, which presents a client certificate.
 
-The control plane is its own (15 s): an API server reads at its start what it shows to webhooks.
+The control plane is its own (15 s): an API server reads its client certificates for webhooks at its start.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ from testbed.cluster import Cluster, client_kubeconfig
 from testbed.controlplane import owned
 from testbed.product import Product
 
-pytestmark = pytest.mark.cluster  # of its own, which no fixture's name tells
+pytestmark = pytest.mark.cluster  # a cluster of its own, which no fixture's name shows
 
 NAMESPACE = "shop"
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A cluster whose API server shows a certificate, and the webhook that demands it."""
+    """A cluster whose API server presents a certificate, and the webhook that requires it."""
 
     cluster: Cluster
     product: Product
@@ -50,7 +50,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
 
 
 def admission_configuration(folder: Path, kubeconfig: Path) -> Path:
-    """The file that names the kubeconfig for webhooks, as docs/operations.md has it."""
+    """Write the file that names the kubeconfig for webhooks, as in docs/operations.md. Return its path."""
     of_webhooks = {
         "apiVersion": "apiserver.config.k8s.io/v1",
         "kind": "WebhookAdmissionConfiguration",
@@ -66,14 +66,14 @@ def admission_configuration(folder: Path, kubeconfig: Path) -> Path:
     return path
 
 
-async def test_edits_are_reviewed_for_an_api_server_that_shows_its_certificate(closed: Closed) -> None:
+async def test_edits_are_reviewed_for_an_api_server_that_presents_its_certificate(closed: Closed) -> None:
     async with opened(closed.cluster, NAMESPACE) as shop:
         assert "SYNTAX at line 1" in shop.apply(shop.topic_schema("{")).stderr
-        told = shop.apply(shop.topic_schema(V0))
-        assert told.returncode == 0, told.stderr
+        done = shop.apply(shop.topic_schema(V0))
+        assert done.returncode == 0, done.stderr
 
 
-def test_whoever_shows_no_certificate_gets_no_answer(closed: Closed) -> None:
+def test_a_client_without_a_certificate_gets_no_response(closed: Closed) -> None:
     url = urlsplit(closed.product.webhook_url)
     trusting = ssl.create_default_context(cafile=closed.product.certificate.ca)
     with (

@@ -1,10 +1,10 @@
-"""What resources say of validation: objects that the API server must refuse or take, as in wrong_objects."""
+"""Validation in resources: objects that the API server must refuse or accept, as in wrong_objects."""
 
 from typing import Any
 
 from cluster.wrong_objects import POLICY, TOPIC, Row, changed
 
-_SAID: dict[str, Any] = {
+_EVERY_FIELD: dict[str, Any] = {
     "mode": "Gate",
     "source": {"pulsar": {}},
     "authentication": {"token": {"secretKeyRef": {"name": "reader", "key": "token"}}},
@@ -14,7 +14,6 @@ _SAID: dict[str, Any] = {
     "includeValues": True,
     "activeDeadlineSeconds": 60,
     "ttlSecondsAfterFinished": 3600,
-    "page": True,
     "template": {
         "image": "registry.test:5000/validation:1@sha256:ab",
         "serviceAccountName": "reader",
@@ -25,14 +24,14 @@ _SAID: dict[str, Any] = {
 }
 _AT = "spec.validation"
 _PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://a:6651,b:6651"}
-SAYING = changed(changed(POLICY, _AT, _SAID), "spec.pulsar", _PULSAR)
+FULL = changed(changed(POLICY, _AT, _EVERY_FIELD), "spec.pulsar", _PULSAR)
 OWN = changed(TOPIC, _AT, {"mode": "Report", "sample": {"percent": 1}})
 _FILES = {"files": {"uri": "s3://archive/orders", "format": "Parquet"}}
 
 RIGHT_VALIDATIONS = [
-    Row("every field of a validation", SAYING, "metadata.labels", {}),
-    Row("a topic that says little", OWN, "metadata.labels", {}),
-    Row("a topic that says nothing", OWN, _AT, {}),
+    Row("every field of a validation", FULL, "metadata.labels", {}),
+    Row("a topic with few fields", OWN, "metadata.labels", {}),
+    Row("a topic without a field", OWN, _AT, {}),
     Row("messages in files", OWN, f"{_AT}.source", _FILES),
     Row("files without a format", OWN, f"{_AT}.source", {"files": {"uri": "gs://archive"}}),
     Row(
@@ -52,9 +51,9 @@ RIGHT_VALIDATIONS = [
             )
         )
     ),
-    Row("all of the messages", SAYING, f"{_AT}.sample", {}),
-    Row("a certificate", SAYING, f"{_AT}.authentication", {"tls": {"secretRef": {"name": "reader"}}}),
-    Row("one host", SAYING, "spec.pulsar.serviceURL", "pulsar://127.0.0.1:6650/"),
+    Row("all of the messages", FULL, f"{_AT}.sample", {}),
+    Row("a certificate", FULL, f"{_AT}.authentication", {"tls": {"secretRef": {"name": "reader"}}}),
+    Row("one host", FULL, "spec.pulsar.serviceURL", "pulsar://127.0.0.1:6650/"),
 ]
 WRONG_VALIDATIONS = [
     Row("a mode that is none", OWN, f"{_AT}.mode", "Perhaps", f"{_AT}.mode", "Gate"),
@@ -103,13 +102,24 @@ WRONG_VALIDATIONS = [
     Row("a time without a unit", OWN, f"{_AT}.sample.since", "168", f"{_AT}.sample.since", "should match"),
     Row(
         "more than all invalid",
-        SAYING,
+        FULL,
         f"{_AT}.tolerance.maxInvalidPerMillion",
         1_000_001,
         f"{_AT}.tolerance.maxInvalidPerMillion",
         "1000000 at most",
     ),
     Row("too many executors", OWN, f"{_AT}.executors", 65, f"{_AT}.executors", "64 at most"),
+    Row(
+        "a week and a second", OWN, f"{_AT}.activeDeadlineSeconds", 604_801, f"{_AT}.activeDeadlineSeconds", "604800 at"
+    ),
+    Row(
+        "a month and a second",
+        OWN,
+        f"{_AT}.ttlSecondsAfterFinished",
+        2_592_001,
+        f"{_AT}.ttlSecondsAfterFinished",
+        "2592000 at most",
+    ),
     Row("no time at all", OWN, f"{_AT}.activeDeadlineSeconds", 0, f"{_AT}.activeDeadlineSeconds", "equal to 1"),
     Row(
         "gone before it is tried again",
@@ -119,10 +129,10 @@ WRONG_VALIDATIONS = [
         f"{_AT}.ttlSecondsAfterFinished",
         "equal to 3600",
     ),
-    Row("nobody to be", SAYING, f"{_AT}.authentication", {}, f"{_AT}.authentication", "one of token, oauth2 and tls"),
+    Row("no identity", FULL, f"{_AT}.authentication", {}, f"{_AT}.authentication", "one of token, oauth2 and tls"),
     Row(
         "a resource of the host",
-        SAYING,
+        FULL,
         f"{_AT}.template.resources.limits",
         {"nvidia.com/gpu": "1"},
         f"{_AT}.template.resources.limits",
@@ -130,21 +140,21 @@ WRONG_VALIDATIONS = [
     ),
     Row(
         "an amount that is none",
-        SAYING,
+        FULL,
         f"{_AT}.template.resources.limits.memory",
         "much",
         f"{_AT}.template.resources.limits.memory",
         "should match",
     ),
-    Row("an image with a space", SAYING, f"{_AT}.template.image", "a b", f"{_AT}.template.image", "should match"),
+    Row("an image with a space", FULL, f"{_AT}.template.image", "a b", f"{_AT}.template.image", "should match"),
     Row(
         "an effect that is none",
-        SAYING,
+        FULL,
         f"{_AT}.template.tolerations",
         [{"effect": "No"}],
         f"{_AT}.template.tolerations[0].effect",
         "NoSchedule",
     ),
-    Row("a broker by http", SAYING, "spec.pulsar.serviceURL", "http://a:80", "spec.pulsar.serviceURL", "pulsar://"),
-    Row("a broker with a user", SAYING, "spec.pulsar.serviceURL", "pulsar://u@a:80", "spec.pulsar.serviceURL", "HOST"),
+    Row("a broker by http", FULL, "spec.pulsar.serviceURL", "http://a:80", "spec.pulsar.serviceURL", "pulsar://"),
+    Row("a broker with a user", FULL, "spec.pulsar.serviceURL", "pulsar://u@a:80", "spec.pulsar.serviceURL", "HOST"),
 ]

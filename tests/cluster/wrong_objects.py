@@ -1,6 +1,6 @@
-"""Objects that the API server must refuse by itself, and their right neighbours.
+"""Objects that the API server must refuse by itself, and the right versions of them.
 
-Each row takes a right object and changes one thing in it: where, to what; then the field that the refusal must name and
+Each row changes one thing in a right object: at a path, to a value. It has the field that the refusal must name and
 some of its words. One thing only, because a wrong type or length switches the other rules off for that request.
 """
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """One change to a right object; `field` and `words` are what the refusal must say, empty for a right neighbour."""
+    """One change to a right object; `field` and `words` are in the refusal, and empty for a right version."""
 
     sentence: str
     base: Json
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def changed(base: Json, path: str, value: Any) -> Json:
-    """A copy of `base` with the member at the dotted `path` set, or removed."""
+    """Return a copy of `base` with the member at the dotted `path` set, or removed."""
     copied = copy.deepcopy(base)
     *parents, last = path.split(".")
     target = copied

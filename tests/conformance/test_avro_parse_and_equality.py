@@ -1,4 +1,4 @@
-"""Which texts Avro parses, 1.11.4 and 1.12.0 with the broker's names, and which schemas it holds equal, as recorded."""
+"""Recorded results of Avro 1.11.4, and of 1.12.0 with the broker's names: parsed texts, and schemas that are equal."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def accepts(text: str, pulsar_version: PulsarVersion, *, validate_defaults: bool
 
 @pytest.mark.parametrize("pulsar_version", PulsarVersion)
 @pytest.mark.parametrize("case", RECORDED["parse"], ids=lambda case: repr(case["text"])[:60].replace("\\", "/"))
-def test_a_text_is_taken_where_avro_takes_it(case: dict[str, Any], pulsar_version: PulsarVersion) -> None:
+def test_a_text_is_accepted_if_avro_accepts_it(case: dict[str, Any], pulsar_version: PulsarVersion) -> None:
     recorded = case[RECORDED_OF[pulsar_version]]
     assert (
         accepts(case["text"], pulsar_version, validate_defaults=False) is recorded["accept_without_default_validation"]
@@ -46,7 +46,7 @@ def test_a_text_is_taken_where_avro_takes_it(case: dict[str, Any], pulsar_versio
 
 @pytest.mark.parametrize("pulsar_version", PulsarVersion)
 @pytest.mark.parametrize("case", RECORDED["schema_equality_used_for_dedupe"], ids=lambda case: case["id"])
-def test_schemas_are_equal_where_avro_holds_them_equal(case: dict[str, Any], pulsar_version: PulsarVersion) -> None:
+def test_schemas_are_equal_if_they_are_equal_to_avro(case: dict[str, Any], pulsar_version: PulsarVersion) -> None:
     a = parsed(case["a"], pulsar_version, validate_defaults=False)
     b = parsed(case["b"], pulsar_version, validate_defaults=False)
     assert (a.fingerprint == b.fingerprint) is case["equal"]

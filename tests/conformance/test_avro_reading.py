@@ -1,7 +1,7 @@
-"""Which reader reads which writer: the verdicts of Avro's validator, 1.11.4 and 1.12.0, recorded by running it.
+"""Readers and writers: the recorded verdicts of Avro's validator, 1.11.4 and 1.12.0.
 
-They are of the check alone, so defaults are left unread by the parse. A recorded exception is a no, and a pair with a
-union at the top is asked as JSON, since AVRO refuses those.
+They are of the check alone, so the parse does not validate defaults. A recorded exception is a no, and a pair with a
+union at the top is of type JSON, since AVRO refuses those.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Real histories of protobuf: what is told of each release of googleapis-common-protos after each one before it.
+"""Real histories of protobuf: the risks of each release of googleapis-common-protos after each one before it.
 
 Every release is compared with every earlier one, for some seconds.
 """
@@ -25,9 +25,9 @@ EXPECTED = {
         ("RESERVED_NUMBER_REMOVED", f"{PATH}google.api.Service"),
     }
 }
-"""What 1.56.4 gave away, seen by everybody who goes from an earlier release to it or a later one; read in the sources.
+"""Risks that 1.56.4 made, for a change from an earlier release to it or a later one, according to the sources.
 
-All else that was done in these years is additions, and options.
+All other changes of these years are additions, and options.
 """
 
 
@@ -36,8 +36,8 @@ def history(root: str) -> dict[str, ProtobufNativeSchema]:
         texts = googleapis_releases.envelopes(root)
     except DemoError as error:
         pytest.skip(f"real histories of protobuf: {error}")
-    found = {number: formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text)) for number, text in texts.items()}
-    return {number: each for number, each in found.items() if isinstance(each, ProtobufNativeSchema)}
+    schemas = {number: formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text)) for number, text in texts.items()}
+    return {number: each for number, each in schemas.items() if isinstance(each, ProtobufNativeSchema)}
 
 
 @pytest.mark.parametrize("root", googleapis_releases.ROOTS)
@@ -47,8 +47,8 @@ def test_every_release_may_follow_every_earlier_one_and_the_risks_are_those_that
     for (earlier, before), (later, after) in combinations(schemas.items(), 2):
         considered = [Predecessor(0, SchemaType.PROTOBUF_NATIVE, before)]
         assert compatibility.check(after, considered, Strategy.FULL) == ()
-        found = {(each.rule, each.path) for each in compatibility.risks(after, considered, Strategy.FULL)}
-        assert found == (EXPECTED.get(root, set()) if earlier in BEFORE and later not in BEFORE else set())
+        risks = {(each.rule, each.path) for each in compatibility.risks(after, considered, Strategy.FULL)}
+        assert risks == (EXPECTED.get(root, set()) if earlier in BEFORE and later not in BEFORE else set())
 
 
 @pytest.mark.parametrize("root", googleapis_releases.ROOTS)

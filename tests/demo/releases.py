@@ -21,8 +21,6 @@ RELEASES = tuple(
         ("0.11.0", "21504a05ceedaad0c6e8bc11ed84e7aed65eb3c0d55fe565894eda527935406a"),
         ("0.13.0", "88633d4160de894e1b91125b7aadde380b63098272c7b51228d065ee060adc1e"),
         ("0.14.0", "66fa9fce26f808b9fb82ee628c4f5de2b3ee3d0241983f9da26f3962d3d6d2b2"),
-        ("1.1.0", "a3231b002295ce876a6931789a246ba154294aa4e512eeb068b2d42d0332bfb1"),
-        ("1.2.0", "2ff5655e9ed583e1d4906a65e0cf83a814ee60a2e3adedce3c2da39c252aa45a"),
     )
 )
 _SHOWN_LINES = 2  # of a refusal: its first reason
@@ -43,10 +41,10 @@ class Topic:
 
 
 EXPECTED: dict[Topic, tuple[int | None, ...]] = {
-    Topic("MetadataChangeProposal", "FULL"): (0, 0, 1, 2, 2, 3, 4, 4),
-    Topic("MetadataChangeProposal", "BACKWARD"): (0, 0, 1, 2, 2, 3, 4, 4),
-    Topic("MetadataChangeEvent", "FULL"): (0, 1, *[None] * 6),
-    Topic("MetadataChangeEvent", "BACKWARD"): (0, 1, 2, 3, 4, 5, 6, 7),
+    Topic("MetadataChangeProposal", "FULL"): (0, 0, 1, 2, 2, 3),
+    Topic("MetadataChangeProposal", "BACKWARD"): (0, 0, 1, 2, 2, 3),
+    Topic("MetadataChangeEvent", "FULL"): (0, 1, *[None] * 4),
+    Topic("MetadataChangeEvent", "BACKWARD"): (0, 1, 2, 3, 4, 5),
 }
 """The version that each release is on each topic, None where it is refused: asked of Avro 1.11.4 itself."""
 
@@ -65,7 +63,7 @@ def perform(stage: Stage) -> list[Outcome]:
     """Play step 7; what became of each release on each topic."""
     stage.narrator.step(
         "7. Schemas with a real history",
-        "The event schemas of DataHub's releases, 8 kB to 377 kB. Is each one compatible with the release before?",
+        "The event schemas of DataHub's releases, 8 kB to 365 kB. Is each one compatible with the release before?",
     )
     fetched = wheels.fetch(RELEASES, Progress())
     stage.run("cat datahub.yaml")

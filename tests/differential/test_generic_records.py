@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from differential import oracle
-from support.payloads import avro_values, primitive_values, protobuf_values
+from support.payloads import avro_values, generic_records, primitive_values, protobuf_values
+from support.payloads.generic_records import GenericRecord
 from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
@@ -21,8 +22,7 @@ from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
-from topicschema.payload import Instant, LocalDateTime, Pair, generic, numbers
-from topicschema.payload.generic import GenericRecord
+from topicschema.payload import Instant, LocalDateTime, Pair, numbers
 
 pytestmark = pytest.mark.differential
 
@@ -161,7 +161,7 @@ def test_a_message_is_the_record_that_the_client_has(make: Make) -> None:
     wrong = []
     for (schema, content, key), answer in zip(messages, answers, strict=True):
         try:
-            found = ours(schema, generic.record(schema, content, key))
+            found = ours(schema, generic_records.record(schema, content, key))
         except (InvalidPayloadError, InvalidSchemaError) as error:
             found = error
         is_read = answer["verdict"] is True

@@ -1,7 +1,7 @@
-"""A node on which pods really run, and the project's images on it; they start when the first test asks for them.
+"""A node that runs pods, with the project's images; they start when the first test needs them.
 
-A test that asks for `node` is marked `e2e` by that. Where no node or no image can be had, the tier is skipped;
-under CI=true that is a failure. `make e2e` runs it; `make test` does not.
+The mark `e2e` is on each test with the fixture `node`. If no node or no image is available, the tier is skipped; with
+CI=true that is a failure. `make e2e` runs it; `make test` does not.
 """
 
 import functools
@@ -63,22 +63,22 @@ def _prepare(fixtures: set[str]) -> None:
 
 
 def _lacking(fixtures: set[str]) -> list[str]:
-    """All that this machine lacks for tests with these fixtures, so that a person installs it at once."""
-    found = [nodes.why_absent()]
+    """Return all that this machine lacks for tests with these fixtures, so that a person installs it at once."""
+    reasons = [nodes.why_absent()]
     if "broker" in fixtures and brokers.given() is None:
-        found.append(maven.why_absent())
-    return [why for why in found if why is not None]
+        reasons.append(maven.why_absent())
+    return [why for why in reasons if why is not None]
 
 
 @functools.cache
 def _image(name: str) -> images.Image:
-    """The image as it was when the run began, whatever is edited since."""
+    """Return the image as it was when the run began, regardless of later edits."""
     return images.build(name, Progress())
 
 
 @pytest.fixture(scope="session")
 def node() -> Iterator[Node | GivenNode]:
-    """A node that is ready; it and all on it end with the test run, also after kill -9."""
+    """Yield a node that is ready; it and all on it end with the test run, also after kill -9."""
     owned = Instance.owned()
     try:
         yield nodes.start(owned, Progress())
@@ -88,7 +88,7 @@ def node() -> Iterator[Node | GivenNode]:
 
 @pytest.fixture(scope="session")
 def operator_image(node: Node | GivenNode) -> str:
-    """The operator's image, on the node: its name."""
+    """Load the operator's image into the node. Return its name."""
     image = _image("operator")
     node.load(image.archive)
     return image.name
@@ -96,7 +96,7 @@ def operator_image(node: Node | GivenNode) -> str:
 
 @pytest.fixture(scope="session")
 def validation_image(node: Node | GivenNode) -> str:
-    """The validation image, on the node: its name."""
+    """Load the validation image into the node. Return its name."""
     image = _image("validation")
     node.load(image.archive)
     return image.name
@@ -104,7 +104,7 @@ def validation_image(node: Node | GivenNode) -> str:
 
 @pytest.fixture(scope="session")
 def broker(node: Node | GivenNode) -> Pulsar:
-    """A broker that pods reach."""
+    """Return a broker that pods reach."""
     try:
         return nodes.start_broker(node)
     except SourceMissingError as error:
@@ -113,13 +113,13 @@ def broker(node: Node | GivenNode) -> Pulsar:
 
 @pytest.fixture(scope="session")
 def operator(node: Node | GivenNode, operator_image: str) -> Pods:
-    """The operator as the chart installs it, all its pods ready: the pods of its namespace."""
+    """Install the operator by the chart, with all its pods ready. Return the pods of its namespace."""
     return installed(node.cluster)
 
 
 @pytest.fixture
 def pods(node: Node | GivenNode) -> Iterator[Pods]:
-    """A fresh namespace that takes restricted pods only."""
+    """Yield a fresh namespace that accepts restricted pods only."""
     made = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
     made.create_namespace()
     yield made
@@ -128,7 +128,7 @@ def pods(node: Node | GivenNode) -> Iterator[Pods]:
 
 @pytest.fixture(scope="session")
 def missing(operator: Pods, validation_image: str, broker: Pulsar) -> RetainedShop:
-    """A namespace whose topic does not exist at the broker, which soon collects one that is made, and its schema."""
+    """Return a namespace whose topic the broker does not have; it soon collects a new one, with its schema."""
     namespace = broker.fresh_namespace()
     idle = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 1}
     policies = {**idle, "deleteWhileInactive": True}
@@ -140,5 +140,5 @@ def missing(operator: Pods, validation_image: str, broker: Pulsar) -> RetainedSh
 
 @pytest.fixture
 def shop(operator: Pods, validation_image: str, broker: Pulsar, pods: Pods) -> RetainedShop:
-    """A namespace whose topic has two partitions at the broker, and no messages yet."""
+    """Return a namespace whose topic has two partitions at the broker, and no messages yet."""
     return RetainedShop(pods, broker, RetainedTopic.made(broker, "created", 2))

@@ -1,4 +1,4 @@
-"""Executors that the kernel kills at their limit of memory: no figure changes, or the run says what to raise."""
+"""Executors that the kernel kills at their limit of memory: the figures stay, or the run names the field to raise."""
 
 import json
 
@@ -19,7 +19,7 @@ _ALL = 100
 _FIELD = "raise template.resources.limits.memory"
 
 
-def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_are_says_what_to_raise(
+def test_one_executor_out_of_memory_is_replaced_and_a_run_without_any_left_names_the_field_to_raise(
     node: Node | GivenNode, shop: RetainedShop
 ) -> None:
     if isinstance(node, GivenNode):
@@ -35,17 +35,20 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": resources})
     with shop.paced():
         shop.propose(NARROWER)
-        told = squeezed.squeeze_all_until_ended(first := runs.driver())
-        assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
+        ended = squeezed.squeeze_all_until_ended(first := runs.driver())
+        assert (ended["exitCode"], ended["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
         assert shop.says("Ready", _FIELD, 120)["status"] == "False"
         assert conditions(shop.status)["Validated"]["status"] == "Unknown"
         assert shop.rest.versions() == [0]
         assert runs.no_executor_is_left(first)
 
         second = runs.begun(runs.driver(first))  # by itself, and this time one executor alone is short of memory
-        lost, kept = runs.executors(2)
+        lost, surviving = runs.executors(2)
         squeezed.squeeze(lost)
-        until(runs.executors_now, lambda found: kept in found and lost not in found and len(found) > 1)
+        until(
+            runs.executors_now,
+            lambda current: surviving in current and lost not in current and len(current) > 1,
+        )
         assert runs.percent(second) < _ALL
     validation = shop.ready("ValidationFailed", 300)["validation"]
 

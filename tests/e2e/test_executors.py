@@ -1,4 +1,4 @@
-"""Runs with executors, in pods that a real driver makes, and runs that cannot be: what is lost changes no figure.
+"""Runs with executors, in pods that a real driver makes, and runs that cannot start: losses change no figure.
 
 Each test takes longer than five seconds: pods start for each run.
 """
@@ -35,15 +35,15 @@ _FENCE = f"""table ip fence {{
 
 @pytest.fixture
 def fence(node: Node | GivenNode) -> Iterator[Node]:
-    """What a NetworkPolicy would do that lets pods connect to each other at the two ports alone, and count."""
+    """Yield a node with the effect of a NetworkPolicy: pods connect to each other at the two ports alone, counted."""
     if isinstance(node, GivenNode):
-        pytest.skip("the node is not ours: no pod is to be shut off there")
+        pytest.skip("the node is not ours: no pod is to be isolated there")
     node.inside("nft", "-f", "-", stdin=_FENCE)
     yield node
     node.inside("nft", "delete", "table", "ip", "fence")
 
 
-def test_a_gate_refuses_what_two_executors_find_and_leaves_none_of_them(
+def test_a_gate_with_two_executors_refuses_invalid_messages_and_leaves_no_executor(
     node: Node | GivenNode, shop: RetainedShop
 ) -> None:
     if isinstance(node, GivenNode):
@@ -77,8 +77,8 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
     with shop.paced():
         shop.propose(NARROWER)
-        told = runs.ended(first := runs.driver())
-        assert (told["exitCode"], "cannot get resource" in told["message"]) == (3, True), told
+        ended = runs.ended(first := runs.driver())
+        assert (ended["exitCode"], "cannot get resource" in ended["message"]) == (3, True), ended
         since = audit.position(runs.audit_log)
         shop.pods.apply(*role)
         _lose_driver_and_executor(runs, first)
@@ -92,32 +92,32 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
     assert runs.executors(0) == []
     at_driver, at_blocks, elsewhere = _connections(fence)
     assert (at_driver > 0, at_blocks > 0, elsewhere) == (True, True, 0)
-    assert runs.asked(since) | {_OF_ENDED} == allowed(role[0])  # which is asked where one ends by itself
+    assert runs.asked(since) | {_OF_ENDED} == allowed(role[0])  # a request only if one ends by itself
 
 
 def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:
-    """Delete the driver that follows, with whom its executors go, and then an executor of the one after that."""
+    """Delete the next driver, whose executors end with it, and then an executor of the driver after that."""
     second = runs.begun(runs.driver(before))
     runs.executors(2)
     runs.delete(second)
     runs.executors(0)
     third = runs.begun(runs.driver(second))
-    lost, kept = runs.executors(2)
+    lost, surviving = runs.executors(2)
     runs.delete(lost)
-    assert kept in runs.executors(2)
+    assert surviving in runs.executors(2)
     assert runs.percent(third) < _ALL
 
 
 @pytest.mark.full
-def test_what_keeps_a_run_from_running_is_told_and_never_a_verdict(shop: RetainedShop) -> None:
+def test_the_obstacle_of_a_run_is_reported_and_never_a_verdict(shop: RetainedShop) -> None:
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate", template={"image": "registry.invalid/validation:none", "resources": _RESOURCES})
     shop.propose(WIDER)
-    until(lambda: _told(shop), lambda told: "its image cannot be pulled" in told)
+    until(lambda: _message(shop), lambda message: "its image cannot be pulled" in message)
 
     shop.govern("Gate", template={"resources": {"limits": {"memory": "64Mi"}}})
-    until(lambda: _told(shop), lambda told: "it ran out of memory" in told)
+    until(lambda: _message(shop), lambda message: "it ran out of memory" in message)
     assert conditions(shop.status)["Validated"]["status"] == "Unknown"
     assert shop.rest.versions() == [0]
 
@@ -126,13 +126,13 @@ def test_what_keeps_a_run_from_running_is_told_and_never_a_verdict(shop: Retaine
     assert shop.rest.versions() == [0, 1]
 
 
-def _told(shop: RetainedShop) -> str:
+def _message(shop: RetainedShop) -> str:
     ready = conditions(shop.status).get("Ready", {})
     assert ready.get("status") != "True"
     return str(ready.get("message"))
 
 
 def _connections(fence: Node) -> list[int]:
-    """How many connections pods opened to each other at each of the two ports, and elsewhere."""
-    told = fence.inside("nft", "list", "table", "ip", "fence")
-    return [int(number) for number in re.findall(r"counter packets (\d+)", told)]
+    """Return the connections that pods opened to each other: at each of the two ports, and elsewhere."""
+    rules = fence.inside("nft", "list", "table", "ip", "fence")
+    return [int(number) for number in re.findall(r"counter packets (\d+)", rules)]

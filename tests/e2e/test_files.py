@@ -1,4 +1,4 @@
-"""A gate that asks files in an object store, in pods that are who their node is, and as they are restricted."""
+"""A gate over files in an object store, in restricted pods with the node's identity."""
 
 import json
 from pathlib import Path
@@ -21,13 +21,13 @@ _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limit
 
 @pytest.fixture
 def store(node: Node | GivenNode, tmp_path: Path) -> PodStore:
-    """A store that pods reach."""
+    """Return a store that pods reach."""
     if isinstance(node, GivenNode):
         pytest.skip("the node is not ours: its pods reach no store of ours")
     return PodStore.start(node, tmp_path)
 
 
-def test_files_are_read_by_whom_the_node_tells_one_executor_finds_what_one_pod_does_and_what_is_whole_passes(
+def test_one_executor_and_one_pod_have_the_same_result_of_files_that_the_node_s_identity_may_read(
     store: PodStore, shop: RetainedShop
 ) -> None:
     expected, source = Share(_COUNT), {"files": {"uri": store.uri("archive/orders")}}
@@ -35,8 +35,9 @@ def test_files_are_read_by_whom_the_node_tells_one_executor_finds_what_one_pod_d
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.govern("Gate", source=source, template=_AT_ONCE)
     shop.propose(NARROWER)
-    said = shop.says("Validated", "SourceUnreadable: s3://archive/orders: ", 120)
-    assert ("ACCESS_DENIED" in said["message"], said["status"], shop.rest.versions()) == (True, "Unknown", [0]), said
+    validated = shop.says("Validated", "SourceUnreadable: s3://archive/orders: ", 120)
+    assert "ACCESS_DENIED" in validated["message"]
+    assert (validated["status"], shop.rest.versions()) == ("Unknown", [0])
 
     with store.known():
         by_one_pod = shop.ready("ValidationFailed")["validation"]
@@ -48,8 +49,8 @@ def test_files_are_read_by_whom_the_node_tells_one_executor_finds_what_one_pod_d
         shop.propose(NARROWER_STILL)
         by_one_executor = shop.ready("ValidationFailed", 240)["validation"]
         assert by_one_executor["job"] != by_one_pod["job"]
-        for told in ("messages", "invalid", "byReason", "examples"):
-            assert by_one_executor[told] == by_one_pod[told]
+        for field in ("messages", "invalid", "byReason", "examples"):
+            assert by_one_executor[field] == by_one_pod[field]
         assert shop.rest.versions() == [0]
 
         store.put(_FILE, [whole(_COUNT)])

@@ -1,4 +1,4 @@
-"""What all else on the node builds upon: pods run as they must, find the API server, and end as Jobs are told."""
+"""The basis of the other tests on the node: a restricted pod runs, and its Job ends with its exit code."""
 
 import json
 
@@ -12,7 +12,9 @@ _ADDRESS, _NAME = "$(KUBERNETES_SERVICE_HOST)", "kubernetes.default.svc"
 
 
 @pytest.mark.full
-def test_the_operator_image_judges_schemas_as_nobody_who_can_write_nowhere(pods: Pods, operator_image: str) -> None:
+def test_the_operator_image_judges_schemas_without_root_and_without_a_writable_file_system(
+    pods: Pods, operator_image: str
+) -> None:
     pods.files("schemas", {"before.avsc": json.dumps(_BEFORE), "after.avsc": json.dumps(_AFTER)})
     history = ["--history", "/given/before.avsc"]
 

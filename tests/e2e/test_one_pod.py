@@ -1,4 +1,4 @@
-"""A run in one pod: while it goes its progress is told, and an eviction halfway neither changes a figure nor counts."""
+"""A run in one pod: it reports progress, and an eviction halfway neither changes a figure nor counts."""
 
 import json
 
@@ -15,7 +15,7 @@ _TENTH, _ALL = 10, 100
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"cpu": "500m", "memory": "2Gi"}}
 
 
-def test_progress_is_told_in_tens_and_a_driver_that_is_evicted_halfway_changes_no_figure(
+def test_progress_is_reported_in_tens_and_a_driver_that_is_evicted_halfway_changes_no_figure(
     shop: RetainedShop,
 ) -> None:
     expected, runs = Share(_COUNT), ExecutedRuns(shop.pods)
@@ -25,9 +25,9 @@ def test_progress_is_told_in_tens_and_a_driver_that_is_evicted_halfway_changes_n
     with shop.paced(200):
         shop.propose(NARROWER)
         first = runs.driver()
-        told = until(lambda: shop.status.get("validation", {}).get("percentInTens", 0), bool)
-        assert _TENTH <= told <= runs.percent(first)
-        assert told % _TENTH == 0
+        percent = until(lambda: shop.status.get("validation", {}).get("percentInTens", 0), bool)
+        assert _TENTH <= percent <= runs.percent(first)
+        assert percent % _TENTH == 0
         assert runs.percent(first) < _ALL
         runs.evict(first)
     assert runs.driver(first)

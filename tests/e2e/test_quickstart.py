@@ -1,4 +1,4 @@
-"""The quick start cannot rot: its steps, and what it says to try next, on the operator that the chart installed.
+"""The steps of the quick start, and the commands that it prints to try next, on the operator of the chart.
 
 It takes some dozen commands of kubectl.
 """
@@ -14,7 +14,7 @@ from testbed.paths import REPOSITORY
 
 
 @pytest.mark.full
-def test_the_steps_of_the_quick_start_turn_out_as_announced(operator: Pods) -> None:
+def test_the_steps_of_the_quick_start_have_the_announced_results(operator: Pods) -> None:
     narrator, environment = Narrator(io.StringIO()), operator.cluster.environment()
     try:
         quickstart.play(narrator, environment)

@@ -38,7 +38,9 @@ def test_a_run_whose_node_goes_down_is_tried_again_by_an_operator_that_comes_bac
 
     assert runs.ended(first)["exitCode"] not in _VERDICTS
     assert runs.driver(first)
-    until(lambda: _started(operator), lambda found: all(found.get(name, 0) > count for name, count in before.items()))
+    until(
+        lambda: _started(operator), lambda current: all(current.get(name, 0) > count for name, count in before.items())
+    )
     validation = shop.ready("ValidationFailed", 300)["validation"]
     assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
     assert validation["byReason"] == expected.by_reason
@@ -47,7 +49,7 @@ def test_a_run_whose_node_goes_down_is_tried_again_by_an_operator_that_comes_bac
 
 
 def _started(operator: Pods) -> dict[str, int]:
-    """How often each of the operator's pods was started that is ready."""
+    """Return the number of starts of each of the operator's ready pods."""
     pods = operator.cluster.get("-n", operator.namespace, "pods")["items"]
-    told = {each["metadata"]["name"]: each["status"]["containerStatuses"][0] for each in pods}
-    return {name: status["restartCount"] + 1 for name, status in told.items() if status["ready"]}
+    statuses = {each["metadata"]["name"]: each["status"]["containerStatuses"][0] for each in pods}
+    return {name: status["restartCount"] + 1 for name, status in statuses.items() if status["ready"]}

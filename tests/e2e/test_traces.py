@@ -1,7 +1,7 @@
-"""What runs leave at the broker, looked at when all others are through: the longer afterwards, the more would show.
+"""The state that runs leave at the broker, checked after all other tests: the longer afterwards, the more would show.
 
-That a topic is not made again is no event that could be waited for: it is looked at three minutes after the run at the
-earliest, which the tests between take most of.
+No event shows that a topic is not created again: it is checked three minutes after the run at the earliest, and the
+tests between take most of that time.
 """
 
 import time
@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 _LATER = 180.0
 
 
-def test_a_topic_that_no_run_found_is_still_not_there_and_its_schema_is(missing: RetainedShop) -> None:
+def test_a_missing_topic_is_still_missing_after_its_run_and_its_schema_stays(missing: RetainedShop) -> None:
     missing.govern("Gate")  # as it was governed and proposed before, unless this file is run by itself
     missing.propose(WRITTEN)
-    told = conditions(missing.ready("Registered"))["Validated"]["lastTransitionTime"]
-    passed = (datetime.now(UTC) - datetime.fromisoformat(told)).total_seconds()
+    since = conditions(missing.ready("Registered"))["Validated"]["lastTransitionTime"]
+    passed = (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds()
     time.sleep(max(_LATER - passed, 0.0))
 
     assert missing.names_at_the_broker == []

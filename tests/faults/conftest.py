@@ -19,7 +19,7 @@ from testbed.product import NAMESPACE, PATIENT_LEASE, Product
 
 _LEASE = "topicschema-controller"
 _WORKERS = {"TOPICSCHEMA_WORKERS": "64"}
-"""More than there are writes that are held at once: nobody waits for the place of somebody who is held."""
+"""More workers than blocked writes, so that no flow waits for a worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +42,25 @@ class Rig:
         self.product.start_controller()
 
     def free_lease(self) -> None:
-        """Take the Lease from a process that is gone."""
+        """Free the Lease of a process that is gone."""
         self.api.merge("leases", NAMESPACE, _LEASE, {"spec": {"holderIdentity": ""}})
 
     def holder(self) -> str:
-        """Who holds the Lease; "" where nobody does."""
+        """Return the holder of the Lease, "" without one."""
         lease = self.api.get("leases", NAMESPACE, _LEASE) or {"spec": {}}
         return str(lease["spec"].get("holderIdentity") or "")
 
-    def has_looked(self) -> bool:
-        """Whether the controller, since it was started, has looked at as many topics as there are."""
-        passes = measured(self.product.controller_probe, 'topicschema_reconcile_total{kind="topicschemas"')
-        return passes >= len(self.api.list("topicschemas", "")) and not measured(
+    def has_reconciled_all(self) -> bool:
+        """Return True if the controller, since it was started, has reconciled as many topics as there are."""
+        reconciles = measure(self.product.controller_probe, 'topicschema_reconcile_total{kind="topicschemas"')
+        return reconciles >= len(self.api.list("topicschemas", "")) and not measure(
             self.product.controller_probe, "topicschema_workqueue_depth"
         )
 
 
 @pytest.fixture(scope="package")
 def rig(cluster: object) -> Iterator[Rig]:
-    """An own control plane, for what is done to it must not disturb other tests; `cluster` says if one can be had."""
+    """Yield a rig with an own control plane, because its faults disturb tests; `cluster` skips if none is available."""
     with owned() as plane:
         product = Product.install(plane.instance, plane.cluster, {**PATIENT_LEASE, **_WORKERS, **kubelet.IMAGE})
         with proxied(plane, Path(product.controller.environment["KUBECONFIG"])) as proxy:
@@ -73,7 +73,7 @@ def rig(cluster: object) -> Iterator[Rig]:
 
 @contextmanager
 def proxied(plane: ControlPlane, kubeconfig: Path) -> Iterator[FaultProxy]:
-    """A proxy to the API server, which the kubeconfig names in its place; user and token stay."""
+    """Yield a proxy to the API server, which replaces it in the kubeconfig; user and token stay."""
     serving = Authority.at(kubeconfig.with_suffix(".pki")).issue("proxy", [ports.LOOPBACK])
     ca = Path(plane.cluster.kubeconfig).parent / "pki" / "ca.crt"
     with FaultProxy.before_api_server(plane.cluster.server(), ca, serving) as proxy:
@@ -84,8 +84,8 @@ def proxied(plane: ControlPlane, kubeconfig: Path) -> Iterator[FaultProxy]:
         yield proxy
 
 
-def measured(probe: str, metric: str) -> float:
-    """The sum of a controller's figures whose names begin so; none where no controller answers."""
+def measure(probe: str, metric: str) -> float:
+    """Return the sum of a controller's metrics with this prefix, 0 if no controller responds."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{probe}/metrics", timeout=60) as answer:
@@ -96,5 +96,5 @@ def measured(probe: str, metric: str) -> float:
 
 
 def leads(probe: str) -> bool:
-    """Whether the controller with that probe takes itself for the leader."""
-    return measured(probe, "topicschema_leader_election_is_leader") > 0
+    """Return True if the controller with that probe considers itself the leader."""
+    return measure(probe, "topicschema_leader_election_is_leader") > 0

@@ -1,16 +1,16 @@
-"""The flows whose writes are enumerated: what is there before, what a person does, what must be true in the end.
+"""The flows whose writes are enumerated: the state before, the edit of a person, and the state in the end.
 
-`before` runs undisturbed. `act` is the person's part: it runs while the fault is armed. `after` says what must have
-come true when the controller, killed once on the way, has run again. `places` are where `make test` kills it: writes
-that come in every run, of the payload, of the record and of what is told.
+`before` runs undisturbed. `act` is the person's edit: it runs while the fault is armed. `after` checks the end, when
+the controller was killed once and has run again. `places` are those of `make test`: writes that come in every run, of
+the payload, of the record and of the status.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from faults import kubelet
-from faults.traps import Place
 from faults.world import World, avro
+from faults.write_holds import Place
 from topicschema.core.formats import key_value
 from topicschema.core.history import source_mark
 from topicschema.protoc import ProtobufSources, compile_envelope
@@ -24,7 +24,7 @@ BROKEN = '{"type": "record", "name": "Order", "fields": [{"name": "n", "type": "
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """See the module's docstring."""
+    """A flow, as in the module's docstring."""
 
     name: str
     before: Callable[[World], None]
@@ -45,7 +45,7 @@ def _ready(world: World, reason: str, schema_version: int, texts: list[str]) -> 
 def _policy(world: World) -> None:
     world.create_namespace()
     world.create_policy()
-    world.until(lambda: world.policy_condition("Ready") == ("True", "Active"), f"policy of {world.name} in force")
+    world.until(lambda: world.policy_condition("Ready") == ("True", "Active"), f"policy of {world.name} is Ready")
 
 
 def _one_version(world: World) -> None:
@@ -67,16 +67,16 @@ def _apply_sources(world: World, proto: str) -> None:
 def _from_sources(world: World) -> None:
     _policy(world)
     _apply_sources(world, ORDER)
-    _compiled(world, ORDER)
+    _check_compiled(world, ORDER)
 
 
-def _compiled(world: World, *protos: str) -> None:
-    """Each of the sources is a version, and the record tells which."""
-    wanted = [_sources(proto) for proto in protos]
-    _ready(world, "Registered", len(wanted) - 1, [compile_envelope(sources).decode() for sources in wanted])
+def _check_compiled(world: World, *protos: str) -> None:
+    """Check that each of the sources is a version, with its mark in the record."""
+    expected = [_sources(proto) for proto in protos]
+    _ready(world, "Registered", len(expected) - 1, [compile_envelope(sources).decode() for sources in expected])
     history = world.history() or {}
     marks = [line.split()[-1] for line in history["spec"]["versions"]]
-    assert marks == [source_mark(sources.source_hash) for sources in wanted]
+    assert marks == [source_mark(sources.source_hash) for sources in expected]
 
 
 def _apply_pair(world: World) -> None:
@@ -126,13 +126,13 @@ def _gone(world: World) -> None:
 
 def _apply_behind_gate(world: World) -> None:
     world.apply(SECOND, validation={"mode": "Gate", "source": {"files": {"uri": "s3://archive/orders"}}})
-    kubelet.begin(world)
+    kubelet.start(world)
 
 
-def _let_through(world: World) -> None:
-    """The version is there, its messages were asked by one Job, and that Job's question is with it."""
+def _check_passed(world: World) -> None:
+    """Check that the version is there, after one Job for its messages, with its request."""
     _ready(world, "Registered", 1, [FIRST, SECOND])
-    world.until(lambda: world.condition("Validated") == ("True", "Passed"), "the verdict to be told")
+    world.until(lambda: world.condition("Validated") == ("True", "Passed"), "the verdict in the status")
     jobs = world.api.list("jobs", world.name)
     assert len(jobs) == 1, f"{len(jobs)} Jobs"
     maps = [one["metadata"]["name"] for one in world.api.list("configmaps", world.name)]
@@ -198,7 +198,7 @@ FLOWS = (
         "a next version from sources",
         _from_sources,
         lambda w: _apply_sources(w, LONGER),
-        lambda w: _compiled(w, ORDER, LONGER),
+        lambda w: _check_compiled(w, ORDER, LONGER),
         _before(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
     ),
     Flow(
@@ -223,7 +223,7 @@ FLOWS = (
         _before(f"{STATUS} Incompatible") + _behind(f"{STATUS} Incompatible", "create events Incompatible"),
     ),
     Flow(
-        "a resource made anew",
+        "a resource created again",
         _one_version,
         _recreate,
         lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
@@ -240,7 +240,7 @@ FLOWS = (
         "a version behind a gate",
         _one_version,
         _apply_behind_gate,
-        _let_through,
+        _check_passed,
         _behind("create jobs", "patch jobs", NEXT_RECORD),
     ),
     Flow(

@@ -1,6 +1,6 @@
-"""A kubelet at the wire, for flows with a gate: it says that every run of a world's messages has ended well.
+"""A fake kubelet for flows with a gate: it reports that every run of a world's messages has passed.
 
-It is a thread beside the flow, for the controller may be dead when a run ends; it ends with the flow's outcome.
+It is a thread beside the flow, because the controller may be dead when a run ends; it ends with the flow.
 """
 
 import threading
@@ -15,12 +15,12 @@ _SECONDS = 600.0
 IMAGE = {"TOPICSCHEMA_VALIDATION_IMAGE": "registry.test/validation:1"}
 
 
-def begin(world: World) -> None:
-    """Play the kubelet until the topic is Ready or gone, some minutes at most."""
-    threading.Thread(target=_play, args=(world,), daemon=True).start()
+def start(world: World) -> None:
+    """Run the kubelet until the topic is Ready or gone, some minutes at most."""
+    threading.Thread(target=_run, args=(world,), daemon=True).start()
 
 
-def _play(world: World) -> None:
+def _run(world: World) -> None:
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline:
         if world.read() is None or (world.condition("Ready") or ("", ""))[0] == "True":

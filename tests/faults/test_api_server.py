@@ -1,6 +1,6 @@
-"""What the controller does when the API server is away, silent, busy or of another opinion.
+"""The controller with an API server that is away, silent, busy or refuses.
 
-Its set-up starts a control plane and a controller behind a proxy; a lease has to run out in some tests.
+Its set-up starts a control plane and a controller behind a proxy; a lease has to expire in some tests.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.faults]
 
 @pytest.fixture
 def world(rig: Rig) -> Iterator[World]:
-    """A world with a policy and one registered version."""
+    """Yield a world with a policy and one registered version."""
     made = World(rig.api)
     made.create_namespace()
     made.create_policy()
@@ -32,14 +32,14 @@ def world(rig: Rig) -> Iterator[World]:
     made.remove()
 
 
-def settles_with_two_versions(world: World) -> None:
-    """The second version is registered, once."""
+def check_two_versions(world: World) -> None:
+    """Check that the second version is registered, once."""
     until(lambda: world.condition("Ready") == ("True", "Registered"), "Ready")
     assert world.recorded_texts() == [avro(), avro("note")]
 
 
 def refusing(status: int, times: int, hit: Callable[[Call], bool], headers: dict[str, str] | None = None) -> Fault:
-    """The fault that answers the first `times` calls for which `hit` holds with `status`, without passing them on."""
+    """Return a fault that refuses the first `times` calls that `hit` selects with `status`, without passing them on."""
     left = times
 
     async def fault(exchange: Exchange) -> web.StreamResponse:
@@ -75,24 +75,24 @@ def test_a_write_that_is_refused_once_is_made_in_the_end_and_only_once(
     headers = {"Retry-After": "1"} if status == 429 else None
     rig.proxy.fault = refusing(status, 1, is_refused, headers)
     world.apply(avro("note"))
-    settles_with_two_versions(world)
+    check_two_versions(world)
     assert len(list(filter(is_refused, rig.proxy.calls))) >= 2, "the refused write never came"
 
 
-def test_an_edit_during_a_cut_watch_is_seen_when_it_is_back(rig: Rig, world: World) -> None:
+def test_an_edit_during_a_cut_watch_is_registered_when_the_watch_is_back(rig: Rig, world: World) -> None:
     rig.proxy.fault = refusing(503, 4, lambda call: call.is_watch)
     until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")
     world.apply(avro("note"))
-    settles_with_two_versions(world)
+    check_two_versions(world)
 
 
 def is_tried(calls: list[Call], part: str) -> bool:
-    """Whether the controller has sent such a call."""
+    """Return True if the controller has sent such a call."""
     return any(part in call.path for call in calls)
 
 
 def expiring(times: int) -> Fault:
-    """The fault that answers the first watches of TopicSchemas as the API server does when it forgot their start."""
+    """Return a fault that ends the first watches of TopicSchemas as expired, as the API server does."""
     left = times
 
     async def fault(exchange: Exchange) -> web.StreamResponse:
@@ -107,7 +107,7 @@ def expiring(times: int) -> Fault:
     return fault
 
 
-def test_an_expired_watch_is_listed_anew_and_what_was_deleted_meanwhile_is_noticed(rig: Rig, world: World) -> None:
+def test_an_expired_watch_is_listed_again_and_a_deletion_meanwhile_is_noticed(rig: Rig, world: World) -> None:
     rival = World(rig.api, world.name)
     rig.proxy.fault = refusing(503, 3, lambda call: call.is_watch)
     until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")
@@ -115,21 +115,21 @@ def test_an_expired_watch_is_listed_anew_and_what_was_deleted_meanwhile_is_notic
     until(lambda: rival.read() is None, "the resource to go")
     rig.proxy.fault = expiring(2)
     world.apply(avro("note"))
-    settles_with_two_versions(world)
+    check_two_versions(world)
 
 
 @pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_watch_that_is_refused_begins_anew(rig: Rig, world: World, status: int) -> None:
+def test_a_watch_that_is_refused_begins_again(rig: Rig, world: World, status: int) -> None:
     rig.proxy.fault = refusing(status, 1, lambda call: call.is_watch and "topicschemas" in call.path)
     until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")
     world.apply(avro("note"))
-    settles_with_two_versions(world)
+    check_two_versions(world)
     assert rig.product.controller.exit_status is None
 
 
-@pytest.mark.full  # it lasts a minute: so long a watch may be silent
+@pytest.mark.full  # a watch may be silent for a minute
 @pytest.mark.timeout(600)
-def test_a_silent_watch_is_given_up_and_the_edit_is_seen(rig: Rig, world: World) -> None:
+def test_a_silent_watch_ends_and_the_edit_is_registered(rig: Rig, world: World) -> None:
     silence = asyncio.Event()
 
     async def silent(exchange: Exchange) -> web.StreamResponse:
@@ -144,23 +144,23 @@ def test_a_silent_watch_is_given_up_and_the_edit_is_seen(rig: Rig, world: World)
     until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")
     until(lambda: any(call.is_watch for call in rig.proxy.calls), "a watch that falls silent")
     world.apply(avro("note"))
-    settles_with_two_versions(world)
+    check_two_versions(world)
 
 
 def test_after_the_api_server_was_killed_and_started_again_work_goes_on(rig: Rig, world: World) -> None:
     rig.plane.stop_apiserver()
     rig.proxy.forget()
-    until(lambda: is_tried(rig.proxy.calls, "/leases"), "the controller to find nobody there")
+    until(lambda: is_tried(rig.proxy.calls, "/leases"), "the controller to miss the API server")
     rig.plane.start_apiserver()
     world.apply(avro("note"))
-    settles_with_two_versions(world)
+    check_two_versions(world)
 
 
-def test_a_silent_api_server_ends_leadership_and_work_goes_on_when_it_speaks_again(rig: Rig, world: World) -> None:
+def test_a_silent_api_server_ends_leadership_and_work_goes_on_when_it_responds_again(rig: Rig, world: World) -> None:
     rig.plane.apiserver.pause()
     until(lambda: not leads(rig.product.controller_probe), "the controller to notice")
     rig.plane.apiserver.resume()
     if rig.product.controller.exit_status is not None:
         rig.product.start_controller()
     world.apply(avro("note"))
-    settles_with_two_versions(world)
+    check_two_versions(world)

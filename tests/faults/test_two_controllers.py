@@ -1,4 +1,4 @@
-"""Two controllers run at once; only the one that holds the Lease writes, also when the API server falls silent.
+"""Two controllers run at once; only the one that holds the Lease writes, also when the API server stops responding.
 
 Each test waits for a lease that runs out.
 """
@@ -32,7 +32,7 @@ class Second:
 
 @pytest.fixture
 def second(rig: Rig) -> Iterator[Second]:
-    """Runs beside the rig's controller for one test."""
+    """Run beside the rig's controller for one test."""
     folder = rig.plane.instance.folder / "second"
     folder.mkdir(exist_ok=True)
     kubeconfig = folder / "kubeconfig"
@@ -53,7 +53,7 @@ def second(rig: Rig) -> Iterator[Second]:
 
 
 def wrote_before_it_led(proxy: FaultProxy) -> bool:
-    """Whether a write came through the proxy before the first one of the Lease."""
+    """Return True if a write came through the proxy before the first one of the Lease."""
     for call in proxy.calls:
         if call.method in {"POST", "PUT"} and "/leases" in call.path:
             return False
@@ -62,7 +62,7 @@ def wrote_before_it_led(proxy: FaultProxy) -> bool:
     return False
 
 
-def test_when_the_api_server_falls_silent_two_controllers_never_write_one_version_twice(
+def test_when_the_api_server_stops_responding_two_controllers_never_write_one_version_twice(
     rig: Rig, second: Second
 ) -> None:
     world = World(rig.api)

@@ -1,4 +1,4 @@
-"""What a fault may not touch: the resources of one scenario, and what must be true of them in the end."""
+"""The scope of a fault: the resources of one scenario, and the checks of them in the end."""
 
 import base64
 import json
@@ -14,13 +14,13 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.record import claim_name, history_name
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
-_SECONDS = 180.0  # nothing takes so long that does not hang
-_LOOK_SECONDS = 0.1
+_SECONDS = 180.0  # only a hang takes as long
+_POLL_SECONDS = 0.1
 _TOPICS, _POLICIES = "topicschemas", "namespaceschemapolicies"
 
 
 def avro(*names: str) -> str:
-    """An Avro record with optional text fields of those names, beside an id."""
+    """Return an Avro record with optional text fields of those names, beside an id."""
     fields: list[dict[str, Any]] = [{"name": "id", "type": "string"}]
     fields += [{"name": name, "type": ["null", "string"], "default": None} for name in names]
     return json.dumps({"type": "record", "name": "Order", "namespace": "shop", "fields": fields})
@@ -30,12 +30,12 @@ def avro(*names: str) -> str:
 class World:
     """One Kubernetes namespace with a policy of its own Pulsar namespace and one topic.
 
-    `patience` is how many seconds something may take that is waited for.
+    `timeout` is the number of seconds of a wait.
     """
 
     api: Api
     name: str = field(default_factory=lambda: f"f-{secrets.token_hex(4)}")
-    patience: float = _SECONDS
+    timeout: float = _SECONDS
 
     @property
     def topic(self) -> str:
@@ -43,24 +43,24 @@ class World:
         return f"persistent://faults/{self.name}/orders"
 
     def is_concerned(self, path: str, body: bytes) -> bool:
-        """Whether a request is about this world: its namespace, its topic's record or its claim."""
+        """Return True if a request belongs to this world: its namespace, its topic's record or its claim."""
         key = TopicKey("pulsar", Topic.parse(self.topic))
         claim = PulsarNamespaceKey.parse("pulsar", key.topic.pulsar_namespace)
         names = (self.name, history_name(key), claim_name(claim))
         return any(name in path or name.encode() in body for name in names)
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
-        """As the function `until`, with this world's patience."""
-        until(holds, f"{what} in {self.name}", self.patience)
+        """Wait as the function `until`, with this world's timeout."""
+        until(holds, f"{what} in {self.name}", self.timeout)
 
     def create_namespace(self) -> None:
-        """The namespace, allowed to claim its Pulsar namespace."""
+        """Create the namespace, allowed to claim its Pulsar namespace."""
         annotations = {"topicschema.io/pulsar-namespaces": f"faults/{self.name}"}
         metadata = {"name": self.name, "annotations": annotations}
         self.api.apply("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
     def create_policy(self, strategy: str = "BACKWARD_TRANSITIVE") -> None:
-        """The policy."""
+        """Create the policy."""
         spec = {
             "pulsarCluster": "pulsar",
             "pulsarNamespace": f"faults/{self.name}",
@@ -70,7 +70,7 @@ class World:
         self.api.apply(_POLICIES, self._object("NamespaceSchemaPolicy", "policy", spec))
 
     def apply(self, schema: str, **more: Any) -> None:
-        """The topic's resource with that schema."""
+        """Apply the topic's resource with that schema."""
         spec = {"topic": self.topic, "type": "AVRO", "schema": schema, **more}
         self.api.apply(_TOPICS, self._object("TopicSchema", "orders", spec))
 
@@ -83,40 +83,40 @@ class World:
         self.api.delete("namespaces", "", self.name)
 
     def read(self) -> dict[str, Any] | None:
-        """The resource, or None when there is none."""
+        """Return the resource, or None."""
         return self.api.get(_TOPICS, self.name, "orders")
 
     def condition(self, kind: str) -> tuple[str, str] | None:
-        """Status and reason of a condition that speaks of the current generation."""
+        """Return status and reason of a condition of the current generation."""
         return _condition(self.read(), kind)
 
     def policy_condition(self, kind: str) -> tuple[str, str] | None:
-        """The same of the policy."""
+        """Return the same of the policy."""
         return _condition(self.api.get(_POLICIES, self.name, "policy"), kind)
 
     def has_counted(self) -> bool:
-        """Whether the policy counts the topics as they are: it does so some seconds after they changed."""
+        """Return True if the policy's count of topics is current: it follows changes some seconds later."""
         resource, policy = self.read(), self.api.get(_POLICIES, self.name, "policy")
-        told = ((policy or {}).get("status") or {}).get("topics") or {}
+        count = ((policy or {}).get("status") or {}).get("topics") or {}
         ready = _condition(resource, "Ready") or ("", "")
-        wanted = {"total": int(resource is not None), "ready": int(ready[0] == "True")}
-        return wanted.items() <= told.items()
+        expected = {"total": int(resource is not None), "ready": int(ready[0] == "True")}
+        return expected.items() <= count.items()
 
     def history(self) -> dict[str, Any] | None:
-        """The topic's SchemaHistory, or None."""
-        told = self.api.list("schemahistories", SYSTEM)
-        found = [one for one in told if one["spec"]["pulsarNamespace"] == f"faults/{self.name}"]
-        assert len(found) <= 1, f"{len(found)} histories of one topic"
-        return found[0] if found else None
+        """Return the topic's SchemaHistory, or None."""
+        histories = self.api.list("schemahistories", SYSTEM)
+        own = [one for one in histories if one["spec"]["pulsarNamespace"] == f"faults/{self.name}"]
+        assert len(own) <= 1, f"{len(own)} histories of one topic"
+        return own[0] if own else None
 
     def payloads(self) -> list[dict[str, Any]]:
-        """The SchemaVersions of the topic, whether they count or not."""
+        """Return the SchemaVersions of the topic, also those that no history names."""
         name = history_name(TopicKey("pulsar", Topic.parse(self.topic))) + "-"
-        told = self.api.list("schemaversions", SYSTEM)
-        return [one for one in told if one["metadata"]["name"].startswith(name)]
+        versions = self.api.list("schemaversions", SYSTEM)
+        return [one for one in versions if one["metadata"]["name"].startswith(name)]
 
     def recorded_texts(self) -> list[str]:
-        """The schema texts on record, by version number; asserts that no number and no payload is missing."""
+        """Return the recorded schema texts by version number. Assert that no number and no payload is missing."""
         history = self.history()
         if history is None:
             return []
@@ -139,14 +139,14 @@ def _condition(resource: dict[str, Any] | None, kind: str) -> tuple[str, str] | 
 
 
 def text_of(schema_version: dict[str, Any]) -> str:
-    """The schema text in a SchemaVersion."""
+    """Return the schema text in a SchemaVersion."""
     packed = schema_version["spec"]["payload"]
     return zlib.decompress(base64.b64decode(packed)).decode()
 
 
 def until(holds: Callable[[], bool], what: str, seconds: float = _SECONDS) -> None:
-    """Return once it holds; AssertionError that says what did not come true."""
+    """Return once it holds. Raise AssertionError after the timeout, with what was expected."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)

@@ -1,5 +1,5 @@
-"""Hostile documents by the seed, every door of `core` and `payload` that takes them, and the child that is watched.
+"""Hostile documents by seed and number, all entry points of `core` and `payload` that take them, and the runs.
 
-`python -m hostile SEED FIRST BEYOND` answers for the documents with these numbers; `watching` starts it. Not here: what
-a document means, which the unit tests ask.
+`python -m hostile SEED FIRST BEYOND` tries the documents with these numbers; `supervisor` starts it. What a document
+means is checked by the unit tests.
 """

@@ -1,8 +1,8 @@
-"""The watched child: answers for documents by their numbers, and is killed by the kernel where a call takes too long.
+"""The supervised child: tries documents by their numbers. The kernel kills it if a call takes too long.
 
-It writes a line for every failure, and where it is into a file, so that its death says which call it was. Time is CPU
-time, and a second of a machine that is as fast as the anchor says (`anchor`): other work on this one, which slows down
-each of its cores, must not fail a test. Garbage is collected as in the program itself.
+It writes a line for every failure, and the name of each call into a file, so that its death names the call. Time is
+CPU time, in seconds of a machine as fast as the anchor's (`anchor`). Other work slows down each core and must not fail
+a test. Garbage is collected as in the program itself.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from hostile import doors
+from hostile import entry_points
 from hostile.anchor import Anchor
 from hostile.documents import document
 from support.memory import peak
@@ -34,7 +34,7 @@ _TRIES: Final = 3
 
 
 class Guard:
-    """Makes the calls, measures them, and tells what went wrong."""
+    """Makes the calls, measures them, and reports failures."""
 
     def __init__(self, place: int, seconds: float) -> None:
         self._place = place
@@ -42,60 +42,62 @@ class Guard:
         self._anchor = Anchor()
         self.number = 0
 
-    def __call__(self, door: str, call: Callable[[], T], texts: int = 1) -> T | None:
-        """What `call` returns; None where it raised an error of ours or another, which is told."""
-        os.pwrite(self._place, f"{self.number} {door}".ljust(100)[:100].encode(), 0)
+    def __call__(self, name: str, function: Callable[[], T], texts: int = 1) -> T | None:
+        """Return the result of `function`, or None if it raised. Report every error but ours."""
+        os.pwrite(self._place, f"{self.number} {name}".ljust(100)[:100].encode(), 0)
         signal.setitimer(signal.ITIMER_PROF, HANGS_AFTER)
         began = time.process_time()
         try:
-            return call()
-        except doors.OUR_OWN:
+            return function()
+        except entry_points.OUR_OWN:
             return None
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is what we look for
             last = traceback.extract_tb(error.__traceback__)[-1]
-            self.tell(door, f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}: {str(error)[-600:]}")
+            self.report(
+                name, f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}: {str(error)[-600:]}"
+            )
             return None
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             spent = time.process_time() - began
             if spent > self._seconds * texts:
-                self._slow(door, call, spent / texts, texts)
+                self._slow(name, function, spent / texts, texts)
 
-    def _slow(self, door: str, call: Callable[[], object], spent: float, texts: int) -> None:
-        """Tell of a call that took too long, unless the machine did: then it does not each time, nor by the anchor."""
+    def _slow(self, name: str, call: Callable[[], object], spent: float, texts: int) -> None:
+        """Report a slow call, unless the machine was slow: a repetition or the anchor shows that."""
         tries = []
         for again in range(_TRIES):
             if again:
                 began = time.process_time()
-                with contextlib.suppress(Exception):  # which has been told
+                with contextlib.suppress(Exception):  # reported by the first call
                     call()
                 spent = (time.process_time() - began) / texts
             tries.append(spent / self._anchor.slowness())
             if tries[-1] <= self._seconds:
                 return
-        self.tell(door, f"{min(tries):.2f} s, {spent:.2f} s here")
+        self.report(name, f"{min(tries):.2f} s, {spent:.2f} s here")
 
-    def tell(self, door: str, what: str) -> None:
-        """One failure."""
-        _write({"number": self.number, "door": door, "what": what})
+    def report(self, name: str, error: str) -> None:
+        """Write one failure."""
+        _write({"number": self.number, "entry_point": name, "error": error})
 
 
 def _write(line: dict[str, object]) -> None:
-    print(json.dumps(line), flush=True)  # noqa: T201 - `watching` reads it
+    print(json.dumps(line), flush=True)  # noqa: T201 - `supervisor` reads it
 
 
 def main(seed: int, first: int, beyond: int, seconds: float, limit: int) -> None:
-    """Try the documents; stop at the first that took more than `limit` bytes, as the next ones could not be told."""
+    """Try the documents. Stop at the first that takes more than `limit` bytes, which hides the peaks of the next."""
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     gc.set_threshold(*COLLECTOR)
-    doors.unlock()
+    entry_points.warm_up()
     place = os.open(os.environ["HOSTILE_PLACE"], os.O_RDWR | os.O_CREAT)
     guard = Guard(place, seconds)
     for number in range(first, beyond):
         guard.number = number
-        doors.knock(document(seed, number), guard)
+        entry_points.try_all(document(seed, number), guard)
         if peak() > limit:
-            guard.tell("memory", f"{peak() / 1e6:.0f} MB")
+            guard.report("memory", f"{peak() / 1e6:.0f} MB")
             _write({"next": number + 1})
             return
     _write({"next": beyond})

@@ -1,6 +1,6 @@
-"""How slow the machine is just now: a fixed piece of work, of the kind that reading and judging are, and its time.
+"""Anchor: a fixed piece of work, like reading and judging. Its time shows how slow the machine is at the moment.
 
-A core that others share, or whose memory they fill, is slower for every program; its clock of CPU time does not tell.
+A core that others share, or whose memory they fill, is slower for every program. Its clock of CPU time hides that.
 """
 
 import gc
@@ -8,39 +8,39 @@ import time
 from typing import Final
 
 QUIET: Final = 0.028
-"""Seconds that the work takes on the machine that the limits were set on, when it has nothing else to do."""
+"""Seconds that the work takes on the idle machine on which the limits were set."""
 
 _NAMES: Final = 60_000
 _HOLDS: Final = 1.0  # second of this process
 
 
 class Anchor:
-    """Measures the machine, anew after a second."""
+    """The speed of the machine, measured again after a second."""
 
     def __init__(self) -> None:
         self._measured_at = -_HOLDS
         self._slowness = 1.0
 
     def slowness(self) -> float:
-        """How many times longer than there the work takes now; never less than once."""
+        """Return how many times longer the work takes now than on that machine, at least 1."""
         if time.process_time() - self._measured_at >= _HOLDS:
-            gc.disable()  # it would look through all that the document has left
-            self._slowness = max(1.0, min(_timed() for _ in range(2)) / QUIET)
+            gc.disable()  # it would go through all that the document has left
+            self._slowness = max(1.0, min(_time() for _ in range(2)) / QUIET)
             gc.enable()
             self._measured_at = time.process_time()
         return self._slowness
 
 
-def _timed() -> float:
+def _time() -> float:
     began = time.process_time()
-    found: dict[str, tuple[int, list[str]]] = {}
+    rows: dict[str, tuple[int, list[str]]] = {}
     for number in range(_NAMES):
         name = f"f{number}"
-        found[name] = number, [name]
+        rows[name] = number, [name]
     total = 0
-    for name, (number, held) in found.items():
+    for name, (number, names) in rows.items():
         total += len(name) + number
-        if held[0] != name:
+        if names[0] != name:
             total += 1
-    del found
+    del rows
     return time.process_time() - began

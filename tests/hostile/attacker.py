@@ -1,4 +1,4 @@
-"""The attacks: what a tenant, or whoever reaches the webhook, can send. What comes of them, `attacks` measures."""
+"""The attacks of a tenant, or of a client that reaches the webhook. `attacks` measures their effects."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ class Prepared(Protocol):
     """An event that another process waits for."""
 
     def set(self) -> None:
-        """From now on it is an attack."""
+        """Start the measurement: from now on it is an attack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class Attacker:
     is_prepared: Prepared
 
     async def apply(self, kind: str, wire: Mapping[str, Any], *, dry_run: bool = False) -> str:
-        """Apply the object in the attacker's namespace; the answer's status and words."""
-        return await applied(self.session, ATTACKER, kind, wire, dry_run=dry_run)
+        """Apply the object in the attacker's namespace. Return the response's status and beginning."""
+        return await apply(self.session, ATTACKER, kind, wire, dry_run=dry_run)
 
 
-async def applied(
+async def apply(
     session: aiohttp.ClientSession, namespace: str, kind: str, wire: Mapping[str, Any], *, dry_run: bool = False
 ) -> str:
-    """Apply the object; the answer's status and words."""
+    """Apply the object. Return the response's status and beginning."""
     path = f"{_API}/{namespace}/{kind}/{wire['metadata']['name']}"
     query = {"fieldManager": "attacks", "force": "true", **({"dryRun": "All"} if dry_run else {})}
     async with session.patch(path, params=query, data=json.dumps(wire), headers=_APPLY) as response:
@@ -97,36 +97,36 @@ def _topic(name: str, text: str) -> dict[str, Any]:
     return wire
 
 
-async def nothing(by: Attacker) -> None:
-    """No attack: what the others' edits take by themselves."""
-    by.is_prepared.set()
+async def nothing(attacker: Attacker) -> None:
+    """Wait. The other tenant's edits are measured without an attack."""
+    attacker.is_prepared.set()
     await asyncio.Event().wait()
 
 
-async def bodies(by: Attacker) -> None:
-    """Six streams of dry runs, each of another large schema, compared with a version of the same family."""
+async def bodies(attacker: Attacker) -> None:
+    """Send six streams of dry runs, each of another large schema, compared with a version of the same family."""
     wires = []
     for name in _WORST:
         for size in (sized(FAMILIES[name], 43_000), sized(FAMILIES[name], 900_000)):
             before, after = (FAMILIES[name](size, version).schema.decode() for version in range(2))
             topic = f"{name.replace('_', '-')}-{size}"
-            told = await by.apply("topicschemas", _topic(topic, before))
-            assert told.startswith("2"), told
+            response = await attacker.apply("topicschemas", _topic(topic, before))
+            assert response.startswith("2"), response
             wires.append(_topic(topic, after))
     await asyncio.sleep(5)  # the controller registers them
-    by.is_prepared.set()
+    attacker.is_prepared.set()
 
     async def stream(number: int) -> None:
         while True:
-            await by.apply("topicschemas", wires[number % len(wires)], dry_run=True)
+            await attacker.apply("topicschemas", wires[number % len(wires)], dry_run=True)
             number += 1
 
     await asyncio.gather(*(stream(number) for number in range(6)))
 
 
-async def posts(by: Attacker) -> None:
-    """Fourteen posts of 15 MB at once to the webhook itself, without a credential."""
-    by.is_prepared.set()
+async def posts(attacker: Attacker) -> None:
+    """Send fourteen posts of 15 MB at once to the webhook itself, without a credential."""
+    attacker.is_prepared.set()
     objects = b"{}," * ((_BODY - 200) // 3)
     body = b'{"request":{"uid":"1","kind":{"kind":"TopicSchema"},"object":{"a":[' + objects + b"{}]}}}"
 
@@ -134,7 +134,7 @@ async def posts(by: Attacker) -> None:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False)) as session:
             while True:
                 try:
-                    async with session.post(f"{by.target.webhook}/review", data=body) as response:
+                    async with session.post(f"{attacker.target.webhook}/review", data=body) as response:
                         await response.read()
                 except aiohttp.ClientError:
                     await asyncio.sleep(0.05)
@@ -142,10 +142,10 @@ async def posts(by: Attacker) -> None:
     await asyncio.gather(*(post() for _ in range(14)))
 
 
-async def half_sent(by: Attacker) -> None:
-    """1,200 connections to the webhook that send 60 kB of a body of 15 MB, and no more."""
-    by.is_prepared.set()
-    address = urlsplit(by.target.webhook)
+async def half_sent(attacker: Attacker) -> None:
+    """Open 1,200 connections to the webhook. Send 60 kB of a body of 15 MB, and no more."""
+    attacker.is_prepared.set()
+    address = urlsplit(attacker.target.webhook)
     untrusting = ssl._create_unverified_context()  # noqa: S323 - the attacker does not care
     head = f"POST /review HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: {_BODY}\r\n\r\n".encode()
 
@@ -163,34 +163,34 @@ async def half_sent(by: Attacker) -> None:
     await asyncio.gather(*(half() for _ in range(1_200)))
 
 
-async def headers(by: Attacker) -> None:
-    """300 connections to the webhook, each with requests of 120 headers of 8 kB."""
+async def headers(attacker: Attacker) -> None:
+    """Open 300 connections to the webhook, each with requests of 120 headers of 8 kB."""
     fields = b"".join(b"X-%d: %s\r\n" % (number, b"a" * 8_000) for number in range(120))
     head = b"POST /review HTTP/1.1\r\nHost: webhook\r\n" + fields
-    await _connections(by, 300, [head])
+    await _connections(attacker, 300, [head])
 
 
-async def values(by: Attacker) -> None:
-    """Sixty connections to the webhook, each with bodies of nearly 100,000 values in 300 kB."""
+async def values(attacker: Attacker) -> None:
+    """Open sixty connections to the webhook, each with bodies of nearly 100,000 values in 300 kB."""
     objects = b"{}," * 99_000
     body = b'{"request":{"uid":"1","kind":{"kind":"TopicSchema"},"object":{"a":[' + objects + b"{}]}}}"
     head = b"POST /review HTTP/1.1\r\nHost: webhook\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
-    await _connections(by, 60, [head + body])
+    await _connections(attacker, 60, [head + body])
 
 
-async def broken(by: Attacker) -> None:
-    """Connections to the webhook that break: no HTTP, bad headers, half a body, many requests and no wait."""
+async def broken(attacker: Attacker) -> None:
+    """Open connections to the webhook that break: no HTTP, bad headers, half a body, many requests and no wait."""
     head = b"POST /review HTTP/1.1\r\nHost: webhook\r\n"
     half = head + b"Content-Length: 9000\r\n\r\n{"
     starts = [b"GARBAGE\r\n\r\n", head + b"A b: c\r\n\r\n", half, b"GET / HTTP/1.1\r\nHost: webhook\r\n\r\n" * 50]
-    await _connections(by, 40, starts, waits=False)
+    await _connections(attacker, 40, starts, waits=False)
 
 
-async def _connections(by: Attacker, count: int, starts: Sequence[bytes], *, waits: bool = True) -> None:
-    """Open so many connections again and again, each to send one of `starts` and to wait for the answer, or not."""
-    address = urlsplit(by.target.webhook)
+async def _connections(attacker: Attacker, count: int, starts: Sequence[bytes], *, waits: bool = True) -> None:
+    """Open `count` connections repeatedly. Each sends one of `starts` and waits for the response if `waits`."""
+    address = urlsplit(attacker.target.webhook)
     untrusting = ssl._create_unverified_context()  # noqa: S323 - the attacker does not care
-    by.is_prepared.set()
+    attacker.is_prepared.set()
 
     async def connections(number: int) -> None:
         while True:
@@ -209,10 +209,10 @@ async def _connections(by: Attacker, count: int, starts: Sequence[bytes], *, wai
     await asyncio.gather(*(connections(number) for number in range(count)))
 
 
-async def policies(by: Attacker) -> None:
-    """Eight edits at once of policies over 100 topics with 4,000 versions each: 47 MB of histories."""
+async def policies(attacker: Attacker) -> None:
+    """Send eight edits at once of policies over 100 topics with 4,000 versions each: 47 MB of histories."""
     two = tuple(formats.parse(FAMILIES["many_fields"](size, 0)) for size in (1, 2))
-    async with ApiClient(Connection.load(by.target.kubeconfig)) as client:
+    async with ApiClient(Connection.load(attacker.target.kubeconfig)) as client:
         storage = KubernetesStorage(client, SYSTEM)
         for number in range(100):
             history = History(TopicKey("pulsar", Topic("evil", "orders", f"long-{number}")))
@@ -222,12 +222,12 @@ async def policies(by: Attacker) -> None:
             stored = await storage.put(stored, history, tuple(each.info for each in two))
             entries = (replace(history.entries[each % 2], schema_version=each) for each in range(4_000))
             await storage.put(stored, replace(history, entries=tuple(entries)), ())
-    by.is_prepared.set()
+    attacker.is_prepared.set()
 
     async def edit(number: int) -> None:
         while True:
             strategy = ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE", "FORWARD_TRANSITIVE")[number % 3]
-            await by.apply("namespaceschemapolicies", _policy(strategy))
+            await attacker.apply("namespaceschemapolicies", _policy(strategy))
             number += 1
 
     await asyncio.gather(*(edit(number) for number in range(8)))
@@ -246,15 +246,15 @@ ATTACKS: Final[Mapping[str, Callable[[Attacker], Coroutine[Any, Any, None]]]] = 
 
 
 def attack(name: str, target: Target, is_prepared: Prepared) -> None:
-    """Attack until this process is ended; whoever measures goes first on this machine."""
+    """Attack until this process is ended, at a lower priority than the measurement."""
 
     async def attacking() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # connections that the webhook resets
         async with target.session() as session:
-            by = Attacker(target, session, is_prepared)
-            told = await by.apply("namespaceschemapolicies", _policy("FULL_TRANSITIVE"))
-            assert told.startswith("2"), told
-            await ATTACKS[name](by)
+            attacker = Attacker(target, session, is_prepared)
+            response = await attacker.apply("namespaceschemapolicies", _policy("FULL_TRANSITIVE"))
+            assert response.startswith("2"), response
+            await ATTACKS[name](attacker)
 
     os.nice(10)
     asyncio.run(attacking())

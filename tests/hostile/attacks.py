@@ -1,8 +1,8 @@
-"""Attacks the product on a cluster of its own, and measures the others: `python -m hostile.attacks [ATTACK ...]`.
+"""Attack the product on a cluster of its own, and measure the others: `python -m hostile.attacks [ATTACK ...]`.
 
-By hand, on a quiet machine. While an attack lasts, another tenant edits small schemas all the time. Told are the
-latency of those edits, how many failed, the memory of webhook and controller with their worker processes, at most and
-some seconds after the attack, and the lines in the webhook's log.
+By hand, on a quiet machine. While an attack lasts, another tenant edits small schemas all the time. The report has the
+latency of those edits and the number of failures. It has the peak memory of webhook and controller with their worker
+processes, and that of some seconds after the attack. Last is the number of lines in the webhook's log.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Final
 import aiohttp
 
 from benchmarks.stage import NAMESPACE, Stage, stage, topic_schema
-from hostile.attacker import ATTACKER, ATTACKS, Target, applied, attack
+from hostile.attacker import ATTACKER, ATTACKS, Target, apply, attack
 from testbed.programs import Program
 
 _SECONDS: Final = 30.0
@@ -31,7 +31,7 @@ _MIB: Final = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The other tenant, and what was measured."""
+    """The other tenant, with the measurements."""
 
     on: Stage
     session: aiohttp.ClientSession
@@ -40,28 +40,28 @@ class Others:
     peaks: dict[str, int] = field(default_factory=dict)
 
     async def edit(self) -> None:
-        """Edit small schemas for ever."""
+        """Edit small schemas until the task is cancelled."""
         number = 0
         while True:
             number += 1
             began = time.monotonic()
             text = json.dumps({"type": "record", "name": "R", "doc": str(number), "fields": []})
-            told = await applied(self.session, NAMESPACE, "topicschemas", topic_schema(f"small-{number % 5}", text))
+            response = await apply(self.session, NAMESPACE, "topicschemas", topic_schema(f"small-{number % 5}", text))
             self.latencies.append(time.monotonic() - began)
-            if not told.startswith("2"):
-                self.failures.append(told)
+            if not response.startswith("2"):
+                self.failures.append(response)
             await asyncio.sleep(_EVERY)
 
     async def watch_memory(self) -> None:
-        """Note for ever how much memory the programs have, their worker processes included."""
+        """Record the peak memory of the programs, their worker processes included, until the task is cancelled."""
         while True:
             for program in (self.on.product.webhook, self.on.product.controller):
                 now = _memory(program)
                 self.peaks[program.name] = max(now, self.peaks.get(program.name, 0))
             await asyncio.sleep(0.2)
 
-    def told(self, name: str) -> str:
-        """Return what was measured, as a line."""
+    def summary(self, name: str) -> str:
+        """Return the measurements as a line."""
         ordered = sorted(self.latencies)
         p50, p99 = (ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
         memory = ", ".join(f"{program} {peak // _MIB} MiB" for program, peak in self.peaks.items())
@@ -94,8 +94,8 @@ def _resident(pid: int) -> int:
         return 0
 
 
-async def measured(on: Stage, name: str, seconds: float) -> str:
-    """Attack for so long; what was measured meanwhile."""
+async def measure(on: Stage, name: str, seconds: float) -> str:
+    """Attack for the time. Return the measurements as a line."""
     target = Target(str(on.plane.cluster.kubeconfig), on.plane.cluster.server(), on.product.webhook_url)
     context = multiprocessing.get_context("spawn")
     is_prepared = context.Event()
@@ -112,11 +112,11 @@ async def measured(on: Stage, name: str, seconds: float) -> str:
     attacker.kill()
     attacker.join()
     await asyncio.sleep(_AFTERWARDS)
-    return others.told(name)
+    return others.summary(name)
 
 
 def main() -> int:
-    """Make the attacks that are named, or all, each on a fresh cluster."""
+    """Run the attacks that are named, or all, each on a fresh cluster."""
     parser = argparse.ArgumentParser(prog="hostile.attacks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *ATTACKS], help="all when none is named")
     parser.add_argument("--seconds", type=float, default=_SECONDS, help="how long each lasts")
@@ -129,7 +129,7 @@ def main() -> int:
             on.product.start_webhook()
             on.product.start_controller()
             on.product.admit()
-            sys.stdout.write(f"{asyncio.run(measured(on, name, chosen.seconds))}\n")
+            sys.stdout.write(f"{asyncio.run(measure(on, name, chosen.seconds))}\n")
             sys.stdout.flush()
     return 0
 

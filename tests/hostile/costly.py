@@ -1,6 +1,6 @@
-"""Families of schemas that cost much to compare: each by its size and the number of its version.
+"""Families of schemas that are expensive to compare: each by its size and the number of its version.
 
-A version has other names, or other types, than the one before, so that nothing is settled by a look at both.
+A version has other names or types than the one before, so that a comparison never ends early.
 """
 
 import base64
@@ -62,7 +62,7 @@ def many_fields(size: int, version: int) -> Any:
 
 
 def array_of_unions(size: int, version: int) -> Any:
-    """An array of a record with unions of the same records, and with a default that only this version has."""
+    """Return an array of a record with unions of the same records, and with a default that only this version has."""
     names = _names(5, version)
     first = field("u", [record(each, field("f", "int")) for each in names])
     row = record(
@@ -94,7 +94,7 @@ def field_aliases(size: int, version: int) -> Any:
 
 
 def aliased_defaults(size: int, version: int) -> Any:
-    """Fields with a default of one wide record, which are checked anew because of an alias."""
+    """Fields with a default of one wide record, which are checked again because of an alias."""
     wide = record("Wide", *(field(f"f{number}", "int", default=0) for number in range(size)))
     fields = [field(f"v{version}_{n}", "Wide", default={}) for n in range(size)]
     return _root(field("w", wide, default={}), field("x", "int", aliases=["old"], default=0), *fields)
@@ -109,7 +109,7 @@ def chained_defaults(size: int, version: int) -> Any:
 
 
 def partial_defaults(size: int, version: int) -> Any:
-    """A default with many values of one wide record, each of which leaves out all fields but one."""
+    """Return a default with many values of one wide record, each of which leaves out all fields but one."""
     wide = record("Wide", *(field(f"f{number}", "int", default=0) for number in range(size)))
     many = record("Many", *(field(f"u{number}", "int") for number in range(9)))
     rows = [{f"f{number}": version} for number in range(size)]
@@ -118,7 +118,7 @@ def partial_defaults(size: int, version: int) -> Any:
 
 
 def large_defaults(size: int, version: int) -> Any:
-    """A field of another name in each version, with a large default; an alias has Avro check all defaults."""
+    """Return a field of another name in each version, with a large default. An alias has Avro check all defaults."""
     return _root(field(f"f{version}", array("int"), default=[1] * size), field("z", "int", aliases=["old"], default=0))
 
 
@@ -131,7 +131,7 @@ def long_names(size: int, version: int) -> Any:
 
 
 def symbols(size: int, version: int) -> Any:
-    """One enum that loses and gains symbols."""
+    """Return one enum that loses and gains symbols."""
     return _root(field("e", enum("E", *(f"S{number}" for number in range(version, size + version)))))
 
 

@@ -1,4 +1,4 @@
-"""PROTOBUF_NATIVE envelopes that mean harm: files that import in circles, endless messages, very many names."""
+"""Hostile PROTOBUF_NATIVE envelopes: files that import in circles, endless messages, very many names."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ _MESSAGE: Final = FieldDescriptorProto.TYPE_MESSAGE
 
 
 def envelope(rng: Random, size: int) -> bytes:
-    """An envelope around one of the sets below, or around bytes that are none; sometimes spoilt itself."""
+    """Return an envelope around one of the sets below or around other bytes, sometimes damaged itself."""
     if rng.random() < 0.25 and size < 100_000:
         content = protobuf_schemas.random_envelope(rng, 3)
     else:
@@ -83,7 +83,7 @@ def _circles(rng: Random, size: int) -> tuple[FileDescriptorSet, str]:
 
 
 def _nested(rng: Random, size: int) -> tuple[FileDescriptorSet, str]:
-    """Messages in messages, as deep as is read and deeper, with types that are looked for from the inside out."""
+    """Messages in messages, as deep as the limit and deeper, with types that are resolved from the inside out."""
     files = FileDescriptorSet()
     name = rng.choice(("M", "M", "N" * 30))
     message = _file(files, package=rng.choice(("p", "p." * 30 + "p", ""))).message_type.add(name=name)
@@ -147,7 +147,7 @@ _THINGS: Final[tuple[tuple[Callable[[FileDescriptorProto, DescriptorProto, int],
 
 
 def _one_long_thing(rng: Random, size: int) -> tuple[FileDescriptorSet, str]:
-    """A name, a default, a type's name that fills the envelope."""
+    """Return a descriptor with a name, a default or a type's name that fills the envelope."""
     files = FileDescriptorSet()
     file = _file(files)
     message = file.message_type.add(name="M")

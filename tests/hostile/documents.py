@@ -1,4 +1,4 @@
-"""A hostile document by its seed and number: a schema of any type, a twin of it, and a payload and a value for both."""
+"""Hostile documents by seed and number: a schema of any type, a twin of it, and a payload and a value for both."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 LARGEST: Final = 3_000_000
 _SMALLEST, _SMALL = 8, 20_000
 _EVERY: Final = 50
-"""One in so many documents is large: 40 in the 2,000 of every test run."""
+"""Period of the large documents: 40 in the 2,000 of every test run."""
 
 _SHAPES: Final[tuple[texts.Shape, ...]] = (
     *(texts.nested, texts.nested_records, texts.circles, texts.doubling, texts.numbers, texts.noise, texts.cut),
@@ -31,9 +31,9 @@ _AVRO_TEXTS: Final = (SchemaType.AVRO, SchemaType.AVRO, SchemaType.JSON, SchemaT
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`twin` is the same schema after a small change, where one is to be had; `shape` is what made it.
+    """A document. `twin` is the same schema after a small change, if there is one; `shape` is the name of its maker.
 
-    `line` is the broker's, by which both are read.
+    `pulsar_version` is that of the broker by which both are read.
     """
 
     shape: str
@@ -45,7 +45,7 @@ class Document:
 
 
 def document(seed: int, number: int) -> Document:
-    """The document of that number: always the same one."""
+    """Return the document with the number, always the same one."""
     rng = avro_schemas.seeded(f"{seed}:{number}")
     is_large = number % _EVERY == _EVERY - 1
     if is_large:
@@ -65,10 +65,10 @@ _Made = tuple[str, SchemaInfo, SchemaInfo]
 
 
 def _text(rng: Random, size: int, turn: int | None) -> tuple[str, bytes]:
-    """A text of some shape; large ones take turns, so that a few dozen have them all."""
+    """Return a text of some shape. Large ones take turns, so that a few dozen have them all."""
     shape = rng.choice(_SHAPES) if turn is None else _LARGE_SHAPES[turn % len(_LARGE_SHAPES)]
     made = _encoded(shape(rng, size))
-    if len(made) > LARGEST:  # whoever estimates their size wrongly is asked again
+    if len(made) > LARGEST:  # a shape that estimates its size wrongly makes another
         made = _encoded(shape(rng, size * size // len(made)))
     return shape.__name__, made
 
@@ -80,14 +80,14 @@ def _encoded(made: str | bytes) -> bytes:
 def _avro(rng: Random, size: int, turn: int | None) -> _Made:
     shape, text = _text(rng, size, turn)
     kind = rng.choice(_AVRO_TEXTS)
-    return shape, SchemaInfo(kind, text), SchemaInfo(kind, _changed(rng, text))
+    return shape, SchemaInfo(kind, text), SchemaInfo(kind, _change(rng, text))
 
 
 _HUGE: Final = b'{"type": "fixed", "name": "Huge", "size": 2147483639}'
 
 
-def _changed(rng: Random, text: bytes) -> bytes:
-    """What people do to a schema: a type promoted, a field added or renamed, a property somewhere."""
+def _change(rng: Random, text: bytes) -> bytes:
+    """Change a schema as people do: promote a type, add or rename a field, add a property."""
     old, instead = rng.choice(
         (
             (b'"int"', b'"long"'),
@@ -111,7 +111,7 @@ def _protobuf_native(rng: Random, size: int, _: int | None) -> _Made:
 
 
 def _key_value(rng: Random, size: int, turn: int | None) -> _Made:
-    """A pair as it is stored: two hostile parts, joined rightly or not."""
+    """Return a pair as it is stored: two hostile parts, joined rightly or not."""
     shape, key = _text(rng, size // 2, turn)
     _, value = _text(rng, size // 2, turn)
     if rng.random() < 0.3:
@@ -119,7 +119,7 @@ def _key_value(rng: Random, size: int, turn: int | None) -> _Made:
     joined = pairs.join(key, value)
     if rng.random() < 0.2:
         joined = _miscounted(rng, joined)
-    other = pairs.join(_changed(rng, key), _changed(rng, value))
+    other = pairs.join(_change(rng, key), _change(rng, value))
     properties = _pair_properties(rng, size)
     info = SchemaInfo(SchemaType.KEY_VALUE, joined, properties)
     return f"pair of {shape}", info, SchemaInfo(SchemaType.KEY_VALUE, other, properties)
@@ -134,13 +134,13 @@ def _miscounted(rng: Random, joined: bytes) -> bytes:
 
 def _pair_properties(rng: Random, size: int) -> Mapping[str, str]:
     kinds = (*_AVRO_TEXTS, SchemaType.STRING, SchemaType.BYTES, SchemaType.NONE, SchemaType.PROTOBUF_NATIVE)
-    found: dict[str, str] = {"key.schema.type": rng.choice(kinds), "value.schema.type": rng.choice(kinds)}
+    properties: dict[str, str] = {"key.schema.type": rng.choice(kinds), "value.schema.type": rng.choice(kinds)}
     if rng.random() < 0.4:
-        found[rng.choice(("key.schema.type", "value.schema.type"))] = rng.choice(
+        properties[rng.choice(("key.schema.type", "value.schema.type"))] = rng.choice(
             ("KEY_VALUE", "", "avro", "\ud800", "AUTO")
         )
     if rng.random() < 0.4:
-        found["kv.encoding.type"] = rng.choice(("SEPARATED", "INLINE", "", "separated", "x" * size))
+        properties["kv.encoding.type"] = rng.choice(("SEPARATED", "INLINE", "", "separated", "x" * size))
     if rng.random() < 0.4:
         deep = "[" * rng.choice((1, 999, 1_001, 50_000))
         closed = deep.replace("[", "]")
@@ -148,12 +148,12 @@ def _pair_properties(rng: Random, size: int) -> Mapping[str, str]:
             *(f'{{"a":{deep}"x"{closed}}}', f'{{"a":{deep}', '{"a":1}', '{"a":"\\ud800"}', '{"\\u0000":""}', "[]", "{"),
             *('{"a":"b"} x', "9" * 5_000, json.dumps({f"k{index}": "v" for index in range(size // 12)}), "\ud800"),
         )
-        found[f"{rng.choice(('key', 'value'))}.schema.properties"] = rng.choice(texts_of_properties)
-    return found
+        properties[f"{rng.choice(('key', 'value'))}.schema.properties"] = rng.choice(texts_of_properties)
+    return properties
 
 
 def _other(rng: Random, size: int, turn: int | None) -> _Made:
-    """Types that have no text, with one; and STRING with charsets that nobody has."""
+    """Return a type that has no text, with one, or STRING with an unknown charset."""
     shape, text = _text(rng, size, turn)
     kind = rng.choice(sorted(SchemaType))
     schema = rng.choice((b"", b"", b"null", text))

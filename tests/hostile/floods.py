@@ -6,7 +6,7 @@ from typing import Any, Final
 
 
 def strings(rng: Random, size: int) -> str:
-    """One text, in the places where a schema has some."""
+    """Return one text, in a place where a schema has one."""
     piece = rng.choice(
         ("a", "\\\\", '\\"', "\\u0041", "\\n", "é", "\U0001f600", "/", "/*", "//", "{", " ", "a.", "\u0300")
     )
@@ -40,7 +40,7 @@ def blanks(rng: Random, size: int) -> str:
 
 
 def members(rng: Random, size: int) -> str:
-    """One object with very many members, or one array with very many elements."""
+    """Return one object with very many members, or one array with very many elements."""
     make = rng.choice((_elements, _properties, _fields, _symbols, _aliases, _branches, _defaults))
     return make(rng, size)
 
@@ -131,7 +131,7 @@ _ALIKE: Final = ("Aa", "BB")  # of one hash, to Java
 
 
 def alike(rng: Random, size: int) -> str:
-    """Names that a hash takes for one, or that differ in nothing that is seen."""
+    """Names with one hash, or that differ in nothing visible."""
     count = max(2, min(size // 40, rng.choice((8, 64, 16_384))))
     width = max(1, (count - 1).bit_length())
     names = ["".join(_ALIKE[index >> bit & 1] for bit in range(width)) for index in range(count)]
@@ -146,7 +146,7 @@ def alike(rng: Random, size: int) -> str:
 
 
 def references(rng: Random, size: int) -> str:
-    """A long name, referred to from everywhere; deep below it paths grow long."""
+    """Return a long name that many fields refer to, below which paths grow long."""
     name = "N" * min(rng.choice((10, 1_000, 49_999)), max(1, size // 4))
     kind: Any = {"type": rng.choice(("record", "error")), "name": name, "fields": []}
     count = max(1, size // (len(name) + 40))

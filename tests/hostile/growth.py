@@ -1,9 +1,9 @@
-"""Measures what judging costs: `python -m hostile.growth [FAMILY ...]`, by hand, on a quiet machine.
+"""Measure the costs of judging: `python -m hostile.growth [FAMILY ...]`, by hand, on a quiet machine.
 
-Prints for each family, at a quarter, a half and all of the largest text, with 1 and 20 versions, the CPU time that the
-slowest text takes to parse and the most expensive strategy to judge, and the peak memory; ends with 1 if one takes more
-than the limits. Memory is limited with 1 version only: here all versions are in memory at once, as in no process of the
-operator.
+Prints a line for each family, at a quarter, a half and all of the largest text, with 1 and 20 versions. A line has the
+CPU time to parse the slowest text and to judge by the most expensive strategy, and the peak memory. The exit code is 1
+if a family exceeds a limit. Memory is limited with 1 version only: here all versions are in memory at once, as in no
+process of the operator.
 """
 
 import gc
@@ -36,7 +36,7 @@ _ALL: Final = {**FAMILIES, **LOOKUPS, **SHAPES}
 
 
 def sized(family: Family, most: int) -> int:
-    """The largest size whose text has at most so many bytes."""
+    """Return the largest size whose text has at most `most` bytes."""
     size = 1
     while len(family(2 * size, 1).schema) <= most and size < most:
         size *= 2
@@ -47,8 +47,8 @@ def sized(family: Family, most: int) -> int:
     return low
 
 
-def measured(name: str, most: int, count: int) -> dict[str, object]:
-    """What judging version `count` after those before it takes, in a process that does nothing else."""
+def measure(name: str, most: int, count: int) -> dict[str, object]:
+    """Measure the judgment of version `count` after those before it, in a process that does nothing else."""
     gc.set_threshold(*COLLECTOR)  # as in the program itself
     family = _ALL[name]
     size = sized(family, most)
@@ -64,20 +64,20 @@ def measured(name: str, most: int, count: int) -> dict[str, object]:
     memory = peak()
     line |= {"parse": round(parsing, 2), "megabytes parsed": memory >> 20}
     if len(schemas) < len(infos):
-        return {**line, "peak": memory >> 20, "found": "refused"}
-    worst, slowest, told = 0.0, "", ""
+        return {**line, "peak": memory >> 20, "verdict": "refused"}
+    worst, slowest, verdict = 0.0, "", ""
     for strategy in Strategy:
         began = time.process_time()
         rules = _rules(schemas, strategy)
         spent = time.process_time() - began
         if spent > worst:
-            worst, slowest, told = spent, strategy.value, rules
+            worst, slowest, verdict = spent, strategy.value, rules
     return {
         **line,
         "seconds": round(worst, 2),
         "strategy": slowest,
         "peak": peak() >> 20,
-        "found": told,
+        "verdict": verdict,
     }
 
 
@@ -101,7 +101,7 @@ def _rules(schemas: list[Schema], strategy: Strategy) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Measure all families, or those named; 1 if a limit is passed."""
+    """Measure all families, or those named. Return 1 if a limit is exceeded."""
     failed = 0
     for name in names or _ALL:
         for count in (1, 20):
@@ -120,6 +120,6 @@ def main(names: list[str]) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        sys.stdout.write(json.dumps(measured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))))
+        sys.stdout.write(json.dumps(measure(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))))
     else:
         sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Families whose many parts each look up something among many others: a scan for each would be quadratic."""
+"""Families whose many parts each resolve a name among many others: a scan for each would be quadratic."""
 
 import base64
 import json
@@ -14,8 +14,8 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 _F: Final = FieldDescriptorProto
 
 
-def held(size: int, version: int) -> Any:
-    """A union of ten records with a union of many, and a reader with as many that lack a default."""
+def wide_unions(size: int, version: int) -> Any:
+    """Return a union of ten records with a union of many, and a reader with as many that lack a default."""
     if version % 2 == 0:
         inner = [record(f"I{n}") for n in range(size)]
         rows = [record("W0", field("x", inner))]
@@ -24,16 +24,16 @@ def held(size: int, version: int) -> Any:
     return record("Root", field("u", [record(f"R{n}", field("y", "int")) for n in range(size)]))
 
 
-def called(size: int, version: int) -> Any:
-    """One record of many aliases in many fields, which are other records in the version before."""
+def many_aliases(size: int, version: int) -> Any:
+    """Return one record of many aliases in many fields, which are other records in the version before."""
     if version % 2 == 0:
         return record("Root", *(field(f"f{n}", record(f"W{n}")) for n in range(size)))
     first = field("f0", record("One", aliases=[f"a{n}" for n in range(4 * size)]))
     return record("Root", first, *(field(f"f{n}", "One") for n in range(1, size)))
 
 
-def called_fields(size: int, version: int) -> Any:
-    """The same with the aliases of the other records, and many of a field."""
+def many_field_aliases(size: int, version: int) -> Any:
+    """Return the same with the aliases of the other records, and many of a field."""
     if version % 2 == 0:
         return record("Root", *(field(f"f{n}", record(f"W{n}", field("v", "int"))) for n in range(size)))
     inner = field("v", "long", aliases=[f"a{n}" for n in range(2 * size)])
@@ -41,15 +41,15 @@ def called_fields(size: int, version: int) -> Any:
     return record("Root", first, *(field(f"f{n}", "One") for n in range(1, size)))
 
 
-def called_branches(size: int, version: int) -> Any:
+def many_branch_aliases(size: int, version: int) -> Any:
     """Unions of one record of many aliases."""
     kind = "string" if version % 2 else "bytes"
     one = record("One", field("i", kind), aliases=[f"a{n}" for n in range(4 * size)])
     return record("Root", field("f0", ["null", one]), *(field(f"f{n}", ["null", "One", kind]) for n in range(1, size)))
 
 
-def first_alike(size: int, version: int) -> Any:
-    """A default in a union of many types of no array, for many writers."""
+def late_branch_default(size: int, version: int) -> Any:
+    """Return a default in a union of many types of no array, for many writers."""
     if version % 2 == 0:
         return record("Root", *(field(f"f{n}", record(f"v{n}.R")) for n in range(size)))
     branches = [*(fixed(f"F{n}", 1) for n in range(size)), "int"]
@@ -57,27 +57,27 @@ def first_alike(size: int, version: int) -> Any:
     return record("Root", first, *(field(f"f{n}", "r.R") for n in range(1, size)))
 
 
-def first_alike_each(size: int, version: int) -> Any:
-    """A default of many values, each of which belongs to the last branch."""
+def late_branch_defaults(size: int, version: int) -> Any:
+    """Return a default of many values, each of which belongs to the last branch."""
     branches = [*(fixed(f"F{n}", 1) for n in range(size)), "int"]
     return record("Root", field(f"d{version}", array(branches), default=[1] * size))
 
 
 def last_symbol(size: int, version: int) -> Any:
-    """A default of many values, each the last symbol of an enum."""
+    """Return a default of many values, each the last symbol of an enum."""
     symbols = [f"S{n}" for n in range(size)]
     return record("Root", field(f"d{version}", array(enum("E", *symbols)), default=[symbols[-1]] * size))
 
 
 def renamed_enum(size: int, version: int) -> Any:
-    """An enum of many symbols in many fields, renamed by an alias."""
+    """Return an enum of many symbols in many fields, renamed by an alias."""
     rest = {"aliases": [f"E{version - 1}"]} if version else {}
     first = field("f0", enum(f"E{version}", *(f"S{n}" for n in range(size)), **rest))
     return record("Root", first, *(field(f"f{n}", f"E{version}") for n in range(1, size)))
 
 
-def tried(size: int, version: int) -> Any:
-    """A record of many fields that the branch of many unions lacks."""
+def unmatched_branches(size: int, version: int) -> Any:
+    """Return a record of many fields that the branch of many unions lacks."""
     inner = [field(f"v{n}", array("int" if version % 2 else "string")) for n in range(size // 2)]
     last = field("last", "int" if version % 2 else "string")
     one = record(f"R{version % 2}", *inner, last)
@@ -96,7 +96,7 @@ def equal_unions(size: int, version: int) -> Any:
     return record("Root", *(field(f"r{n}", each) for n, each in enumerate(rows)), *fields)
 
 
-def again(size: int, version: int) -> Any:
+def redefinitions(size: int, version: int) -> Any:
     """Definitions of a record within itself, which only Avro 1.12 accepts, each with another part of the first."""
     inner = [
         field(f"f{n}", record("Root", field(f"v{n if n % 3 else 0}", ["null", "Root"]), field("e", "E")))
@@ -105,7 +105,7 @@ def again(size: int, version: int) -> Any:
     return record("Root", field("e", enum("E", "A", f"B{version}")), *inner)
 
 
-def again_in_a_row(size: int, version: int) -> Any:
+def chained_redefinitions(size: int, version: int) -> Any:
     """Chains of such definitions that differ at their ends only."""
     depth = 50
     fields = []
@@ -117,15 +117,17 @@ def again_in_a_row(size: int, version: int) -> Any:
     return record("Root", *fields, field(f"v{version}", "int", default=0))
 
 
-def again_in_a_ring(size: int, version: int) -> Any:
-    """Two rings of records that differ in one of them, reached through definitions of the first."""
+def circular_redefinitions(size: int, version: int) -> Any:
+    """Two circles of records that differ in one of them, reached through definitions of the first."""
     names = [f"R{n}" for n in range(size)]
-    ring: list[dict[str, Any]] = []
+    circle: list[dict[str, Any]] = []
     for n, each in enumerate(names[1:], 1):
         following = names[(n + 1) % size]
         up = record("R0", field("x", each))
-        ring.append(record(each, field("next", ["null", following]), field("up", ["null", up])))
-    return record("R0", *(field(f"f{n}", each) for n, each in enumerate(ring)), field(f"v{version}", "int", default=0))
+        circle.append(record(each, field("next", ["null", following]), field("up", ["null", up])))
+    return record(
+        "R0", *(field(f"f{n}", each) for n, each in enumerate(circle)), field(f"v{version}", "int", default=0)
+    )
 
 
 def _set(files: list[FileDescriptorProto], root: str = "p.M") -> SchemaInfo:
@@ -226,13 +228,25 @@ def entry_ranges(size: int, version: int) -> SchemaInfo:
 
 
 _AVRO: Final = (
-    *(held, called, called_fields, called_branches, first_alike, first_alike_each, last_symbol, renamed_enum, tried),
-    *(equal_unions, again, again_in_a_row, again_in_a_ring),
+    *(
+        wide_unions,
+        many_aliases,
+        many_field_aliases,
+        many_branch_aliases,
+        late_branch_default,
+        late_branch_defaults,
+        last_symbol,
+        renamed_enum,
+        unmatched_branches,
+    ),
+    *(equal_unions, redefinitions, chained_redefinitions, circular_redefinitions),
 )
 _PROTOBUF: Final[tuple[Callable[[int, int], SchemaInfo], ...]] = (
     *(json_names, scope, packages, map_entries, map_enums, entry_ranges),
 )
-_NEWER: Final = frozenset({"first_alike", "first_alike_each", "again", "again_in_a_row", "again_in_a_ring"})
+_NEWER: Final = frozenset(
+    {"late_branch_default", "late_branch_defaults", "redefinitions", "chained_redefinitions", "circular_redefinitions"}
+)
 LOOKUPS: Final[Mapping[str, Family]] = {
     **{each.__name__: avro(each) for each in _AVRO},
     **{each.__name__: each for each in _PROTOBUF},
@@ -240,5 +254,5 @@ LOOKUPS: Final[Mapping[str, Family]] = {
 
 
 def pulsar_version(name: str) -> PulsarVersion:
-    """The version under which a family is judged: the oldest that accepts its texts."""
+    """Return the version under which a family is judged: the oldest that accepts its texts."""
     return PulsarVersion.V4_1 if name in _NEWER else PulsarVersion.V4_0

@@ -1,4 +1,4 @@
-"""Payloads and values that mean harm to whoever decodes, validates or encodes."""
+"""Hostile payloads and values for decoding, validating and encoding."""
 
 import struct
 from random import Random
@@ -36,7 +36,7 @@ def payload(rng: Random, size: int) -> bytes:
 
 
 def value(rng: Random, size: int) -> Any:
-    """A value for any schema: of the wrong type, too large, too deep, without an end."""
+    """Return a value for any schema: of the wrong type, too large, too deep, without an end."""
     roll = rng.random()
     if roll < 0.25:
         return _deep(rng, min(max(1, size), 20_000))
@@ -51,16 +51,16 @@ def value(rng: Random, size: int) -> Any:
 
 def _deep(rng: Random, depth: int) -> Any:
     name = rng.choice(("a", "self", "f0"))
-    found: Any = rng.choice(_ODD)
+    nested: Any = rng.choice(_ODD)
     for _ in range(depth):
-        found = rng.choice(([found], {name: found}))
-    return found
+        nested = rng.choice(([nested], {name: nested}))
+    return nested
 
 
 def _endless() -> list[Any]:
-    found: list[Any] = []
-    found.append({"a": found, "self": found})
-    return found
+    endless: list[Any] = []
+    endless.append({"a": endless, "self": endless})
+    return endless
 
 
 _ODD: Final[tuple[Any, ...]] = (

@@ -21,7 +21,7 @@ _SHAPES: Final = (
 
 @cache
 def _seed(shape: Callable[[Random, int], str | bytes]) -> int:
-    """The first seed of which the shape makes a schema, 0 if none of the first hundred does."""
+    """Return the first seed of which the shape makes a schema, 0 if none of the first hundred does."""
     for seed in range(100):
         made = shape(avro_schemas.seeded(seed), 3_000)
         text = made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""Texts that mean harm to whoever reads Avro schemas or JSON: too deep, too long, endless, or not text at all.
+"""Hostile texts for readers of Avro schemas or JSON: too deep, too long, endless, or not text at all.
 
-A shape is a function of chance and of about how many bytes it may make. Not here: pairs and descriptors.
+A shape is a function of a random generator and of an approximate size in bytes. Pairs and descriptors are elsewhere.
 """
 
 import json
@@ -128,7 +128,7 @@ def circles(rng: Random, size: int) -> str:
 
 
 def doubling(rng: Random, size: int) -> str:
-    """Every record holds the next twice: 2**n values for whoever walks it naively; with defaults to be filled in."""
+    """Records that hold the next twice: 2**n values for a naive walk; with defaults that a reader fills in."""
     count = max(2, min(size // 170, rng.choice((12, 30, 60, 240, 20_000))))
     default: Any = rng.choice(({}, None, ...))
     wrap = rng.choice(
@@ -155,7 +155,7 @@ def doubling(rng: Random, size: int) -> str:
 
 
 def _declared(rng: Random, records: list[dict[str, Any]]) -> str:
-    """All records in one text that names them in order, though they refer to each other in any."""
+    """Return one text with all records in order, though they refer to each other in any."""
     if rng.random() < 0.5:  # the first field that has it defines it
         return json.dumps({"type": "record", "name": "Top", "fields": _as_fields(records)})
     return json.dumps(records)
@@ -195,20 +195,20 @@ def noise(rng: Random, size: int) -> bytes:
 
 
 def good(rng: Random, size: int) -> bytes:
-    """A document with nothing wrong."""
+    """Return a document with nothing wrong."""
     del size
     makers = (avro_schemas.schema, lambda chance: json.loads(avro_readings.pair(chance)[0]))
     return json.dumps(rng.choice(makers)(rng), ensure_ascii=False).encode()
 
 
 def cut(rng: Random, size: int) -> bytes:
-    """A good document's beginning."""
+    """Return the beginning of a good document."""
     whole = good(rng, size)
     return whole[: rng.randint(0, len(whole))]
 
 
 def flipped(rng: Random, size: int) -> bytes:
-    """A good document with some bits turned."""
+    """Return a good document with some bits flipped."""
     content = bytearray(good(rng, size))
     for _ in range(rng.randint(1, 4)):
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
@@ -226,6 +226,6 @@ def twice(rng: Random, size: int) -> str:
 
 
 def spoilt(rng: Random, size: int) -> bytes:
-    """A schema with a mistake or two."""
+    """Return a schema with a mistake or two."""
     del size
     return avro_schemas.spoilt(rng).encode("utf-8", "surrogatepass")

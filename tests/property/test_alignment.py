@@ -1,6 +1,6 @@
-"""Record and broker agree in the end, from any start: passes that crash between any two calls, writers from outside.
+"""Record and broker agree in the end, from any start: reconciles that crash between any two calls, other writers.
 
-What a pass does is here what `reconcile` does, without the wires: look, align, plan, one action. The broker is
+A reconcile is here that of `reconcile` without the wires: fetch, align, plan, one action. The broker is
 `schema_service`, which tests/broker compares with a real one.
 """
 
@@ -48,7 +48,7 @@ REFUSED: Final = StalledError(Reason.REFUSED_BY_BROKER, "no")
 
 
 class CrashError(Exception):
-    """The controller is killed."""
+    """The end of the controller by a kill."""
 
 
 @dataclass(slots=True)
@@ -72,33 +72,33 @@ class World:
         self.broker.settings[TOPIC] = {}
 
     def now(self) -> str:
-        """A time that no other moment has."""
+        """Return a time that no other moment has."""
         self.ticks += 1
         return f"2026-11-21T{self.ticks // 3600:02}:{self.ticks // 60 % 60:02}:{self.ticks % 60:02}Z"
 
     # What a controller does
 
     def call(self) -> None:
-        """One write somewhere; the controller may die before it."""
+        """Count one write somewhere. The controller may die before it."""
         if not self.calls_left:
             raise CrashError
         self.calls_left -= 1
 
     def work(self) -> None:
-        """Passes until there is nothing left to do."""
+        """Reconcile until there is nothing left to do."""
         for _ in range(_CALLS):
             actions = plan(self.observed())
             if not actions:
                 return
             self.act(actions[0])
-        raise AssertionError("it never comes to rest")
+        raise AssertionError("it never settles")
 
     def observed(self) -> Observed:
-        sight, remote = self.alignment(), None
-        if sight is not None:
+        aligned, remote = self.alignment(), None
+        if aligned is not None:
             own, there = TopicSettings(strategy=self.own), TopicSettings(strategy=self.there)
             remote = BrokerState(
-                sight,
+                aligned,
                 topic_settings=TopicSettingsState(own, there, self.history.topic_settings),
                 refused=REFUSED if self.refused is self.spec else None,
             )
@@ -125,8 +125,8 @@ class World:
 
     def verdict(self) -> Verdict:
         policy, candidate = Policy(strategy=Strategy.FULL), Candidate(self.spec, self.own)
-        wanted = needed(candidate, self.history, policy)
-        parsed = {e.schema_version: s for e in wanted for s in SPECS if s.info.content_hash == e.content_hash}
+        entries = needed(candidate, self.history, policy)
+        parsed = {e.schema_version: s for e in entries for s in SPECS if s.info.content_hash == e.content_hash}
         return judge(candidate, self.history, policy, parsed)
 
     def act(self, action: Action) -> None:
@@ -150,32 +150,32 @@ class World:
                 raise AssertionError(action)
 
     def recorded(self, action: Import | Claim | Register | RecordSettings) -> History:
-        """The record after one write of it."""
+        """Return the record after one write of it."""
         match action:
             case Import(history):
                 there = {(each.schema_version, each.content_hash) for each in history.confirmed}
                 known = ((each.schema_version, each.content_hash) for each in self.history.confirmed)
-                assert there.issuperset(known), "what a broker counted is forgotten"
+                assert there.issuperset(known), "the record lost what a broker confirmed"
                 return history
             case Claim(owner):
                 return self.history.claimed_by(owner)
             case Register(owner):
                 return self.history.with_version(self.spec, Origin.SPEC, self.now()).claimed_by(owner)
-            case RecordSettings(noted):
-                return replace(self.history, topic_settings=noted)
+            case RecordSettings(settings):
+                return replace(self.history, topic_settings=settings)
 
     def upload(self, info: SchemaInfo) -> None:
-        assert not isinstance(self.alignment(), HistoryLost), "something was uploaded onto a lost history"
+        assert not isinstance(self.alignment(), HistoryLost), "an upload onto a lost history"
         self.uploads += 1
         try:
             self.broker.upload(TOPIC, info)
         except RefusedError:
             self.refused = self.spec
 
-    # What happens meanwhile
+    # Events meanwhile
 
-    def happen(self) -> None:
-        """Anything that may happen to a topic."""
+    def apply_event(self) -> None:
+        """Apply a random event to the topic."""
         match self.random.randrange(9):
             case 0 | 1:
                 self.edit(self.random.choice(SPECS), self.own)
@@ -208,21 +208,23 @@ class World:
 
 @given(st.integers(0, 2**32), st.integers(0, 14))
 @settings(max_examples=400, deadline=None)
-def test_record_and_broker_agree_in_the_end_whatever_happened(seed: int, events: int) -> None:
-    world = World(Random(seed))  # noqa: S311 - what happens, not a secret
+def test_record_and_broker_agree_in_the_end_after_any_events(seed: int, events: int) -> None:
+    world = World(Random(seed))  # noqa: S311 - events, not a secret
     for _ in range(events):
-        world.happen()
+        world.apply_event()
     world.has_broker = True
     world.work()
-    found, before = world.alignment(), (world.history, world.broker.entries.get(TOPIC), world.uploads)
+    final, before = world.alignment(), (world.history, world.broker.entries.get(TOPIC), world.uploads)
     world.work()
-    assert before == (world.history, world.broker.entries.get(TOPIC), world.uploads), "the second pass does something"
-    if isinstance(found, HistoryLost):
+    assert before == (world.history, world.broker.entries.get(TOPIC), world.uploads), (
+        "the second reconcile does something"
+    )
+    if isinstance(final, HistoryLost):
         return
-    if isinstance(found, HistoryAhead):
+    if isinstance(final, HistoryAhead):
         assert world.refused is world.spec
         return
-    assert isinstance(found, alignment.InSync)
+    assert isinstance(final, alignment.InSync)
     served = world.broker.served(TOPIC)
     assert [(e.schema_version, e.content_hash, e.registered_at) for e in world.history.active_versions] == [
         (v.schema_version, v.info.content_hash, v.registered_at) for v in served
@@ -241,9 +243,9 @@ def test_record_and_broker_agree_in_the_end_whatever_happened(seed: int, events:
 @given(st.integers(0, 2**32), st.integers(0, 14))
 @settings(max_examples=200, deadline=None)
 def test_what_a_broker_lost_is_never_uploaded_again(seed: int, events: int) -> None:
-    world = World(Random(seed))  # noqa: S311 - what happens, not a secret
+    world = World(Random(seed))  # noqa: S311 - events, not a secret
     for _ in range(events):
-        world.happen()
+        world.apply_event()
     world.has_broker = True
     world.work()
     if not world.history.confirmed:

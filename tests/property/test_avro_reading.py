@@ -18,15 +18,15 @@ from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 RANDOMS = st.randoms(use_true_random=False)
-# Schemas on which the broker's own validator breaks down, whoever reads them.
+# Schemas on which the broker's own validator breaks down, for all readers.
 UNREADABLE_BY_ALL = {"INFINITE_RECORD", "RECURSIVE_RECORD_CRASHES_AVRO"}
 
 
 def marked(value: Any) -> Any:
-    """The schema without aliases and with a property on every type: no longer equal, but the same to a reader."""
+    """Return the schema without aliases and with a property on every type: not equal, but the same to a reader."""
     if isinstance(value, dict):
-        kept = {key: marked(each) if key != "default" else each for key, each in value.items() if key != "aliases"}
-        return {**kept, "marked": True} if "type" in value else kept
+        members = {key: marked(each) if key != "default" else each for key, each in value.items() if key != "aliases"}
+        return {**members, "marked": True} if "type" in value else members
     return [marked(each) for each in value] if isinstance(value, list) else value
 
 
@@ -49,18 +49,18 @@ def test_every_schema_reads_itself_and_what_differs_in_properties_alone(random: 
 
 
 def schemas(random: Random, count: int) -> list[Schema]:
-    """A candidate and what it was made of, as the product parses them: at least two, all of type AVRO."""
-    found: list[Schema] = []
+    """Return a candidate and its sources, as the product parses them: at least two, all of type AVRO."""
+    parsed: list[Schema] = []
     value = avro_schemas.schema(random)
     for _ in range(count * 4):
         try:
-            found.append(formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(value).encode())))
+            parsed.append(formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(value).encode())))
         except InvalidSchemaError:
             value = avro_schemas.schema(random)
         else:
             value = avro_schemas.edited(random, copy.deepcopy(value))
-    assume(len(found) >= count)
-    return found[:count]
+    assume(len(parsed) >= count)
+    return parsed[:count]
 
 
 def check(candidate: Schema, history: list[Schema], strategy: Strategy) -> tuple[Incompatibility, ...]:

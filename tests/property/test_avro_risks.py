@@ -1,7 +1,7 @@
-"""Risks are real and complete: what is told is lost or misread, and where nothing is told, everything arrives.
+"""Risks are real and complete: a reported field is lost or misread, and without a risk everything arrives.
 
-fastavro, which keeps to Avro's specification, is the consumer; where the loss is in what a type means, the consumer
-takes the bytes for what its own schema says.
+fastavro, which follows Avro's specification, is the consumer. If the loss is in the meaning of a type, the consumer
+reads the bytes by its own schema.
 """
 
 import copy
@@ -47,8 +47,8 @@ def taken_as_its_own(writer: Any, reader: Any, message: bytes) -> Any:
     return fastavro.schemaless_reader(io.BytesIO(message), copy.deepcopy(reader), None)
 
 
-def kept_as_its_own(writer: Any, reader: Any, message: bytes) -> Any:
-    """What is left once the value is held in the reader's own type."""
+def converted_to_its_own(writer: Any, reader: Any, message: bytes) -> Any:
+    """Return the value after a conversion to the reader's own type."""
     value = resolved(writer, writer, message)
     return resolved(reader, reader, encoded(reader, value))
 
@@ -61,7 +61,7 @@ def encoded(schema: Any, value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """Two types that meet, a value that shows the harm, and how a consumer reads."""
+    """Two different types, a value that shows the harm, and a consumer's way to read."""
 
     writer: Any
     reader: Any
@@ -91,9 +91,9 @@ CASES = {
     "RECORD_RENAMED": [Case(record("A"), record("B"), {"id": 1})],
     "UNION_BRANCH_BY_STRUCTURE": [Case(["string", record("A")], ["string", record("B")], {"id": 1})],
     "NUMBER_ROUNDED": [
-        Case("int", "float", 2**24 + 1, kept_as_its_own),
-        Case("long", "float", 2**24 + 1, kept_as_its_own),
-        Case("long", "double", 2**53 + 1, kept_as_its_own),
+        Case("int", "float", 2**24 + 1, converted_to_its_own),
+        Case("long", "float", 2**24 + 1, converted_to_its_own),
+        Case("long", "double", 2**53 + 1, converted_to_its_own),
     ],
     "BYTES_AS_TEXT": [Case("bytes", "string", b"\xff")],
     "LOGICAL_TYPE_CHANGED": [
@@ -105,14 +105,14 @@ CASES = {
         Case("int", logical("int", "date"), 7, taken_as_its_own),
     ],
     "DECIMAL_SCALE_CHANGED": [Case(decimal(6, 2), decimal(6, 3), Decimal("12.34"), taken_as_its_own)],
-    "DECIMAL_PRECISION_REDUCED": [Case(decimal(6, 2), decimal(4, 2), Decimal("1234.56"), kept_as_its_own)],
+    "DECIMAL_PRECISION_REDUCED": [Case(decimal(6, 2), decimal(4, 2), Decimal("1234.56"), converted_to_its_own)],
 }
 OTHERS = {"ALIAS_IN_JSON", "CLASS_RENAMED"}
-"""What shows elsewhere: in JSON, and in the names of generated classes."""
+"""Risks that show elsewhere: in JSON, and in the names of generated classes."""
 
 
 def wrapped(random: Random, case: Case) -> tuple[Case, str]:
-    """The two types somewhere within a schema, and the reader's place."""
+    """Return the two types somewhere within a schema, and the reader's place."""
     path = ""
     for level in range(random.randint(0, 3)):
         makes = [_in_record, _in_array, _in_map]
@@ -124,12 +124,12 @@ def wrapped(random: Random, case: Case) -> tuple[Case, str]:
 
 
 def _in_record(case: Case, level: int) -> tuple[Case, str]:
-    def around(kind: Any) -> Any:
+    def record_of(kind: Any) -> Any:
         fields = [{"name": "first", "type": "int"}, {"name": "f", "type": kind}]
         return {"type": "record", "name": f"Around{level}", "fields": fields}
 
     value = {"first": 0, "f": case.value}
-    return Case(around(case.writer), around(case.reader), value, case.read), ".fields[1].type"
+    return Case(record_of(case.writer), record_of(case.reader), value, case.read), ".fields[1].type"
 
 
 def _in_array(case: Case, _: int) -> tuple[Case, str]:
@@ -147,7 +147,7 @@ def _in_union(case: Case, _: int) -> tuple[Case, str]:
 
 
 def as_schema(value: Any, kind: SchemaType = SchemaType.PROTOBUF) -> Schema:
-    """PROTOBUF takes a union at the top, and is read as AVRO is."""
+    """Return a schema of PROTOBUF, which accepts a union at the top and is read as AVRO is."""
     return parsed(kind, json.dumps(value))
 
 
@@ -157,14 +157,14 @@ def risks(reader: Any, writer: Any) -> set[tuple[str, str]]:
 
 @given(RANDOMS, st.sampled_from([(rule, case) for rule, cases in CASES.items() for case in cases]))
 @settings(max_examples=300, deadline=None)
-def test_what_is_told_does_harm_wherever_it_stands(random: Random, chosen: tuple[str, Case]) -> None:
+def test_a_reported_risk_does_harm_at_any_place(random: Random, chosen: tuple[str, Case]) -> None:
     rule, leaf = chosen
     case, path = wrapped(random, leaf)
     place = path + "[1]" if isinstance(leaf.reader, list) else path
     # A renamed record in a union is a guess, not a rename.
     rules = {rule, "UNION_BRANCH_BY_STRUCTURE"} if rule == "RECORD_RENAMED" and path.endswith("[1]") else {rule}
-    told = risks(case.reader, case.writer)
-    assert {found for found, at in told if at == place} & rules
+    reported = risks(case.reader, case.writer)
+    assert {name for name, at in reported if at == place} & rules
     message = encoded(case.writer, case.value)
     try:
         read = case.read(case.writer, case.reader, message)
@@ -177,7 +177,7 @@ def test_each_risk_of_avro_has_such_a_case() -> None:
     assert CASES.keys() | OTHERS == {each.value for each in RiskRule}
 
 
-def test_a_json_reader_finds_nothing_by_an_alias() -> None:
+def test_a_json_reader_ignores_an_alias() -> None:
     before = as_schema({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}, SchemaType.JSON)
     field = {"name": "b", "type": "int", "aliases": ["a"], "default": 0}
     after = as_schema({"type": "record", "name": "R", "fields": [field]}, SchemaType.JSON)
@@ -187,22 +187,22 @@ def test_a_json_reader_finds_nothing_by_an_alias() -> None:
 
 
 def evolved(random: Random, schema: Any) -> Any:
-    """The schema after a few edits that the broker may let pass."""
+    """Return the schema after a few edits that the broker may accept."""
     edited = copy.deepcopy(schema)
-    wanted = random.randint(1, 3)
+    missing = random.randint(1, 3)
     for _ in range(20):
         before = copy.deepcopy(edited)
         random.choice((_rename, _drop_symbol, _widen, _widen, _shuffle, _label, _add, _drop))(
             random, random.choice(_types(edited))
         )
-        wanted -= edited != before
-        if not wanted:
+        missing -= edited != before
+        if not missing:
             break
     return edited
 
 
 def _types(value: Any) -> list[dict[str, Any]]:
-    """All objects in a schema that have a type."""
+    """Return all objects in a schema that have a type."""
     if isinstance(value, list):
         return [spot for branch in value for spot in _types(branch)]
     if not isinstance(value, dict):
@@ -263,7 +263,7 @@ def arrives(read: Any, written: Any) -> bool:
 
 @given(RANDOMS)
 @settings(max_examples=sized(150, 400), deadline=None)
-def test_where_nothing_is_told_everything_arrives(random: Random) -> None:
+def test_without_a_reported_risk_everything_arrives(random: Random) -> None:
     writer = avro_values.schema(random)
     reader = evolved(random, writer)
     try:
@@ -279,17 +279,17 @@ def test_where_nothing_is_told_everything_arrives(random: Random) -> None:
 
 @given(RANDOMS)
 @settings(max_examples=300, deadline=None)
-def test_strict_admits_no_more_than_broker_and_broker_no_less_for_knowing_the_risks(random: Random) -> None:
+def test_strict_admits_no_more_than_broker_and_broker_no_less_because_of_risks(random: Random) -> None:
     try:
         before, candidate = (as_schema(json.loads(each), SchemaType.JSON) for each in avro_readings.pair(random))
     except InvalidSchemaError:
         assume(False)  # noqa: FBT003  # a default may not fit
     for strategy in Strategy:
-        found = {
+        verdicts = {
             each: judge(Candidate(candidate), history(before), Policy(strategy, each), {0: before})
             for each in Strictness
         }
-        broker, strict = found[Strictness.BROKER], found[Strictness.STRICT]
+        broker, strict = verdicts[Strictness.BROKER], verdicts[Strictness.STRICT]
         assert broker.is_compatible or not strict.is_compatible
         assert strict.incompatibilities == broker.incompatibilities + broker.risks
         assert all(severity_of(each.rule) for each in broker.risks)

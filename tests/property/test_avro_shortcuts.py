@@ -1,4 +1,4 @@
-"""What is not compared because it is known gives the answer that comparing would have given."""
+"""Shortcuts of a comparison give the same answer as the comparison."""
 
 import random
 from typing import Any
@@ -23,7 +23,7 @@ def small(rng: random.Random, name: str, kinds: tuple[Any, ...]) -> dict[str, An
 
 
 def wide(rng: random.Random, names: str = "PQRSTUV") -> dict[str, Any]:
-    """A record with a wide union of small records, some of which hold the others."""
+    """Return a record with a wide union of small records, some of which hold the others."""
     made: list[Any] = []
     for name in rng.sample(names, 5):
         inner = tuple(each["name"] for each in made)
@@ -33,13 +33,13 @@ def wide(rng: random.Random, names: str = "PQRSTUV") -> dict[str, Any]:
 
 
 def with_circle(reader: dict[str, Any]) -> dict[str, Any]:
-    """The same reader, but of a kind for which nothing is remembered and every branch is tried."""
+    """Return the same reader, but of a kind without a cache, for which every branch is tried."""
     circle = record("Circle", field("next", ["null", "Circle"], default=None))
     return {**reader, "fields": [*reader["fields"], field("w", ["null", circle], default=None)]}
 
 
 def with_aliases(rng: random.Random, reader: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any]:
-    """The same reader, some of its records and fields with names that the writer has."""
+    """Return the same reader, some of its records and fields with names that the writer has."""
     branches, written = reader["fields"][0]["type"], writer["fields"][0]["type"]
     names = rng.sample([each["name"] for each in written], 2)
     aliased = [
@@ -49,9 +49,9 @@ def with_aliases(rng: random.Random, reader: dict[str, Any], writer: dict[str, A
     return {**reader, "fields": [{**reader["fields"][0], "type": aliased}, *reader["fields"][1:]]}
 
 
-def told(found: tuple[Mismatch, ...]) -> list[tuple[str, str, str]]:
-    """Rules and places."""
-    return [(each.rule, each.reader_path, each.writer_path) for each in found]
+def places_of(mismatches: tuple[Mismatch, ...]) -> list[tuple[str, str, str]]:
+    """Return rules and places."""
+    return [(each.rule, each.reader_path, each.writer_path) for each in mismatches]
 
 
 @settings(max_examples=60, deadline=None)
@@ -59,29 +59,31 @@ def told(found: tuple[Mismatch, ...]) -> list[tuple[str, str, str]]:
 def test_a_history_is_judged_alike_with_branches_of_the_same_name_and_by_trials(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
     texts = [wide(rng) for _ in range(4)]
-    kept = [parsed(text) for text in texts]
+    cached = [parsed(text) for text in texts]
     for _ in range(2):
-        for reader, text in zip(kept, texts, strict=True):
-            for writer, written in zip(kept, texts, strict=True):
-                found = resolver.unreadable(reader, writer)
-                assert found == resolver.unreadable(parsed(text), parsed(written))
-                assert told(found) == told(resolver.unreadable(parsed(with_circle(text)), parsed(written)))
+        for reader, text in zip(cached, texts, strict=True):
+            for writer, written in zip(cached, texts, strict=True):
+                mismatches = resolver.unreadable(reader, writer)
+                assert mismatches == resolver.unreadable(parsed(text), parsed(written))
+                assert places_of(mismatches) == places_of(
+                    resolver.unreadable(parsed(with_circle(text)), parsed(written))
+                )
 
 
 @settings(max_examples=sized(60, 200), deadline=None)
 @given(st.integers(0, 2**32))
-def test_a_record_of_another_name_goes_to_the_branch_that_trying_all_would_find(seed: int) -> None:
+def test_a_record_of_another_name_goes_to_the_branch_that_a_trial_of_all_selects(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
     reader, writer = wide(rng), wide(rng, names="HIJKLPQ")
-    found = resolver.unreadable(parsed(reader), parsed(writer))
-    assert told(found) == told(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))
+    mismatches = resolver.unreadable(parsed(reader), parsed(writer))
+    assert places_of(mismatches) == places_of(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))
 
 
 @settings(max_examples=sized(60, 200), deadline=None)
 @given(st.integers(0, 2**32))
-def test_aliases_change_nothing_in_that(seed: int) -> None:
+def test_a_record_goes_to_that_branch_also_with_aliases(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
     reader, writer = wide(rng), wide(rng, names="HIJKLPQ")
     reader = with_aliases(rng, reader, writer)
-    found = resolver.unreadable(parsed(reader), parsed(writer))
-    assert told(found) == told(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))
+    mismatches = resolver.unreadable(parsed(reader), parsed(writer))
+    assert places_of(mismatches) == places_of(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))

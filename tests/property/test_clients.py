@@ -33,24 +33,25 @@ MANY = settings(max_examples=300, deadline=None)
 
 @MANY
 @given(st.sampled_from(Client), st.one_of(SCHEMAS, st.none()), STATES)
-def test_every_client_of_every_topic_gets_an_answer_that_makes_sense(
+def test_every_client_of_every_topic_gets_a_consistent_response(
     client: Client, sent: SchemaInfo | None, topic: TopicState
 ) -> None:
-    found = connect(client, sent, topic)
-    assert found.may_connect == (found.error is None) == (not found.message and not found.incompatibilities)
-    assert found.upgrade_first is topic.strategy.upgrade_first
-    if found.outcome is Outcome.REGISTERS_VERSION:
+    response = connect(client, sent, topic)
+    assert response.may_connect == (response.error is None)
+    assert response.may_connect == (not response.message and not response.incompatibilities)
+    assert response.upgrade_first is topic.strategy.upgrade_first
+    if response.outcome is Outcome.REGISTERS_VERSION:
         assert topic.allows_auto_update
-        assert found.schema_version == len(topic.history)
-    elif found.outcome is Outcome.USES_VERSION:
-        assert found.schema_version in dict(topic.versions)
+        assert response.schema_version == len(topic.history)
+    elif response.outcome is Outcome.USES_VERSION:
+        assert response.schema_version in dict(topic.versions)
     else:
-        assert found.schema_version is None
+        assert response.schema_version is None
 
 
 @MANY
 @given(SCHEMAS, STATES)
-def test_what_a_producer_registered_it_uses_the_next_time_or_the_broker_chokes_as_it_was_warned(
+def test_what_a_producer_registered_it_uses_the_next_time_or_the_broker_fails_after_a_warning(
     sent: SchemaInfo, topic: TopicState
 ) -> None:
     first = connect(Client.PRODUCER, sent, topic)

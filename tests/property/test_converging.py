@@ -1,4 +1,4 @@
-"""From any edit of any topic, what is planned and done comes to rest, with the verdict that `judge` really gives."""
+"""From any edit of any topic, planning and acting settle, with the verdict that `judge` really gives."""
 
 from dataclasses import replace
 from random import Random
@@ -37,12 +37,12 @@ class World:
 
     def verdict(self) -> Verdict:
         candidate = Candidate(self.spec)
-        wanted = needed(candidate, self.history, self.policy)
+        entries = needed(candidate, self.history, self.policy)
         return judge(
             candidate,
             self.history,
             self.policy,
-            {each.schema_version: self.payloads[each.schema_version] for each in wanted},
+            {each.schema_version: self.payloads[each.schema_version] for each in entries},
         )
 
     def act(self, action: object) -> None:
@@ -58,12 +58,12 @@ class World:
 
 @given(RANDOMS, TYPES, STRATEGIES, CLAIMS)
 @settings(max_examples=sized(50, 150), deadline=None)
-def test_every_edit_comes_to_rest_and_only_what_may_follow_is_registered(
+def test_every_edit_settles_and_only_what_may_follow_is_registered(
     random: Random, kind: SchemaType, strategy: Strategy, claim: object
 ) -> None:
-    found = families.family(random, kind, 4)
-    assume(len(found) == 4)
-    spec, *versions = found
+    schemas = families.family(random, kind, 4)
+    assume(len(schemas) == 4)
+    spec, *versions = schemas
     world = World(spec, versions[: random.randint(0, 3)], Policy(strategy=strategy))
     world.history = replace(world.history, claim=claim)
     first, before = world.verdict(), len(world.history.entries)

@@ -1,14 +1,14 @@
-"""No document makes any door raise anything but our own errors, hang, or fill the memory.
+"""No document makes an entry point raise another error than ours, hang, or fill the memory.
 
-200 documents in a sample, 2,000 in a full run; more by hand, of another seed each time, which is printed and can be
-given again:
+200 documents in a sample, 2,000 in a full run; more by hand, of another seed each time, which is printed and can be set
+again:
 
     TOPICSCHEMA_HOSTILE=100000 [TOPICSCHEMA_HOSTILE_SEED=...] [TOPICSCHEMA_HOSTILE_FROM=...] pytest -s THIS_FILE
 
-The limits are 1 second and 500 MB for one call, so a full run looks at the clock. It counts CPU time in a child
-process, as the machine may be busy; and as a busy machine's cores are also slower, what takes longer than that is done
-again, and measured by an anchor beside it. A sample asks only that no call hangs (`hostile.__main__.HANGS_AFTER`), and
-takes longer than most tests all the same: each document is handed in at every door.
+The limits are 1 second and 500 MB for one call, so a full run measures time. It counts CPU time in a child process,
+because the machine may be busy. A busy machine's cores are also slower, so a slow call is repeated and measured beside
+an anchor. A sample checks only that no call hangs (`hostile.__main__.HANGS_AFTER`). It still takes longer than most
+tests: each document goes to every entry point.
 """
 
 import os
@@ -19,8 +19,8 @@ from typing import Final
 
 import pytest
 
-from hostile import documents, watching
-from hostile.watching import Limits
+from hostile import documents, supervisor
+from hostile.supervisor import Limits
 from support import sizes
 
 _IN_A_FULL_RUN: Final = 2_000
@@ -36,15 +36,15 @@ _SLICE: Final = 1_000
 
 
 @pytest.mark.timeout(0 if _COUNT > _IN_A_FULL_RUN else 900)
-def test_no_document_makes_any_door_raise_hang_or_fill_the_memory(tmp_path: Path) -> None:
-    told = []
+def test_no_document_makes_any_entry_point_raise_hang_or_fill_the_memory(tmp_path: Path) -> None:
+    reported = []
     for first in range(_FIRST, _COUNT, _SLICE):
         numbers = range(first, min(first + _SLICE, _COUNT))
-        found = [each.saved(tmp_path) for each in watching.failures(_SEED, numbers, _LIMITS, tmp_path)]
-        told += found
-        lines = [*found, f"seed {_SEED}: {numbers.stop:,} of {_COUNT:,} documents, {len(told)} failures"]
-        sys.stdout.write("\n".join(lines) + "\n")
-    assert not told, "\n".join(told[:20])
+        lines = [each.save(tmp_path) for each in supervisor.failures(_SEED, numbers, _LIMITS, tmp_path)]
+        reported += lines
+        progress = f"seed {_SEED}: {numbers.stop:,} of {_COUNT:,} documents, {len(reported)} failures"
+        sys.stdout.write("\n".join([*lines, progress]) + "\n")
+    assert not reported, "\n".join(reported[:20])
 
 
 def test_a_document_is_the_same_every_time() -> None:
@@ -53,16 +53,16 @@ def test_a_document_is_the_same_every_time() -> None:
         assert (one.info, one.twin, one.payload) == (other.info, other.twin, other.payload)
 
 
-def test_what_takes_more_than_it_may_is_told_and_saved(tmp_path: Path) -> None:
-    found = list(watching.failures(1, range(2), Limits(-1.0, 10_000_000), tmp_path))
-    assert {each.number for each in found} == {0, 1}
-    assert {each.door for each in found} >= {"memory", "parse", "batch register"}
-    assert "saved in" in found[0].saved(tmp_path)
+def test_a_document_beyond_the_limits_is_reported_and_saved(tmp_path: Path) -> None:
+    failures = list(supervisor.failures(1, range(2), Limits(-1.0, 10_000_000), tmp_path))
+    assert {each.number for each in failures} == {0, 1}
+    assert {each.entry_point for each in failures} >= {"memory", "parse", "batch register"}
+    assert "saved in" in failures[0].save(tmp_path)
 
 
 def test_a_failure_is_saved_though_its_value_cannot_be_shown(tmp_path: Path) -> None:
     too_deep = next(number for number in range(1_000) if _is_too_deep(documents.document(7, number).value))
-    assert f"7-{too_deep}" in watching.Failure(7, too_deep, "encode", "raised").saved(tmp_path)
+    assert f"7-{too_deep}" in supervisor.Failure(7, too_deep, "encode", "raised").save(tmp_path)
 
 
 def _is_too_deep(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""What must hold of the verdict on schemas of every type, whatever they say. What reads what is in `test_readers`.
+"""Laws of the verdict on any schemas of every type. The reading of messages is in `test_readers`.
 
 A property draws some hundred pairs of schemas of every type, for some seconds.
 """
@@ -29,17 +29,17 @@ TYPES: Final = st.sampled_from(families.TYPES)
 AVRO_TEXTS: Final = st.sampled_from(families.AVRO_TEXTS)
 MANY: Final = settings(max_examples=sized(50, 150), deadline=None)
 BOTH_WAYS: Final = (Strategy.BACKWARD_TRANSITIVE, Strategy.FORWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE)
-# What Avro's own validator finds of a schema and itself: records without end, and names that its aliases change.
+# Findings of Avro's own validator for a schema and itself: records without end, and names that its aliases change.
 UNREADABLE_BY_ALL: Final = {"INFINITE_RECORD", "RECURSIVE_RECORD_CRASHES_AVRO"}
-# Which records meet depends on who reads, where a union's branch is guessed or a field has an alias.
+# Which records meet depends on the reader, if a union's branch is guessed or a field has an alias.
 GUESSED: Final = {"CLASS_RENAMED"}
 _STEP: Final = re.compile(r'\.([^.\[]+)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
 def family(random: Random, kind: SchemaType, count: int) -> list[Schema]:
-    found = families.family(random, kind, count)
-    assume(len(found) == count)
-    return found
+    schemas = families.family(random, kind, count)
+    assume(len(schemas) == count)
+    return schemas
 
 
 def check(candidate: Schema, history: list[Schema], strategy: Strategy) -> tuple[Incompatibility, ...]:
@@ -47,9 +47,9 @@ def check(candidate: Schema, history: list[Schema], strategy: Strategy) -> tuple
     return compatibility.check(candidate, considered if strategy.is_transitive else considered[-1:], strategy)
 
 
-def told(found: tuple[Incompatibility, ...]) -> set[tuple[Any, ...]]:
-    """What was found, but for the words: of a mutual rule they name the reader first, whoever that is."""
-    return {(each.rule, each.path, each.direction, each.schema_version) for each in found}
+def without_messages(incompatibilities: tuple[Incompatibility, ...]) -> set[tuple[Any, ...]]:
+    """Return the incompatibilities without messages: of a mutual rule these name the reader first, which differs."""
+    return {(each.rule, each.path, each.direction, each.schema_version) for each in incompatibilities}
 
 
 @given(RANDOMS, TYPES)
@@ -61,7 +61,7 @@ def test_a_schema_may_follow_itself(random: Random, kind: SchemaType) -> None:
         assert {each.rule for each in check(schema, [schema], strategy)} <= UNREADABLE_BY_ALL
     if schema.info.schema:
         again = formats.parse(schema.info)  # another object, with nothing shared
-        assert told(check(again, [schema], Strategy.FULL_TRANSITIVE)) == told(
+        assert without_messages(check(again, [schema], Strategy.FULL_TRANSITIVE)) == without_messages(
             check(schema, [schema], Strategy.FULL_TRANSITIVE)
         )
 
@@ -72,7 +72,8 @@ def test_full_is_backward_and_forward(random: Random, kind: SchemaType) -> None:
     candidate, *history = family(random, kind, 4)
     for suffix in ("", "_TRANSITIVE"):
         full, backward, forward = (
-            told(check(candidate, history, Strategy(name + suffix))) for name in ("FULL", "BACKWARD", "FORWARD")
+            without_messages(check(candidate, history, Strategy(name + suffix)))
+            for name in ("FULL", "BACKWARD", "FORWARD")
         )
         assert full == backward | forward
 
@@ -87,16 +88,16 @@ def test_what_passes_against_all_versions_passes_against_the_latest_and_against_
         everything = check(candidate, history, strategy)
         latest = Strategy(strategy.removesuffix("_TRANSITIVE"))
         assert set(check(candidate, history, latest)) <= set(everything)
-        for number, each in enumerate(history):
-            alone = compatibility.check(candidate, [Predecessor(number, each.info.type, each)], strategy)
-            assert alone == tuple(found for found in everything if found.schema_version == number)
-        versions = [found.schema_version for found in everything]
-        assert versions == sorted(versions, key=lambda version: -(version or 0))
+        for number, version in enumerate(history):
+            alone = compatibility.check(candidate, [Predecessor(number, version.info.type, version)], strategy)
+            assert alone == tuple(each for each in everything if each.schema_version == number)
+        versions = [each.schema_version for each in everything]
+        assert versions == sorted(versions, key=lambda number: -(number or 0))
 
 
 @given(RANDOMS, TYPES)
 @MANY
-def test_what_is_mutual_is_found_from_both_sides(random: Random, kind: SchemaType) -> None:
+def test_what_is_mutual_is_reported_from_both_sides(random: Random, kind: SchemaType) -> None:
     one, other = family(random, kind, 2)
     for compare in (formats.unreadable, formats.risks):
         there, back = (
@@ -113,18 +114,20 @@ def test_what_is_mutual_is_found_from_both_sides(random: Random, kind: SchemaTyp
 @given(RANDOMS, AVRO_TEXTS)
 @MANY
 def test_equal_fingerprints_are_judged_alike_against_anything(random: Random, kind: SchemaType) -> None:
-    """But for aliases, which the broker's dedupe overlooks and its reader does not."""
+    """Check them without aliases, which the broker's dedupe ignores and its reader does not."""
     schema, *others = family(random, kind, 3)
-    twin = formats.parse(SchemaInfo(kind, _retold(random, json.loads(schema.info.schema)).encode()))
+    twin = formats.parse(SchemaInfo(kind, _rewritten(random, json.loads(schema.info.schema)).encode()))
     assert twin.fingerprint == schema.fingerprint
     for other in others:
         for strategy in BOTH_WAYS:
             assert check(twin, [other], strategy) == check(schema, [other], strategy)
-            assert told(check(other, [twin], strategy)) == told(check(other, [schema], strategy))
+            assert without_messages(check(other, [twin], strategy)) == without_messages(
+                check(other, [schema], strategy)
+            )
 
 
-def _retold(random: Random, value: Any) -> str:
-    """The same schema in other words: members in another order, other space, documented."""
+def _rewritten(random: Random, value: Any) -> str:
+    """Return the same schema in another spelling: other order of members, other space, documented."""
     return json.dumps(
         _shuffled(random, value), indent=random.choice((None, 1, "\t")), ensure_ascii=random.random() < 0.5
     )
@@ -137,7 +140,7 @@ def _shuffled(random: Random, value: Any) -> Any:
         return value
     members = [(name, each if name == "default" else _shuffled(random, each)) for name, each in value.items()]
     if "fields" in value:
-        members = [*((name, each) for name, each in members if name != "doc"), ("doc", "retold")]
+        members = [*((name, each) for name, each in members if name != "doc"), ("doc", "rewritten")]
     random.shuffle(members)
     return dict(members)
 
@@ -146,10 +149,10 @@ def _shuffled(random: Random, value: Any) -> Any:
 @MANY
 def test_the_place_of_a_finding_is_in_the_candidates_text(random: Random, kind: SchemaType) -> None:
     candidate, *history = family(random, kind, 3)
-    found = check(candidate, history, Strategy.FULL_TRANSITIVE)
-    if found and found[0].rule != "TYPE_CHANGED":
+    incompatibilities = check(candidate, history, Strategy.FULL_TRANSITIVE)
+    if incompatibilities and incompatibilities[0].rule != "TYPE_CHANGED":
         text = _text(candidate)
-        for each in found:
+        for each in incompatibilities:
             assert _exists(text, each.path), each
 
 
@@ -198,7 +201,7 @@ def _exists(value: Any, path: str) -> bool:
     return True
 
 
-_ASK: Final = """
+_PROGRAM: Final = """
 import hashlib
 from support.schemas import families
 from support.schemas.avro_schemas import seeded
@@ -206,15 +209,15 @@ from topicschema.core import compatibility
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.strategies import Strategy
 
-told = hashlib.sha256()
+digest = hashlib.sha256()
 for seed in range(40):
     for kind in families.TYPES[:5]:
         candidate, *history = families.family(seeded(seed), kind, 4) or [None]
         considered = [Predecessor(number, each.info.type, each) for number, each in enumerate(history)]
         for strategy in Strategy if candidate else ():
-            told.update(repr(compatibility.check(candidate, considered, strategy)).encode())
-            told.update(candidate.fingerprint.encode())
-print(told.hexdigest())
+            digest.update(repr(compatibility.check(candidate, considered, strategy)).encode())
+            digest.update(candidate.fingerprint.encode())
+print(digest.hexdigest())
 """
 
 
@@ -222,7 +225,7 @@ print(told.hexdigest())
 def test_a_verdict_and_its_order_are_the_same_in_every_process(seeds: tuple[str, ...]) -> None:
     children = [
         subprocess.run(
-            [sys.executable, "-c", _ASK],
+            [sys.executable, "-c", _PROGRAM],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,

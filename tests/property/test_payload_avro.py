@@ -70,7 +70,7 @@ def test_a_payload_that_is_cut_or_goes_on_is_never_valid(random: Random) -> None
 
 @given(RANDOMS)
 @MANY
-def test_we_never_call_valid_what_fastavro_cannot_read_or_reads_otherwise(random: Random) -> None:
+def test_a_payload_that_fastavro_cannot_read_or_reads_otherwise_is_never_valid(random: Random) -> None:
     text = avro_values.schema(random)
     content = bytearray(by_fastavro(text, avro_values.value(random, text)) or b"\0")
     for _ in range(random.randint(1, 3)):
@@ -86,9 +86,9 @@ def test_no_bytes_make_anything_raise_but_our_own_error(random: Random, content:
     text = avro_values.schema(random)
     for kind in (SchemaType.AVRO, SchemaType.JSON):
         schema = parsed(text, kind)
-        found = payload.validate(schema, content)
-        assert all(0 <= each.offset <= len(content) for each in found)
-        fatal = [each for each in found if not each.is_tolerated]
+        findings = payload.validate(schema, content)
+        assert all(0 <= each.offset <= len(content) for each in findings)
+        fatal = [each for each in findings if not each.is_tolerated]
         if not fatal:
             payload.decode(schema, content)
             continue

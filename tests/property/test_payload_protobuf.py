@@ -26,7 +26,7 @@ def seeded(seed: int) -> random.Random:
 
 
 def message_class(schema: ProtobufNativeSchema) -> Any:
-    """The class that google.protobuf makes of the envelope."""
+    """Return the class that google.protobuf makes of the envelope."""
     envelope = json.loads(schema.info.schema)
     pool = DescriptorPool()
     for file in FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"])).file:
@@ -40,7 +40,7 @@ def test_google_reads_what_we_write_and_we_read_what_it_writes(seed: int) -> Non
     rng = seeded(seed)
     schema = protobuf_values.schema(rng)
     if next(iter(schema.descriptors.files.values())).syntax not in ("proto2", "proto3"):
-        return  # of editions it knows more than Pulsar's client does
+        return  # it supports more of editions than Pulsar's client does
     value = protobuf_values.value(rng, of(schema).root)
     content = payload.encode(schema, value).payload or b""
     theirs = message_class(schema).FromString(content).SerializeToString(deterministic=True)
@@ -51,7 +51,7 @@ def test_google_reads_what_we_write_and_we_read_what_it_writes(seed: int) -> Non
 
 
 def shown(value: Any) -> str:
-    """The value, whatever the order of a map's entries is."""
+    """Return the value as a text that ignores the order of a map's entries."""
     if isinstance(value, list):
         return repr(sorted(map(shown, value)))
     return repr(value)
@@ -63,11 +63,11 @@ def test_no_bytes_raise_anything_but_our_own_errors(seed: int, content: bytes) -
     rng = seeded(seed)
     schema = protobuf_values.schema(rng)
     for each in (content, protobuf_values.broken(rng, protobuf_values.odd(rng, of(schema).root))):
-        found = payload.validate(schema, each)
-        assert all(0 <= finding.offset <= len(each) for finding in found)
+        findings = payload.validate(schema, each)
+        assert all(0 <= finding.offset <= len(each) for finding in findings)
         try:
             value = payload.decode(schema, each)
         except InvalidPayloadError:
-            assert not all(finding.is_tolerated for finding in found)
+            assert not all(finding.is_tolerated for finding in findings)
         else:
             assert display_json.of_json(schema, display_json.to_json(schema, value)).keys() == value.keys()

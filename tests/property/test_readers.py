@@ -31,7 +31,7 @@ _ADDED: Final = (("int", 1), ("string", "x"), (["null", "long"], None), ({"type"
 
 
 def evolved(random: Random, schema: Any) -> Any:
-    """The schema after a few edits, of which some leave old messages unreadable."""
+    """Return the schema after a few edits, of which some leave old messages unreadable."""
     schema = copy.deepcopy(schema)
     for _ in range(random.randint(1, 3)):
         fields = random.choice(list(_records(schema)))["fields"]
@@ -69,7 +69,7 @@ def reads(reader: Schema, writer: Schema) -> bool:
 
 
 def read_back(reader: SchemaInfo, writer: SchemaInfo, content: bytes | None) -> Any:
-    """What a consumer with `reader` gets: of Avro by fastavro, given both schemas; of JSON by the reader alone."""
+    """Return what a consumer with `reader` gets: Avro by fastavro, with both schemas; JSON by the reader alone."""
     if reader.type is SchemaType.JSON:
         return payload.decode(formats.parse(reader), content)
     texts = (json.loads(each.schema) for each in (writer, reader))

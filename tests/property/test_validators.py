@@ -37,9 +37,9 @@ def seeded(seed: int) -> random.Random:
 
 
 def expected(schema: Schema, content: bytes | None, key: bytes | None = None) -> Verdict:
-    """What the reader of single messages finds first."""
-    found = payload.validate(schema, content, key)
-    return (found[0].rule, in_schema(found[0].path), found[0].offset) if found else FITS
+    """Return the first finding of the reader of single messages."""
+    findings = payload.validate(schema, content, key)
+    return (findings[0].rule, in_schema(findings[0].path), findings[0].offset) if findings else FITS
 
 
 @pytest.mark.parametrize("info", primitive_values.INFOS, ids=lambda info: f"{info.type}{dict(info.properties)}")
@@ -73,7 +73,7 @@ def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> Non
 
 
 def json_schema(rng: random.Random) -> AvroSchema:
-    """A random schema that parses."""
+    """Return a random schema that parses."""
     while True:
         info = SchemaInfo(SchemaType.JSON, json.dumps(avro_schemas.schema(rng)).encode())
         with suppress(InvalidSchemaError):
@@ -105,7 +105,7 @@ def test_protobuf_is_judged_as_it_is_read(seed: int) -> None:
 
 
 def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
-    """Bytes for the schema: right ones, those of two messages in a row, broken ones, those of another schema."""
+    """Return bytes for the schema: right ones, those of two messages in a row, broken ones, those of another schema."""
     roll = rng.random()
     if roll < 0.2:
         return protobuf_values.odd(rng, of(schema).root)
@@ -115,7 +115,7 @@ def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
 
 
 def without_fields(rng: random.Random, schema: ProtobufNativeSchema) -> SchemaInfo:
-    """The schema with some fields less, or more of its messages'."""
+    """Return the schema without some fields of the file's messages."""
     envelope = json.loads(schema.info.schema)
     files = FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"]))
     for message in files.file[0].message_type:
@@ -133,7 +133,7 @@ def test_what_only_the_protobuf_writer_knows_is_lost_and_nothing_else_of_its_mes
     writer = protobuf_values.schema(rng)
     reader = formats.parse(without_fields(rng, writer))
     contents = [protobuf_values.several(rng, writer, of(writer).root) for _ in range(10)]
-    lost_and_fit(validator_for(reader.info, writer.info, PULSAR_VERSION), reader, contents)
+    check_losses(validator_for(reader.info, writer.info, PULSAR_VERSION), reader, contents)
 
 
 @settings(deadline=None, max_examples=sized(40, 80))
@@ -149,18 +149,18 @@ def test_what_only_the_json_writer_knows_is_lost_and_nothing_else_of_its_message
     except InvalidSchemaError:  # a name was defined in a field that is gone
         return
     contents = [json.dumps(json_payloads.value(rng, writer.root, wrong=0)).encode() for _ in range(10)]
-    lost_and_fit(validator_for(reader.info, writer.info, PULSAR_VERSION), reader, contents)
+    check_losses(validator_for(reader.info, writer.info, PULSAR_VERSION), reader, contents)
 
 
-def lost_and_fit(validator: Validator, reader: Schema, contents: list[bytes]) -> None:
-    """Fields that are unknown to the reader alone, and known to the writer, are losses."""
+def check_losses(validator: Validator, reader: Schema, contents: list[bytes]) -> None:
+    """Check that fields that only the writer knows are losses."""
     for content in contents:
         [(reason, *_)] = verdicts(validator, content)
-        found = payload.validate(reader, content)
-        rules = {each.rule for each in found}
+        findings = payload.validate(reader, content)
+        rules = {each.rule for each in findings}
         assert reason != "UNKNOWN_FIELD"
-        if len(found) >= MAX_FINDINGS and rules == {"UNKNOWN_FIELD"}:
-            continue  # what else is wrong behind so many is told by the validator alone
+        if len(findings) >= MAX_FINDINGS and rules == {"UNKNOWN_FIELD"}:
+            continue  # the validator alone reports what is wrong behind that many
         assert (not reason) == (rules <= {"UNKNOWN_FIELD"})
         if not reason:
             assert any(kind == "FIELD_DROPPED" for kind, _ in losses(validator, content)) == bool(rules)

@@ -1,1 +1,1 @@
-"""Random protobuf files, how people change them (`steps`), and what readers make of messages (`readings`)."""
+"""Random protobuf files, changes to them by people (`steps`), and the readings of messages (`readings`)."""

@@ -1,4 +1,4 @@
-"""Random messages, and what a reader makes of them: google.protobuf's dynamic messages are the judge, not ours."""
+"""Random messages and their readings: google.protobuf's dynamic messages are the judge, not ours."""
 
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
@@ -8,7 +8,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
-from protobuf_evolution.worlds import F
+from protobuf_evolution.random_files import F
 
 _TEXTS = ("", "a", "été", "0", "true", "x" * 200)
 _BYTES = (b"", b"a", b"\x00\xff\xfe", b"\xc3\xa9", b"\x08\x96\x01")
@@ -21,7 +21,7 @@ Knows = Callable[[str, int], bool]
 
 
 def filled(random: Random, kind: type[Message], knows: Knows = lambda *_: True) -> Message:
-    """A random message; an enum's number is only taken where `knows` it (asked with the enum's name)."""
+    """Return a random message. An enum's number is only used if `knows` accepts it with the enum's name."""
     message = kind()
     _fill(random, message, 3, knows)
     return message
@@ -88,7 +88,7 @@ _RANGES: Mapping[int, tuple[int, int]] = {
 
 
 def is_map(field: FieldDescriptor) -> bool:
-    """Whether the field is a map."""
+    """Return True if the field is a map."""
     return field.is_repeated and field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
@@ -99,24 +99,24 @@ def _fields(message: Message) -> list[FieldDescriptor]:
 
 
 def on_the_wire(written: Message, reader: type[Message]) -> Message | None:
-    """The message as the reader has it, or None where it refuses the bytes."""
-    found = reader()
+    """Return the message as the reader has it, or None if it rejects the bytes."""
+    message = reader()
     try:
-        found.ParseFromString(written.SerializePartialToString(deterministic=True))
+        message.ParseFromString(written.SerializePartialToString(deterministic=True))
     except DecodeError:
         return None
-    return found if found.IsInitialized() or not written.IsInitialized() else None
+    return message if message.IsInitialized() or not written.IsInitialized() else None
 
 
 def in_json(written: Message, reader: type[Message]) -> Message | None:
-    """The message as the reader has it of the writer's JSON; what it does not know it ignores."""
-    found = reader()
+    """Return the message as the reader of the writer's JSON has it, without unknown fields."""
+    message = reader()
     text = json_format.MessageToJson(written, descriptor_pool=_pool(written))
     try:
-        json_format.Parse(text, found, ignore_unknown_fields=True, descriptor_pool=_pool(found))
+        json_format.Parse(text, message, ignore_unknown_fields=True, descriptor_pool=_pool(message))
     except json_format.ParseError:
         return None
-    return found
+    return message
 
 
 def _pool(message: Message) -> Any:
@@ -124,7 +124,7 @@ def _pool(message: Message) -> Any:
 
 
 def losses(read: Message, written: Message) -> Iterator[str]:
-    """The fields that both have, by number, and whose values differ."""
+    """Yield the fields that both have, by number, and whose values differ."""
     known = {field.number: field for field in _fields(read)}
     for field in _fields(written):
         other = known.get(field.number)
@@ -153,7 +153,7 @@ def _is_set(message: Message, field: FieldDescriptor) -> bool:
 
 
 def _extensions(message: Message) -> Any:
-    """The stubs want extensions that a compiler generated."""
+    """Return the message's extensions, of which the stubs only know those that a compiler generated."""
     return message.Extensions
 
 

@@ -16,8 +16,8 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
-from protobuf_evolution import worlds
-from protobuf_evolution.worlds import EDITION, OPTIONAL, PROTO2, PROTO3, REPEATED, REQUIRED, F
+from protobuf_evolution import random_files
+from protobuf_evolution.random_files import EDITION, OPTIONAL, PROTO2, PROTO3, REPEATED, REQUIRED, F
 
 Step = Callable[[Random, FileDescriptorProto], bool]
 Place = tuple[DescriptorProto, FieldDescriptorProto]
@@ -64,12 +64,14 @@ def _one(random: Random, candidates: Iterable[T]) -> T | None:
 
 
 def _fields(file: FileDescriptorProto) -> list[Place]:
-    """The fields of all messages, without entries of maps."""
-    return [(message, field) for message in worlds.messages(file) for field in message.field]
+    """Return the fields of all messages, without entries of maps."""
+    return [(message, field) for message in random_files.messages(file) for field in message.field]
 
 
 def _fields_and_entries(file: FileDescriptorProto) -> list[Place]:
-    entries = (each for message in worlds.messages(file) for each in message.nested_type if each.options.map_entry)
+    entries = (
+        each for message in random_files.messages(file) for each in message.nested_type if each.options.map_entry
+    )
     return _fields(file) + [(entry, field) for entry in entries for field in entry.field]
 
 
@@ -78,7 +80,7 @@ def _is_plain(place: Place) -> bool:
 
 
 def _is_map(place: Place) -> bool:
-    return worlds.entry_of(*place) is not None
+    return random_files.entry_of(*place) is not None
 
 
 def _on_field(
@@ -100,7 +102,7 @@ def _on_field(
 
 def _on_enum(change: _EnumChange) -> Step:
     def step(random: Random, file: FileDescriptorProto) -> bool:
-        enum = _one(random, (each for each in worlds.enums(file) if len(each.value) > 1))
+        enum = _one(random, (each for each in random_files.enums(file) if len(each.value) > 1))
         return enum is not None and change(random, file, enum) is not False
 
     return step
@@ -125,7 +127,7 @@ def _by_type(kinds: _Kinds) -> Step:
 
 @_on_field(_is_map)
 def _map_key(at: At) -> bool | None:
-    entry = worlds.entry_of(at.message, at.field)
+    entry = random_files.entry_of(at.message, at.field)
     if entry is None or entry.field[0].type not in _OTHER_SIGN:
         return False
     entry.field[0].type = _OTHER_SIGN[entry.field[0].type]
@@ -148,7 +150,7 @@ def _swap(at: At) -> None:
 @_on_field()
 def _renumber(at: At) -> None:
     at.message.reserved_range.add(start=at.field.number, end=at.field.number + 1)
-    at.field.number = worlds.free_number(at.random, at.message)
+    at.field.number = random_files.free_number(at.random, at.message)
 
 
 @_on_field()
@@ -159,7 +161,7 @@ def _rename(at: At) -> None:
 
 @_on_field()
 def _rename_in_code(at: At) -> None:
-    at.field.json_name = worlds.json_name(at.field)
+    at.field.json_name = random_files.json_name(at.field)
     at.field.name = f"renamed_{at.field.number}"
 
 
@@ -169,7 +171,7 @@ def _json_name(at: At) -> None:
 
 
 def _rename_type(random: Random, file: FileDescriptorProto) -> bool:
-    kinds: list[list[_Holder]] = [[*worlds.messages(file)[1:]], [*worlds.enums(file)]]
+    kinds: list[list[_Holder]] = [[*random_files.messages(file)[1:]], [*random_files.enums(file)]]
     holder = _one(random, random.choice(kinds))
     if holder is None:
         return False
@@ -201,7 +203,7 @@ def _label(at: At) -> None:
 
 @_on_field(_is_map)
 def _map(at: At) -> None:
-    entry = worlds.entry_of(at.message, at.field)
+    entry = random_files.entry_of(at.message, at.field)
     assert entry is not None
     entry.options.map_entry = False
 
@@ -209,8 +211,8 @@ def _map(at: At) -> None:
 def _require(random: Random, file: FileDescriptorProto) -> bool:
     if file.syntax == PROTO3:
         return False
-    message = random.choice(worlds.messages(file))
-    field = worlds.place(random, file, message, label=OPTIONAL, type=random.choice(worlds.SCALARS))
+    message = random.choice(random_files.messages(file))
+    field = random_files.place(random, file, message, label=OPTIONAL, type=random.choice(random_files.SCALARS))
     field.ClearField("default_value")
     if file.syntax == EDITION:
         field.options.features.field_presence = FeatureSet.LEGACY_REQUIRED
@@ -222,7 +224,7 @@ def _require(random: Random, file: FileDescriptorProto) -> bool:
 def _oneof(count: int) -> Step:
     def step(random: Random, file: FileDescriptorProto) -> bool:
         holders = [
-            (message, [f for f in message.field if _is_plain((message, f))]) for message in worlds.messages(file)
+            (message, [f for f in message.field if _is_plain((message, f))]) for message in random_files.messages(file)
         ]
         holder = _one(random, (each for each in holders if len(each[1]) >= count))
         if holder is None or any(field.proto3_optional for field in holder[0].field):
@@ -243,7 +245,7 @@ def _oneof(count: int) -> Step:
 )
 def _presence(at: At) -> None:
     if at.file.syntax == PROTO3:
-        worlds.make_optional(at.message, at.field)
+        random_files.make_optional(at.message, at.field)
     else:
         at.field.options.features.field_presence = FeatureSet.IMPLICIT
         at.field.ClearField("default_value")
@@ -255,7 +257,7 @@ def _presence(at: At) -> None:
 )
 def _default(at: At) -> None:
     at.field.options.ClearField("features")
-    worlds.give_default(at.random, at.field)
+    random_files.give_default(at.random, at.field)
 
 
 def _drop_field(*, number: bool, name: bool) -> Step:
@@ -334,7 +336,7 @@ def _drop_value(*, reserve: bool) -> Step:
 
 def _unreserve(attribute: str) -> Step:
     def step(random: Random, file: FileDescriptorProto) -> bool:
-        holders: list[_Holder] = [*worlds.messages(file), *worlds.enums(file)]
+        holders: list[_Holder] = [*random_files.messages(file), *random_files.enums(file)]
         del getattr(random.choice(holders), attribute)[:]
         return True
 
@@ -360,8 +362,8 @@ def take_numbers(random: Random, first: FileDescriptorProto, file: FileDescripto
             continue
         taken = True
         if isinstance(after, DescriptorProto):
-            kind = random.choice(worlds.SCALARS)
-            after.field.add(name=f"taken_{min(free)}", number=min(free), type=kind, label=worlds.OPTIONAL)
+            kind = random.choice(random_files.SCALARS)
+            after.field.add(name=f"taken_{min(free)}", number=min(free), type=kind, label=random_files.OPTIONAL)
         else:
             after.value.add(name=f"{after.name}_TAKEN", number=min(free))
     return taken
@@ -375,15 +377,17 @@ def take_names(random: Random, first: FileDescriptorProto, file: FileDescriptorP
             continue
         free = {each.name for each in _members(before)} - {each.name for each in after.field} - {*after.reserved_name}
         for name in sorted(free)[:1]:
-            number = worlds.free_number(random, after)
-            after.field.add(name=name, number=number, type=random.choice(worlds.SCALARS), label=worlds.OPTIONAL)
+            number = random_files.free_number(random, after)
+            after.field.add(
+                name=name, number=number, type=random.choice(random_files.SCALARS), label=random_files.OPTIONAL
+            )
             taken = True
     return taken
 
 
 def _holders(first: FileDescriptorProto, file: FileDescriptorProto) -> Iterator[tuple[_Holder, _Holder]]:
-    yield from zip(worlds.messages(first), worlds.messages(file), strict=True)
-    yield from zip(worlds.enums(first), worlds.enums(file), strict=True)
+    yield from zip(random_files.messages(first), random_files.messages(file), strict=True)
+    yield from zip(random_files.enums(first), random_files.enums(file), strict=True)
 
 
 def _members(holder: _Holder) -> list[FieldDescriptorProto] | list[EnumValueDescriptorProto]:
@@ -391,29 +395,31 @@ def _members(holder: _Holder) -> list[FieldDescriptorProto] | list[EnumValueDesc
 
 
 def _add_field(random: Random, file: FileDescriptorProto) -> bool:
-    message = random.choice(worlds.messages(file))
-    field = worlds.place(random, file, message, label=random.choice((OPTIONAL, REPEATED)))
+    message = random.choice(random_files.messages(file))
+    field = random_files.place(random, file, message, label=random.choice((OPTIONAL, REPEATED)))
     if field.label == REQUIRED:
         field.label = OPTIONAL
     return True
 
 
 def _add_map(random: Random, file: FileDescriptorProto) -> bool:
-    worlds.place_map(random, random.choice(worlds.messages(file)))
+    random_files.place_map(random, random.choice(random_files.messages(file)))
     return True
 
 
 def _add_to_oneof(random: Random, file: FileDescriptorProto) -> bool:
-    message = _one(random, (each for each in worlds.messages(file) if "choice" in [o.name for o in each.oneof_decl]))
+    message = _one(
+        random, (each for each in random_files.messages(file) if "choice" in [o.name for o in each.oneof_decl])
+    )
     if message is not None:
-        worlds.place(random, file, message, oneof_index=0, label=OPTIONAL)
+        random_files.place(random, file, message, oneof_index=0, label=OPTIONAL)
     return message is not None
 
 
 def _add_message(random: Random, file: FileDescriptorProto) -> bool:
     made = file.message_type.add(name=f"Added{len(file.message_type)}")
-    worlds.place(random, file, made)
-    worlds.place(random, file, file.message_type[0], type_name=f".p.{made.name}", label=OPTIONAL)
+    random_files.place(random, file, made)
+    random_files.place(random, file, file.message_type[0], type_name=f".p.{made.name}", label=OPTIONAL)
     return True
 
 
@@ -430,7 +436,7 @@ def _add_alias(random: Random, file: FileDescriptorProto, enum: EnumDescriptorPr
 
 
 def _reorder(random: Random, file: FileDescriptorProto) -> bool:
-    message = random.choice(worlds.messages(file))
+    message = random.choice(random_files.messages(file))
     fields = list(message.field)
     random.shuffle(fields)
     del message.field[:]
@@ -438,7 +444,7 @@ def _reorder(random: Random, file: FileDescriptorProto) -> bool:
     return True
 
 
-@_on_field(lambda p: p[1].label == REPEATED and p[1].type in worlds.NUMBERS)
+@_on_field(lambda p: p[1].label == REPEATED and p[1].type in random_files.NUMBERS)
 def _pack(at: At) -> None:
     if at.file.syntax == EDITION:
         at.field.options.features.repeated_field_encoding = FeatureSet.EXPANDED
@@ -448,7 +454,7 @@ def _pack(at: At) -> None:
 
 def _reserve(random: Random, file: FileDescriptorProto) -> bool:
     number = random.randrange(500, 600)
-    random.choice(worlds.messages(file)).reserved_range.add(start=number, end=number + 1)
+    random.choice(random_files.messages(file)).reserved_range.add(start=number, end=number + 1)
     return True
 
 
@@ -459,7 +465,7 @@ def _deprecate(at: At) -> None:
 
 @_on_field(_is_map)
 def _rename_entry(at: At) -> None:
-    entry = worlds.entry_of(at.message, at.field)
+    entry = random_files.entry_of(at.message, at.field)
     assert entry is not None
     entry.name = f"Other{at.field.number}Entry"
     at.field.type_name = f"{at.field.type_name.rpartition('.')[0]}.{entry.name}"

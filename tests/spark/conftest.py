@@ -28,10 +28,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The SparkContext."""
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  # a JVM, where it is asked for
+    """Yield the SparkContext."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  # starts a JVM
 
-    told = {
+    settings = {
         "spark.master": "local[2,4]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -39,7 +39,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.ui.enabled": "false",
         "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
     }
-    context = SparkContext(conf=SparkConf().setAll(list(told.items())))
+    context = SparkContext(conf=SparkConf().setAll(list(settings.items())))
     context.pythonExec = sys.executable
     context.setLogLevel("OFF")
     yield context

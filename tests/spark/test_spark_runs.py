@@ -33,36 +33,36 @@ def stored(tmp_path: Path) -> Path:
 def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
     spark: Any, stored: Path, tmp_path: Path
 ) -> None:
-    asked = order_files.question(stored)
-    files = order_files.source(asked, 1)
-    here = runner.run(asked, files, processes=1)
-    told: list[tuple[int, int]] = []
+    request = order_files.question(stored)
+    files = order_files.source(request, 1)
+    here = runner.run(request, files, processes=1)
+    progress: list[tuple[int, int]] = []
     trace = tmp_path / "died"
-    there = runner.run(asked, DyingFiles(files, trace), spark=spark, progress=lambda *each: told.append(each))
+    there = runner.run(request, DyingFiles(files, trace), spark=spark, progress=lambda *each: progress.append(each))
     assert trace.exists()
     assert figures(there) == figures(here)
     assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == order_files.reasons(ORDERS)
-    assert (told[0], told[-1]) == ((0, 6_000), (6_000, 6_000))
-    assert told == sorted(told)
+    assert (progress[0], progress[-1]) == ((0, 6_000), (6_000, 6_000))
+    assert progress == sorted(progress)
 
 
 def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_figures(
     spark: Any, tmp_path: Path
 ) -> None:
-    asked = order_files.question(order_files.write(ORDERS, tmp_path / "orders.parquet", group=40))
-    files = order_files.source(asked, 1)
+    request = order_files.question(order_files.write(ORDERS, tmp_path / "orders.parquet", group=40))
+    files = order_files.source(request, 1)
     assert len(files.plan().splits) == 150 > run_spark.AT_ONCE
-    there = runner.run(asked, files, spark=spark)
-    assert figures(there) == figures(runner.run(asked, files, processes=1))
+    there = runner.run(request, files, spark=spark)
+    assert figures(there) == figures(runner.run(request, files, processes=1))
     assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == order_files.reasons(ORDERS)
     assert len(there.document["examples"]) == 10
 
 
-def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spark: Any, stored: Path) -> None:
-    asked = order_files.question(stored)
-    files = order_files.source(asked)
+def test_an_unreadable_file_is_an_error_with_its_name_and_no_verdict(spark: Any, stored: Path) -> None:
+    request = order_files.question(stored)
+    files = order_files.source(request)
     splits = files.plan().splits
     stored.write_bytes(stored.read_bytes() + b"x")
-    work = Task("a run", asked.pack().content, files, Sampling(0))
+    work = Task("a run", request.pack().content, files, Sampling(0))
     with pytest.raises(SourceError, match=r"orders\.parquet: the file has changed since the run began"):
         run_spark.tally(spark, work, splits, lambda _share: None)

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from testbed import golang, paths
 from testbed.errors import TestbedError
 from testbed.progress import Progress
 
+_NO_DEBUG_INFORMATION: Final = "-gcflags=all=-dwarf=false"  # the linker's -s drops it anyway
 Compile = Callable[[str, Path, Progress], None]
 """Makes one program: its package, the file to write, where to tell how far it is."""
 
@@ -96,9 +98,9 @@ def go_compiler(recipe: Recipe, progress: Progress) -> Compile:
 
     def compile_one(package: str, target: Path, told: Progress) -> None:
         total = _package_count(go, recipe.module, package, told)
-        flags = ["-mod=readonly", "-trimpath", "-ldflags", recipe.linker_flags, "-v", "-o", str(target)]
+        flags = ["-mod=readonly", "-trimpath", _NO_DEBUG_INFORMATION, "-ldflags", recipe.linker_flags, "-v"]
         done = 0
-        for line in _lines([str(go), "build", *flags, package], recipe.module):
+        for line in _lines([str(go), "build", *flags, "-o", str(target), package], recipe.module):
             done += not line.startswith("go: ")
             told.step(f"  {package}: {done} packages compiled, of at most {total}")
 

@@ -15,7 +15,10 @@ from unit.test_prose import TERMS, long_sentences, prose
 ROOT = Path(__file__).parents[2]
 PRODUCT = ROOT / "operator" / "topicschema"
 # The parts of the tests that are rewritten. Add one when it passes.
-TESTS = ("plugins", "suite")
+TESTS = (
+    *("benchmarks", "broker", "cluster", "conformance", "e2e", "faults", "hostile", "plugins", "property"),
+    *("protobuf_evolution", "spark", "suite"),
+)
 # These quote the words that they ban.
 QUOTING = ("unit/test_docstrings.py", "unit/test_prose.py", "unit/test_old_names.py")
 # Those whose names, comments and messages are not rewritten yet. The stored fields of `record_kinds` stay.

@@ -3,13 +3,12 @@
 import argparse
 from collections.abc import Mapping
 from enum import StrEnum
+from keyword import iskeyword
 from typing import Final
 
 from topicschema import __version__
-from topicschema.cli import payload_arguments
-from topicschema.cli.validate_messages import arguments
 from topicschema.core.policy import Strictness
-from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaType
+from topicschema.core.schemas import EXTERNAL, NEWEST, PulsarVersion, SchemaType
 from topicschema.core.strategies import Strategy
 
 _PROCESSES: Final = {
@@ -74,6 +73,55 @@ _EXPORT = """Standard input is the output of kubectl for one SchemaHistory and i
   { kubectl get schemahistory NAME -o json
     kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
+_REPORT: Final = """examples:
+  topicschema report report.json -o report.html
+  kubectl get configmap NAME -o 'jsonpath={.data.report\\.json}' | topicschema report - > report.html"""
+_VALIDATE_MESSAGES: Final = """MESSAGES are files or folders of Parquet, Avro containers or JSON lines, locally or at
+URIs of pyarrow's file systems (s3://...). With --pulsar, MESSAGES is the full name of a topic with
+retained messages.
+
+exit codes:
+  0  the messages pass
+  1  the messages do not pass
+  2  wrong input: an invalid schema, a wrong option, an invalid name
+  3  the run failed, without a verdict: missing or unreadable messages, an
+     unreachable broker
+
+examples:
+  topicschema validate-messages --schema v2.avsc --history v0.avsc --history v1.avsc orders.parquet
+  topicschema validate-messages --schema orders.yaml --history v0.avsc --report report.json s3://archive/orders
+  topicschema validate-messages --schema v2.avsc --history v1.avsc --writers --since 168h \\
+    --pulsar http://broker:8080 pulsar://broker:6650 persistent://shop/orders/created"""
+_CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
+_PAYLOAD_EXITS: Final = """exit codes:
+  0  {yes}
+  1  {no}
+  2  wrong input: an unreadable file, an invalid schema, a wrong option
+
+examples:
+"""
+_PAYLOAD_COMMANDS: Final = {
+    "decode": (
+        "print the value of a payload as JSON",
+        _PAYLOAD_EXITS.format(yes="the value is printed", no="the bytes are no payload of the schema")
+        + """  topicschema decode --schema order.avsc message.bin
+  echo 089601 | topicschema decode --schema order.proto --hex -
+  topicschema decode --schema v2.avsc --writer v1.avsc message.bin""",
+    ),
+    "encode": (
+        "write the payload of a JSON value",
+        _PAYLOAD_EXITS.format(yes="the payload is written", no="the value does not match the schema")
+        + """  echo '{"id": 1}' | topicschema encode --schema order.avsc -o message.bin -
+  echo '"2026-01-31"' | topicschema encode --type LOCAL_DATE --hex -""",
+    ),
+    "validate": (
+        "check whether bytes are a payload of a schema, and if not, where and why",
+        _PAYLOAD_EXITS.format(yes="valid", no="invalid")
+        + """  topicschema validate --schema order.avsc message.bin
+  topicschema validate --type JSON --schema order.avsc -o json message.json""",
+    ),
+}
+
 
 def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Return the parser of the whole command line. A parsed command has a `module`, imported for its `run(options)`."""
@@ -87,8 +135,11 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _explain(_command(commands, "explain", "explain a rule, or a reason of a condition or Event, and what to do"))
     _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
     _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
-    payload_arguments.add(commands, _proto_options)
-    _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
+    for name, (text, epilog) in _PAYLOAD_COMMANDS.items():
+        _payload(_command(commands, name, text, epilog), name)
+    text = "check whether a schema can read existing messages"
+    _validate_messages(_command(commands, "validate-messages", text, _VALIDATE_MESSAGES))
+    _report(_command(commands, "report", "write a validation's report as an HTML page", _REPORT))
     _completion(_command(commands, "completion", "print the completion script for a shell"))
     for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
@@ -100,8 +151,14 @@ def _command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str, epilog: str | None = None
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
-    command.set_defaults(module=f"topicschema.cli.commands.{name.replace('-', '_')}", is_process=False)
+    command.set_defaults(module=module_of(name), is_process=False)
     return command
+
+
+def module_of(command: str) -> str:
+    """Return the name of the command's module; that of a keyword, such as `import`, ends with an underscore."""
+    name = command.replace("-", "_")
+    return f"topicschema.cli.commands.{name}_" if iskeyword(name) else f"topicschema.cli.commands.{name}"
 
 
 def _check(command: argparse.ArgumentParser) -> None:
@@ -173,7 +230,7 @@ def _client(command: argparse.ArgumentParser) -> None:
 def _history_type(command: argparse.ArgumentParser, default: str) -> None:
     command.add_argument(
         "--history-type",
-        type=payload_arguments.schema_type,
+        type=_schema_type,
         metavar="TYPE",
         choices=_names(SchemaType),
         help=f"type of the earlier versions (default: {default})",
@@ -213,10 +270,180 @@ def _manifest(command: argparse.ArgumentParser) -> None:
     command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="files that FILE imports, as --import")
 
 
+def _payload(command: argparse.ArgumentParser, name: str) -> None:
+    _proto_options(command)
+    _payload_schema(command)
+    _payload_form(command)
+    _PAYLOAD_OPTIONS[name](command)
+
+
+def _payload_schema(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--type",
+        type=_schema_type,
+        metavar="TYPE",
+        choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
+        help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
+    )
+    command.add_argument("--schema", metavar="FILE", help="file of the schema; a primitive type needs none")
+    command.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME=TEXT",
+        help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
+    )
+    command.add_argument(
+        "--pulsar-version",
+        default=NEWEST.value,
+        choices=_names(PulsarVersion),
+        help=f"Pulsar version that reads the schema (default: {NEWEST}, the newest)",
+    )
+
+
+def _payload_form(command: argparse.ArgumentParser) -> None:
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--hex", action="store_true", help="payload and key are hexadecimal text")
+    form.add_argument("--base64", action="store_true", help="payload and key are base64 text")
+    command.add_argument("--key", metavar="FILE", help="file of the message's key, for a SEPARATED KEY_VALUE")
+
+
+def _payload_reading(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--writer", metavar="FILE", help="AVRO: the version that wrote the message")
+    command.add_argument("payload", metavar="PAYLOAD", help="file of the payload; - is standard input")
+
+
+def _encode(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", metavar="FILE", help="file for the payload (default: standard output)")
+    command.add_argument("value", metavar="VALUE", help="file with the value as JSON; - is standard input")
+
+
+def _validate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
+    _payload_reading(command)
+
+
+_PAYLOAD_OPTIONS: Final = {"decode": _payload_reading, "encode": _encode, "validate": _validate}
+
+
 def _validate_messages(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
-    arguments.add(command)
+    command.add_argument(
+        "--schema", metavar="FILE", help="file of the proposed schema, or a TopicSchema manifest (.yaml)"
+    )
+    command.add_argument(
+        "--history",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a version that wrote messages; repeatable, oldest first",
+    )
+    command.add_argument(
+        "--first-version", type=_whole, default=0, metavar="N", help="number of the first --history (default: 0)"
+    )
+    command.add_argument(
+        "--written-with", type=_whole, metavar="N", help="version of messages in files that do not name one"
+    )
+    command.add_argument(
+        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of all schemas; repeatable"
+    )
+    command.add_argument(
+        "--history-message",
+        metavar="MESSAGE",
+        help="root message of earlier .proto files, if it differs from --message",
+    )
+    _messages_source(command)
+    _messages_sample(command)
+    _messages_answer(command)
+    command.add_argument("messages", nargs="+", metavar="MESSAGES", help="files, folders, or with --pulsar a topic")
+
+
+def _messages_source(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--format", choices=("parquet", "avro", "json"), help="format of the files (default: by their extensions)"
+    )
+    command.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="WHAT=NAME",
+        help="column with payload, key, schema_version, publish_time or partition; for JSON, payload= is the line",
+    )
+    command.add_argument("--pulsar", nargs=2, metavar=("ADMIN_URL", "SERVICE_URL"), help="read a topic of this broker")
+    for name, text in _CREDENTIALS.items():
+        command.add_argument(f"--{name}", metavar="FILE", help=text)
+
+
+_CREDENTIALS: Final = {
+    "token-file": "token for the broker",
+    "certificate-file": "client certificate, in PEM",
+    "key-file": "private key of the client certificate, in PEM",
+    "ca-file": "CA certificates for the broker's certificate, in PEM",
+}
+
+
+def _messages_sample(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--max-messages", type=_positive, metavar="N", help="judge about N messages")
+    command.add_argument("--percent", type=_positive, default=100, metavar="P", help="judge P percent of the messages")
+    command.add_argument("--since", type=_since, metavar="TIME", help="judge messages of the last 90m, 168h or 7d")
+    command.add_argument(
+        "--seed", type=_whole, default=0, metavar="N", help="seed of the sample: the same seed takes the same messages"
+    )
+
+
+def _messages_answer(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--tolerance",
+        type=_whole,
+        default=0,
+        metavar="N",
+        help="how many messages in a million may be invalid (default: 0)",
+    )
+    command.add_argument("--include-values", action="store_true", help="include values in the examples")
+    command.add_argument("--writers", action="store_true", help="print how many messages each version wrote, and when")
+    command.add_argument(
+        "--report",
+        metavar="FILE",
+        help="file for the report as JSON, of which `topicschema report` makes a page; - is standard output",
+    )
+    command.add_argument(
+        "--processes",
+        type=_positive,
+        metavar="N",
+        help="number of processes (default: up to four, if there are enough messages)",
+    )
+
+
+def _whole(text: str) -> int:
+    return _number(text, 0)
+
+
+def _positive(text: str) -> int:
+    return _number(text, 1)
+
+
+def _number(text: str, least: int) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS or int(text) < least:
+        raise argparse.ArgumentTypeError(f"write a whole number from {least} on, not {text[:40]!r}")
+    return int(text)
+
+
+_DIGITS: Final = 18
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def _since(text: str) -> int:
+    if text[-1:] not in _UNITS or not text[:-1].isdecimal():
+        raise argparse.ArgumentTypeError("write 90m, 168h or 7d")
+    return _positive(text[:-1]) * _UNITS[text[-1]]
+
+
+def _report(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="file for the page (default: standard output)"
+    )
+    command.add_argument("file", metavar="FILE", help="report.json of the run; - is standard input")
 
 
 def _completion(command: argparse.ArgumentParser) -> None:
@@ -258,7 +485,7 @@ def _topic_options(command: argparse.ArgumentParser, *outputs: str) -> None:
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
     command.add_argument(
         "--type",
-        type=payload_arguments.schema_type,
+        type=_schema_type,
         metavar="TYPE",
         choices=(*_names(SchemaType), *more),
         help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
@@ -293,6 +520,13 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a file that .proto files import, in any place; repeatable",
     )
+
+
+def _schema_type(name: str) -> str:
+    """Return the name. Raises an argparse error, with the reason, for a type of Pulsar that is not supported."""
+    if name == EXTERNAL:
+        raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not supported")
+    return name
 
 
 def _names(names: type[StrEnum]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
+from topicschema.child_process import ChildProcess, StoppedError
 from topicschema.core.errors import WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.judging import worker
@@ -75,14 +75,17 @@ class Workers:
             self._running.add(turn)
             try:
                 async with asyncio.timeout(self._seconds):
-                    answer = await asyncio.get_running_loop().run_in_executor(self._threads, turn.answer)
+                    answer = await turn.process.run(self._threads, turn.answer)
             except OutOfTimeError:
                 raise OutOfTimeError(self.cpu_seconds) from None  # earlier calls may have used a part of it
             except TimeoutError:
                 message = f"a worker had no answer within {self._seconds:g} seconds; the machine is busy"
                 raise WaitingError(Reason.WORKER_TIMEOUT, message) from None
+            except OSError as error:  # no memory, no more threads, processes or files
+                raise WaitingError(
+                    Reason.WORKER_UNAVAILABLE, f"a worker cannot be started: {error.strerror}"
+                ) from error
             finally:
-                turn.stop()
                 self._running.discard(turn)
         if isinstance(answer.error, MemoryError):
             raise OutOfMemoryError
@@ -94,28 +97,19 @@ class Workers:
     def close(self) -> None:
         """End all processes. Pending calls fail."""
         for turn in tuple(self._running):
-            turn.stop()
+            turn.process.stop()
         self._threads.shutdown()
         while self._idle:
             self._idle.pop().end()
 
 
 class _Turn:
-    """One call. `stop` ends the process that runs it."""
+    """One call, in an idle process or a new one."""
 
     def __init__(self, idle: "deque[_Worker]", call: Call) -> None:
         self._idle = idle
         self._call = call
-        self._lock = threading.Lock()
-        self._worker: _Worker | None = None
-        self._is_stopped = False
-
-    def stop(self) -> None:
-        """End the process that runs the call, if any, and prevent a start."""
-        with self._lock:
-            self._is_stopped = True
-            if self._worker is not None:
-                self._worker.kill()
+        self.process = ChildProcess()
 
     def answer(self) -> Answer:
         """Return the answer; block until the worker sends it.
@@ -123,9 +117,9 @@ class _Turn:
         Raise OutOfTimeError if the kernel ended the process for its CPU time, WaitingError if it ended otherwise.
         """
         try:
-            process = self._take()
-        except OSError as error:  # no memory, no more processes or files
-            raise WaitingError(Reason.WORKER_UNAVAILABLE, f"a worker cannot be started: {error.strerror}") from error
+            process = self.process.start(self._worker)
+        except StoppedError:
+            raise WaitingError(Reason.WORKER_UNAVAILABLE, "the call was given up before it began") from None
         try:
             answer = process.call(self._call)
         except (EOFError, OSError) as error:
@@ -137,27 +131,20 @@ class _Turn:
             process.end()
             raise
         finally:
-            with self._lock:
-                self._worker = None  # from here on `stop` ends no process
+            self.process.release()
         if answer.is_last:
             process.end()
         else:
             self._idle.append(process)
         return answer
 
-    def _take(self) -> "_Worker":
-        with self._lock:
-            if self._is_stopped:
-                raise WaitingError(Reason.WORKER_UNAVAILABLE, "the call was given up before it began")
-            while self._idle:
-                idle = self._idle.pop()
-                if idle.is_alive:
-                    break
-                idle.end()
-            else:
-                idle = _Worker()
-            self._worker = idle
-            return idle
+    def _worker(self) -> "_Worker":
+        while self._idle:
+            idle = self._idle.pop()
+            if idle.is_alive:
+                return idle
+            idle.end()
+        return _Worker()
 
 
 class _Worker:

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, Self
 
+from topicschema.child_process import ChildProcess, StoppedError
 from topicschema.core.errors import WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import PulsarVersion
@@ -54,7 +55,7 @@ def compile_envelope(
     UNKNOWN_MESSAGE or COMPILATION_TOO_EXPENSIVE. Its path is `$.message`, `$.files` or a file below it. Raises
     WaitingError if the machine is at fault.
     """
-    return _Child.of(proto_sources, limits, pulsar_version).envelope()[1]
+    return _Compiler.of(proto_sources, limits, pulsar_version).envelope()[1]
 
 
 def compile_first(
@@ -64,27 +65,21 @@ def compile_first(
 
     Raises the errors of `compile_envelope`.
     """
-    return _Child(files, None, limits, pulsar_version).envelope()
+    return _Compiler(files, None, limits, pulsar_version).envelope()
 
 
 async def compile_envelope_async(
     proto_sources: ProtobufSources, limits: Limits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
 ) -> bytes:
     """Run `compile_envelope` without blocking the event loop. A cancellation also ends the child."""
-    import asyncio  # noqa: PLC0415  # a tenth of the command line's startup time
-
-    child = _Child.of(proto_sources, limits, pulsar_version)
+    child = _Compiler.of(proto_sources, limits, pulsar_version)
     try:
-        turn = asyncio.get_running_loop().run_in_executor(_TURNS, child.envelope)
-    except RuntimeError as error:  # no memory or no quota for a thread
-        raise _not_started(str(error)) from error
-    try:
-        return (await turn)[1]
-    finally:
-        child.stop()
+        return (await child.process.run(_TURNS, child.envelope))[1]
+    except OSError as error:
+        raise _not_started(error.strerror) from error
 
 
-class _Child:
+class _Compiler:
     def __init__(
         self, files: Mapping[str, str], message: str | None, limits: Limits, pulsar_version: PulsarVersion
     ) -> None:
@@ -92,9 +87,7 @@ class _Child:
         self._has_protobuf_4 = pulsar_version in _WITH_PROTOBUF_4
         self._message = message
         self._limits = limits
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._is_stopped = False
+        self.process = ChildProcess()
 
     @classmethod
     def of(cls, proto_sources: ProtobufSources, limits: Limits, pulsar_version: PulsarVersion) -> Self:
@@ -114,27 +107,20 @@ class _Child:
             raise errors.too_large(answer["size"])
         return answer["message"], answer["envelope"].encode()
 
-    def stop(self) -> None:
-        """End the child if it runs, and prevent its start."""
-        with self._lock:
-            self._is_stopped = True
-            if self._process is not None:
-                self._process.kill()
-
     def _run(self) -> dict[str, Any]:
         with _memory() as printed, self._started(printed) as process:
-            clock = threading.Timer(self._limits.seconds, self.stop)
+            clock = threading.Timer(self._limits.seconds, self.process.stop)
             try:
                 clock.start()
             except RuntimeError as error:  # as above
-                self.stop()
+                self.process.stop()
                 raise _not_started(str(error)) from error
             try:
                 output = process.stdout.read(_MAX_ANSWER) if process.stdout else b""
                 code = process.wait()
             finally:
                 clock.cancel()
-            if code == 0 and not self._is_stopped:
+            if code == 0 and not self.process.is_stopped:
                 answer: dict[str, Any] = json.loads(output)
                 return answer
             printed.seek(0)
@@ -150,15 +136,17 @@ class _Child:
         }
         limits = (str(self._limits.memory), str(self._limits.cpu_seconds))
         command = [sys.executable, "-I", "-S", compiler.__file__, *limits]
-        with self._lock, _memory() as request_file:
-            if self._is_stopped:
-                raise WaitingError(Reason.COMPILER_STOPPED, "the compilation was given up before it began")
+        with _memory() as request_file:
             request_file.write(json.dumps(request).encode())
             request_file.seek(0)
-            self._process = subprocess.Popen(  # noqa: S603  # our own program; only its input is foreign
-                command, stdin=request_file, stdout=subprocess.PIPE, stderr=printed, env={}, cwd="/"
-            )
-            return self._process
+            try:
+                return self.process.start(
+                    lambda: subprocess.Popen(  # noqa: S603  # our own program; only its input is foreign
+                        command, stdin=request_file, stdout=subprocess.PIPE, stderr=printed, env={}, cwd="/"
+                    )
+                )
+            except StoppedError:
+                raise WaitingError(Reason.COMPILER_STOPPED, "the compilation was given up before it began") from None
 
     def _end(self, code: int, printed: str) -> Exception:
         """Return the error for a child that started and ended without an answer."""
@@ -168,12 +156,12 @@ class _Child:
             return errors.too_costly(f"takes more than {self._limits.cpu_seconds} seconds")
         if code == -signal.SIGXFSZ:
             return errors.too_costly(f"makes protoc write more than {compiler.MAX_WRITTEN >> 20} MiB")
-        if self._is_stopped or code in _NOT_OF_THE_SOURCES:
+        if self.process.is_stopped or code in _NOT_OF_THE_SOURCES:
             return self._unavailable(code, printed)
         return errors.too_costly(f"takes more than {self._limits.memory >> 20} MiB of memory, or breaks protoc")
 
     def _unavailable(self, code: int, printed: str) -> Exception:
-        if self._is_stopped:
+        if self.process.is_stopped:
             message = f"the sources were not compiled within {self._limits.seconds:g} seconds; the machine is busy"
             return WaitingError(Reason.COMPILER_TIMEOUT, message)
         return WaitingError(

@@ -1,7 +1,7 @@
-// A load of HTTP requests that costs the machine little, so that what is measured is the server.
+// A load of HTTP requests that costs the machine little, so that the server is measured.
 //
-// Standard input: one request per line, {"lane": 0, "method": "PATCH", "path": "/...", "type": "...", "body": "...", "expect": 200}.
-// Requests of one lane go one after the other, lanes at the same time. Standard output: one JSON object with the number of
+// Standard input: one request per line, {"stream": 0, "method": "PATCH", "path": "/...", "type": "...", "body": "...", "expect": 200}.
+// Requests of one stream go one after the other, streams at the same time. Standard output: one JSON object with the number of
 // requests, the wall time, the latencies' p50 and p99 in milliseconds, and how many answers had another status than expected.
 package main
 
@@ -23,7 +23,7 @@ import (
 )
 
 type request struct {
-	Lane   int    `json:"lane"`
+	Stream int    `json:"stream"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Type   string `json:"type"`
@@ -32,21 +32,21 @@ type request struct {
 }
 
 type report struct {
-	Requests  int     `json:"requests"`
-	Seconds   float64 `json:"seconds"`
-	P50       float64 `json:"p50_ms"`
-	P99       float64 `json:"p99_ms"`
-	Unwanted  int     `json:"unwanted"`
-	FirstText string  `json:"first_unwanted,omitempty"`
+	Requests   int     `json:"requests"`
+	Seconds    float64 `json:"seconds"`
+	P50        float64 `json:"p50_ms"`
+	P99        float64 `json:"p99_ms"`
+	Unexpected int     `json:"unexpected"`
+	FirstText  string  `json:"first_unexpected,omitempty"`
 }
 
 type outcome struct {
-	took     time.Duration
-	unwanted string
+	took       time.Duration
+	unexpected string
 }
 
 func read(from io.Reader) (map[int][]request, int) {
-	lanes, count := map[int][]request{}, 0
+	streams, count := map[int][]request{}, 0
 	lines := bufio.NewReaderSize(from, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -55,11 +55,11 @@ func read(from io.Reader) (map[int][]request, int) {
 			if bad := json.Unmarshal(line, &one); bad != nil {
 				log.Fatal(bad)
 			}
-			lanes[one.Lane] = append(lanes[one.Lane], one)
+			streams[one.Stream] = append(streams[one.Stream], one)
 			count++
 		}
 		if err == io.EOF {
-			return lanes, count
+			return streams, count
 		}
 		if err != nil {
 			log.Fatal(err)
@@ -68,17 +68,17 @@ func read(from io.Reader) (map[int][]request, int) {
 }
 
 func send(client *http.Client, server, token string, one request) outcome {
-	asked, err := http.NewRequest(one.Method, server+one.Path, strings.NewReader(one.Body))
+	outgoing, err := http.NewRequest(one.Method, server+one.Path, strings.NewReader(one.Body))
 	if err != nil {
 		return outcome{0, err.Error()}
 	}
-	asked.Header.Set("Content-Type", one.Type)
-	asked.Header.Set("Accept", "application/json")
+	outgoing.Header.Set("Content-Type", one.Type)
+	outgoing.Header.Set("Accept", "application/json")
 	if token != "" {
-		asked.Header.Set("Authorization", "Bearer "+token)
+		outgoing.Header.Set("Authorization", "Bearer "+token)
 	}
 	start := time.Now()
-	answer, err := client.Do(asked)
+	answer, err := client.Do(outgoing)
 	if err != nil {
 		return outcome{time.Since(start), err.Error()}
 	}
@@ -120,16 +120,16 @@ func main() {
 	http2 := flag.Bool("http2", false, "speak HTTP/2, as kubectl does")
 	flag.Parse()
 
-	lanes, count := read(os.Stdin)
-	speaker := client(*ca, *cert, *key, len(lanes), *http2)
+	streams, count := read(os.Stdin)
+	speaker := client(*ca, *cert, *key, len(streams), *http2)
 	results := make(chan outcome, count)
 	var all sync.WaitGroup
 	start := time.Now()
-	for _, lane := range lanes {
+	for _, stream := range streams {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			for _, one := range lane {
+			for _, one := range stream {
 				results <- send(speaker, *server, *token, one)
 			}
 		}()
@@ -140,22 +140,22 @@ func main() {
 
 func summarise(results chan outcome, count int, wall time.Duration) {
 	close(results)
-	told := report{Requests: count, Seconds: wall.Seconds()}
+	summary := report{Requests: count, Seconds: wall.Seconds()}
 	var times []float64
 	for one := range results {
 		times = append(times, float64(one.took.Microseconds())/1000)
-		if one.unwanted != "" {
-			told.Unwanted++
-			if told.FirstText == "" {
-				told.FirstText = one.unwanted
+		if one.unexpected != "" {
+			summary.Unexpected++
+			if summary.FirstText == "" {
+				summary.FirstText = one.unexpected
 			}
 		}
 	}
 	if len(times) > 0 {
 		sort.Float64s(times)
-		told.P50, told.P99 = times[len(times)/2], times[len(times)*99/100]
+		summary.P50, summary.P99 = times[len(times)/2], times[len(times)*99/100]
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(summary); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -31,13 +31,13 @@ func allow(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	var asked review
-	if err := json.Unmarshal(body, &asked); err != nil || asked.Request == nil {
+	var incoming review
+	if err := json.Unmarshal(body, &incoming); err != nil || incoming.Request == nil {
 		http.Error(w, "no AdmissionReview", http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	answer := review{asked.APIVersion, asked.Kind, nil, &response{asked.Request.UID, true}}
+	answer := review{incoming.APIVersion, incoming.Kind, nil, &response{incoming.Request.UID, true}}
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		log.Print(err)
 	}

@@ -1,6 +1,6 @@
-// What Pulsar's Java admin client reads of topics: one line of input per topic (persistent://tenant/namespace/name), one
-// line of output: the JSON list of its schemas, oldest first; `schema` is base64. Arguments: the admin URL, and for a
-// secured broker a token and the file of its CA.
+// Pulsar's Java admin client: one line of input per topic (persistent://tenant/namespace/name), one line of output:
+// the JSON list of its schemas, oldest first; `schema` is base64. Arguments: the admin URL, and for a secured broker a
+// token and the file of its CA.
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
@@ -29,11 +29,11 @@ public class SchemaReader {
     }
 
     private static List<Map<String, Object>> schemas(PulsarAdmin admin, String topic) throws Exception {
-        List<Map<String, Object>> found = new ArrayList<>();
+        List<Map<String, Object>> schemas = new ArrayList<>();
         for (SchemaInfo info : admin.schemas().getAllSchemas(topic)) {
             String schema = Base64.getEncoder().encodeToString(info.getSchema());
-            found.add(Map.of("type", info.getType().name(), "schema", schema, "properties", info.getProperties()));
+            schemas.add(Map.of("type", info.getType().name(), "schema", schema, "properties", info.getProperties()));
         }
-        return found;
+        return schemas;
     }
 }

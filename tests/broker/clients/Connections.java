@@ -1,8 +1,8 @@
-// What a broker answers to Pulsar's Java client when it connects: one line of input per attempt, in JSON: {"topic",
+// The responses of a broker to Pulsar's Java client that connects: one line of input per attempt, in JSON: {"topic",
 // "client": producer | consumer | reader, "type": a SchemaType, absent for none, "schema": base64, "properties", "bare"};
-// one line of output: {"error": its name or null, "text"}. A producer that is let in sends eight zero bytes. An attempt
-// that is bare is made without the client, by its library of commands alone: what it would keep to itself is sent, and
-// the first answer is the answer; then there is "version", too. Argument: the service URL.
+// one line of output: {"error": its name or null, "text"}. A producer that connects sends eight zero bytes. A bare
+// attempt is made without the client, by its library of commands alone: it sends even what the client would refuse to
+// send, and reads one response; then there is "version", too. Argument: the service URL.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -39,40 +39,40 @@ import org.apache.pulsar.common.schema.SchemaType;
 
 public class Connections {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final String NAME = "somebody";
+    private static final String NAME = "client";
     private static final int AT_ONCE = 8;
-    private static final int PATIENCE = 30_000;
-    private static final int IMPATIENCE = 3000;
+    private static final int TIMEOUT = 30_000;
+    private static final int SHORT_TIMEOUT = 3000;
 
     public static void main(String[] arguments) throws Exception {
         try (PulsarClient client = PulsarClient.builder().serviceUrl(arguments[0]).build();
                 BufferedReader attempts = new BufferedReader(new InputStreamReader(System.in))) {
             ExecutorService pool = Executors.newFixedThreadPool(AT_ONCE);
-            List<Future<Map<String, Object>>> told = new ArrayList<>();
+            List<Future<Map<String, Object>>> results = new ArrayList<>();
             for (String line = attempts.readLine(); line != null; line = attempts.readLine()) {
-                JsonNode asked = JSON.readTree(line);
-                told.add(pool.submit(() -> attempt(client, new URI(arguments[0]), asked)));
+                JsonNode attempt = JSON.readTree(line);
+                results.add(pool.submit(() -> attempt(client, new URI(arguments[0]), attempt)));
             }
-            for (Future<Map<String, Object>> answer : told) {
-                System.out.println(JSON.writeValueAsString(answer.get()));
+            for (Future<Map<String, Object>> result : results) {
+                System.out.println(JSON.writeValueAsString(result.get()));
             }
             pool.shutdown();
         }
     }
 
-    private static Map<String, Object> attempt(PulsarClient client, URI broker, JsonNode asked) throws Exception {
-        Map<String, Object> told = new HashMap<>();
+    private static Map<String, Object> attempt(PulsarClient client, URI broker, JsonNode attempt) throws Exception {
+        Map<String, Object> outcome = new HashMap<>();
         try {
-            if (asked.path("bare").asBoolean()) {
-                return Bare.connect(broker, asked, info(asked));
+            if (attempt.path("bare").asBoolean()) {
+                return Bare.connect(broker, attempt, info(attempt));
             }
-            connect(client, asked.get("topic").asText(), asked.get("client").asText(), schema(asked));
-            told.put("error", null);
+            connect(client, attempt.get("topic").asText(), attempt.get("client").asText(), schema(attempt));
+            outcome.put("error", null);
         } catch (PulsarClientException | SocketTimeoutException error) {
-            told.put("error", error.getClass().getSimpleName());
-            told.put("text", error.getMessage());
+            outcome.put("error", error.getClass().getSimpleName());
+            outcome.put("text", error.getMessage());
         }
-        return told;
+        return outcome;
     }
 
     private static void connect(PulsarClient client, String topic, String role, Schema<?> schema) throws Exception {
@@ -91,26 +91,26 @@ public class Connections {
         }
     }
 
-    private static Schema<?> schema(JsonNode asked) throws Exception {
-        return switch (asked.path("type").asText("null")) {
+    private static Schema<?> schema(JsonNode attempt) throws Exception {
+        return switch (attempt.path("type").asText("null")) {
             case "null" -> Schema.BYTES;
             case "AUTO_PUBLISH" -> Schema.AUTO_PRODUCE_BYTES();
             case "AUTO_CONSUME" -> Schema.AUTO_CONSUME();
-            default -> new Given(info(asked));
+            default -> new Verbatim(info(attempt));
         };
     }
 
-    private static SchemaInfo info(JsonNode asked) throws Exception {
+    private static SchemaInfo info(JsonNode attempt) throws Exception {
         return SchemaInfoImpl.builder()
-                .name("given")
-                .type(SchemaType.valueOf(asked.get("type").asText()))
-                .schema(asked.get("schema").binaryValue())
-                .properties(JSON.convertValue(asked.get("properties"), Map.class))
+                .name("verbatim")
+                .type(SchemaType.valueOf(attempt.get("type").asText()))
+                .schema(attempt.get("schema").binaryValue())
+                .properties(JSON.convertValue(attempt.get("properties"), Map.class))
                 .build();
     }
 
-    /** Sends the schema that it is given, whatever that is, and takes payloads as they are. */
-    private record Given(SchemaInfo info) implements Schema<byte[]> {
+    /** Sends its schema unchecked, and takes payloads as they are. */
+    private record Verbatim(SchemaInfo info) implements Schema<byte[]> {
         @Override
         public byte[] encode(byte[] payload) {
             return payload;
@@ -127,21 +127,21 @@ public class Connections {
         }
     }
 
-    /** A connection that sends what it is told to. */
+    /** A connection that sends the attempt's commands. */
     private static final class Bare {
-        static Map<String, Object> connect(URI broker, JsonNode asked, SchemaInfo info) throws Exception {
-            String topic = asked.get("topic").asText();
-            boolean produces = asked.get("client").asText().equals("producer");
+        static Map<String, Object> connect(URI broker, JsonNode attempt, SchemaInfo info) throws Exception {
+            String topic = attempt.get("topic").asText();
+            boolean produces = attempt.get("client").asText().equals("producer");
             try (Socket socket = new Socket(broker.getHost(), broker.getPort())) {
-                socket.setSoTimeout(asked.path("silent").asBoolean() ? IMPATIENCE : PATIENCE);
+                socket.setSoTimeout(attempt.path("silent").asBoolean() ? SHORT_TIMEOUT : TIMEOUT);
                 answer(socket, Commands.newConnect("", "", "bare"));
                 answer(socket, Commands.newLookup(topic, false, 1));
-                BaseCommand told = answer(socket, produces ? producer(topic, info) : consumer(topic, info));
+                BaseCommand response = answer(socket, produces ? producer(topic, info) : consumer(topic, info));
                 Map<String, Object> answer = new HashMap<>();
-                answer.put("error", told.hasError() ? told.getError().getError().name() : null);
-                answer.put("text", told.hasError() ? told.getError().getMessage() : null);
-                if (told.hasProducerSuccess()) {
-                    answer.put("version", new BigInteger(told.getProducerSuccess().getSchemaVersion()).longValue());
+                answer.put("error", response.hasError() ? response.getError().getError().name() : null);
+                answer.put("text", response.hasError() ? response.getError().getMessage() : null);
+                if (response.hasProducerSuccess()) {
+                    answer.put("version", new BigInteger(response.getProducerSuccess().getSchemaVersion()).longValue());
                 }
                 return answer;
             }
@@ -162,9 +162,9 @@ public class Connections {
             DataInputStream input = new DataInputStream(socket.getInputStream());
             input.readInt();
             byte[] bytes = input.readNBytes(input.readInt());
-            BaseCommand told = new BaseCommand();
-            told.parseFrom(Unpooled.wrappedBuffer(bytes), bytes.length);
-            return told;
+            BaseCommand response = new BaseCommand();
+            response.parseFrom(Unpooled.wrappedBuffer(bytes), bytes.length);
+            return response;
         }
     }
 }

@@ -1,7 +1,7 @@
-// What Pulsar's Java client sends of itself, and whether it gets in with that: one line of input per question, in JSON:
-// {"own": the name of one of its schemas} asks what it sends and is answered with {"type", "schema": base64, "properties"};
-// with a "topic", too, a producer sends a value there that a consumer then has to receive, both with that schema, and the
-// answer is {"error": its name or null, "same": whether it is the same value}. Argument: the service URL.
+// The schemas of Pulsar's Java client itself: one line of input per request, in JSON. The response to {"own": the name
+// of one of its schemas} is what it sends: {"type", "schema": base64, "properties"}. With a "topic", too, a producer sends
+// a value there that a consumer then has to receive, both with that schema; the response is {"error": its name or null,
+// "same": true if the values are equal}. Argument: the service URL.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -36,12 +36,12 @@ public class OwnSchemas {
     public static void main(String[] arguments) throws Exception {
         Map<String, Own<?>> all = all();
         try (PulsarClient client = PulsarClient.builder().serviceUrl(arguments[0]).build();
-                BufferedReader questions = new BufferedReader(new InputStreamReader(System.in))) {
-            for (String line = questions.readLine(); line != null; line = questions.readLine()) {
-                JsonNode asked = JSON.readTree(line);
-                Own<?> own = all.get(asked.get("own").asText());
-                Object told = asked.has("topic") ? own.played(client, asked.get("topic").asText()) : own.sent();
-                System.out.println(JSON.writeValueAsString(told));
+                BufferedReader requests = new BufferedReader(new InputStreamReader(System.in))) {
+            for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+                JsonNode request = JSON.readTree(line);
+                Own<?> own = all.get(request.get("own").asText());
+                Object response = request.has("topic") ? own.exchange(client, request.get("topic").asText()) : own.sent();
+                System.out.println(JSON.writeValueAsString(response));
             }
         }
     }
@@ -78,30 +78,30 @@ public class OwnSchemas {
     private record Own<T>(Schema<T> schema, T value) {
         Map<String, Object> sent() {
             SchemaInfo info = schema.getSchemaInfo();
-            Map<String, Object> told = new LinkedHashMap<>();
-            told.put("type", info.getType().name());
-            told.put("schema", info.getSchema());
-            told.put("properties", info.getProperties());
-            return told;
+            Map<String, Object> description = new LinkedHashMap<>();
+            description.put("type", info.getType().name());
+            description.put("schema", info.getSchema());
+            description.put("properties", info.getProperties());
+            return description;
         }
 
-        Map<String, Object> played(PulsarClient client, String topic) throws PulsarClientException {
-            Map<String, Object> told = new HashMap<>();
+        Map<String, Object> exchange(PulsarClient client, String topic) throws PulsarClientException {
+            Map<String, Object> result = new HashMap<>();
             try (Producer<T> producer = client.newProducer(schema.clone()).topic(topic).create();
                     Consumer<T> consumer = client.newConsumer(schema.clone()).topic(topic).subscriptionName("own")
                             .subscriptionInitialPosition(SubscriptionInitialPosition.Earliest).subscribe()) {
                 producer.send(value);
                 Message<T> received = consumer.receive(30, TimeUnit.SECONDS);
-                told.put("same", received != null && value.equals(received.getValue()));
-                told.put("error", null);
+                result.put("same", received != null && value.equals(received.getValue()));
+                result.put("error", null);
             } catch (PulsarClientException.IncompatibleSchemaException error) {
-                told.put("error", "IncompatibleSchema");
+                result.put("error", "IncompatibleSchema");
             }
-            return told;
+            return result;
         }
     }
 
-    /** What is on the topics of the types that have fields. */
+    /** The value on the topics of the types that have fields. */
     public static class Order {
         public String id;
         public int count;

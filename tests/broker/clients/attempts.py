@@ -1,7 +1,7 @@
-"""Attempts of real clients to connect to topics of a real broker, and what came of each.
+"""Attempts of real clients to connect to topics of a real broker, and their results.
 
-Python's client makes those that it can, Java's the others. Topics are prepared by bare REST; nothing of the product has
-a part in it but the values of `core.clients`, in which question and answer are told.
+Python's client makes those that it can, Java's the others. Topics are prepared by bare REST. Of the product there are
+only the values of `core.clients`, as the form of attempts and expectations.
 """
 
 import base64
@@ -31,13 +31,13 @@ JAVA_CLIENT = Path(__file__).parents[2] / "differential" / "client" / "pom.xml"
 _PROGRAM = Path(__file__).parent / "Connections.java"
 _OF_PYTHON = (SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE, SchemaType.STRING)
 _AT_ONCE = 6
-_PATIENCE = 30
+_TIMEOUT = 30
 _FOR_EVER = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a namespace says; a strategy of None is nowhere set."""
+    """The settings of a namespace; without a strategy none is set anywhere."""
 
     strategy: Strategy | None = None
     allows_auto_update: bool | None = None
@@ -54,7 +54,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A client with a schema before a topic; `settings` are what the namespace says, `state` is what is in force."""
+    """A client with a schema that connects to a topic. `settings` are the namespace's, `state` has the effective."""
 
     client: Client
     sent: SchemaInfo | None
@@ -67,19 +67,19 @@ class Attempt:
 
     @property
     def is_bare(self) -> bool:
-        """Whether no client is to make it: they send no NONE, and try again after errors until they time out."""
+        """True if no client makes it: they send no NONE, and retry after errors until they time out."""
         is_none = self.sent is not None and self.sent.type is SchemaType.NONE
         return is_none or self.expected.error in (BrokerError.UNKNOWN_ERROR, BrokerError.NO_ANSWER)
 
     @property
     def is_for_python(self) -> bool:
-        """Whether Python's client makes it: most types it keeps to itself, and it has no properties."""
+        """True if Python's client makes it. It does not send most other types, and has no properties."""
         return not self.is_bare and (self.sent is None or self.sent.type in _OF_PYTHON)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What came of an attempt: what its messages carry, what was registered, what it was refused with."""
+class Result:
+    """The result of an attempt: the version of its messages, the registered version, the error of a refusal."""
 
     used: int | None = None
     registered: int | None = None
@@ -87,7 +87,7 @@ class Found:
     text: str | None = None
 
     def agrees(self, attempt: Attempt) -> bool:
-        """Whether it is what `core.clients` says."""
+        """Return True if it is what `core.clients` expects."""
         expected = attempt.expected
         if expected.outcome is Outcome.REFUSED:
             begins = self.text is None or expected.message in self.text
@@ -98,19 +98,19 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What the client tells: error and text, and the version that the broker gave it, where it tells that."""
+class _Response:
+    """The client's error and text, and the version that the broker assigned, if the client reports it."""
 
     error: str | None = None
     text: str | None = None
     version: int | None = None
 
 
-def perform(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[Found]:
-    """What comes of each, each before a topic of its own in a namespace of its settings.
+def perform(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[Result]:
+    """Make each attempt at a topic of its own, in a namespace of its settings. Return the results.
 
-    A topic that is loaded hears of its namespace's new settings a moment late, so all are loaded anew; retention keeps
-    the messages by which some are in use. None stays loaded: thousands of topics are too many for the broker's memory.
+    A loaded topic gets new settings of its namespace a moment late, so all are loaded again; retention keeps the
+    messages by which some are in use. None stays loaded: thousands of topics are too many for the broker's memory.
     """
     namespaces = {settings: pulsar.fresh_namespace() for settings in {each.settings for each in attempts}}
     topics = [RestTopic(pulsar, namespaces[each.settings], f"x{turn}") for turn, each in enumerate(attempts)]
@@ -121,28 +121,28 @@ def perform(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[Found]:
     for settings, namespace in namespaces.items():
         settings.apply(pulsar, namespace)
         pulsar.tell("PUT", f"/namespaces/{namespace}/unload")
-    found = made(pulsar, attempts, topics)
+    results = connect_all(pulsar, attempts, topics)
     for namespace in namespaces.values():
         pulsar.tell("PUT", f"/namespaces/{namespace}/unload")
-    return found
+    return results
 
 
 def prepare(pulsar: Pulsar, attempts: Sequence[Attempt], topics: Sequence[RestTopic]) -> None:
-    """Bring the topics into the attempts' states, where everything is still allowed."""
+    """Bring the topics into the attempts' states, while everything is still allowed."""
     with _python(pulsar) as client, ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda attempt, topic: _prepare(client, attempt.state, topic), attempts, topics))
 
 
-def made(pulsar: Pulsar, attempts: Sequence[Attempt], topics: Sequence[RestTopic]) -> list[Found]:
-    """What comes of each attempt before its topic as it is."""
+def connect_all(pulsar: Pulsar, attempts: Sequence[Attempt], topics: Sequence[RestTopic]) -> list[Result]:
+    """Make each attempt at its topic as it is. Return the results."""
     before = _indexes(topics)
     turns = range(len(attempts))
-    told = _by_python(pulsar, [turn for turn in turns if attempts[turn].is_for_python], attempts, topics)
-    told |= _by_java(pulsar, [turn for turn in turns if not attempts[turn].is_for_python], attempts, topics)
+    responses = _by_python(pulsar, [turn for turn in turns if attempts[turn].is_for_python], attempts, topics)
+    responses |= _by_java(pulsar, [turn for turn in turns if not attempts[turn].is_for_python], attempts, topics)
     after = _indexes(topics)
     added = [max(late) if late != early else None for early, late in zip(before, after, strict=True)]
-    used = _versions_of_messages(pulsar, attempts, topics, told)
-    return [Found(used[turn], added[turn], told[turn].error, told[turn].text) for turn in turns]
+    used = _versions_of_messages(pulsar, attempts, topics, responses)
+    return [Result(used[turn], added[turn], responses[turn].error, responses[turn].text) for turn in turns]
 
 
 def _prepare(client: python.Client, state: TopicState, topic: RestTopic) -> None:
@@ -161,34 +161,34 @@ def _prepare(client: python.Client, state: TopicState, topic: RestTopic) -> None
 
 def _by_python(
     pulsar: Pulsar, turns: Sequence[int], attempts: Sequence[Attempt], topics: Sequence[RestTopic]
-) -> dict[int, _Told]:
+) -> dict[int, _Response]:
     with _python(pulsar) as client, ThreadPoolExecutor(_AT_ONCE) as pool:
-        told = pool.map(lambda turn: _connect(client, attempts[turn], _name(topics[turn])), turns)
-        return dict(zip(turns, told, strict=True))
+        responses = pool.map(lambda turn: _connect(client, attempts[turn], _name(topics[turn])), turns)
+        return dict(zip(turns, responses, strict=True))
 
 
-def _connect(client: python.Client, attempt: Attempt, topic: str) -> _Told:
-    schema = python.schema.BytesSchema() if attempt.sent is None else GivenToPython(attempt.sent)
+def _connect(client: python.Client, attempt: Attempt, topic: str) -> _Response:
+    schema = python.schema.BytesSchema() if attempt.sent is None else VerbatimSchema(attempt.sent)
     try:
         if attempt.client is Client.PRODUCER:
             producer = client.create_producer(topic, schema=schema)
             producer.send(bytes(8))
             producer.close()
         elif attempt.client is Client.CONSUMER:
-            client.subscribe(topic, "somebody", schema=schema).close()
+            client.subscribe(topic, "client", schema=schema).close()
         else:
             client.create_reader(topic, python.MessageId.earliest, schema=schema).close()
     except python.PulsarException as error:
-        return _Told(type(error).__name__)
-    return _Told()
+        return _Response(type(error).__name__)
+    return _Response()
 
 
-class GivenToPython(PythonSchema):
-    """Has Python's client send the schema that it is given, and takes payloads as they are."""
+class VerbatimSchema(PythonSchema):
+    """A schema that Python's client sends unchecked, with payloads as they are."""
 
     def __init__(self, info: SchemaInfo) -> None:
         kind = getattr(_pulsar.SchemaType, info.type.value)
-        self._schema_info = _pulsar.SchemaInfo(kind, "given", info.schema.decode())
+        self._schema_info = _pulsar.SchemaInfo(kind, "verbatim", info.schema.decode())
 
     def encode(self, obj: bytes) -> bytes:
         return obj
@@ -199,43 +199,44 @@ class GivenToPython(PythonSchema):
 
 def _by_java(
     pulsar: Pulsar, turns: Sequence[int], attempts: Sequence[Attempt], topics: Sequence[RestTopic]
-) -> dict[int, _Told]:
+) -> dict[int, _Response]:
     if not turns:
         return {}
-    lines = "".join(json.dumps(_asked(attempts[turn], topics[turn])) + "\n" for turn in turns)
+    lines = "".join(json.dumps(_request(attempts[turn], topics[turn])) + "\n" for turn in turns)
     answers = maven.run_java(_PROGRAM, pulsar.service_url, stdin=lines, pom=JAVA_CLIENT).splitlines()
     return {turn: _of_java(json.loads(answer)) for turn, answer in zip(turns, answers, strict=True)}
 
 
-def _asked(attempt: Attempt, topic: RestTopic) -> dict[str, Any]:
-    is_silent = attempt.expected.error is BrokerError.NO_ANSWER  # an answer is not waited for as long as any other
-    asked: dict[str, Any] = {"topic": _name(topic), "client": attempt.client.value, "bare": attempt.is_bare}
-    asked["silent"] = is_silent
+def _request(attempt: Attempt, topic: RestTopic) -> dict[str, Any]:
+    is_silent = attempt.expected.error is BrokerError.NO_ANSWER  # the wait is shorter
+    request: dict[str, Any] = {"topic": _name(topic), "client": attempt.client.value, "bare": attempt.is_bare}
+    request["silent"] = is_silent
     if attempt.sent is not None:
         schema = base64.b64encode(attempt.sent.schema).decode()
         properties = dict(attempt.sent.properties)
-        asked |= {"type": attempt.sent.type.value, "schema": schema, "properties": properties}
-    return asked
+        request |= {"type": attempt.sent.type.value, "schema": schema, "properties": properties}
+    return request
 
 
-def _of_java(answer: dict[str, Any]) -> _Told:
+def _of_java(answer: dict[str, Any]) -> _Response:
     error = answer.get("error")
     named = None if error is None else error.removesuffix("Exception")
-    return _Told("NoAnswer" if named == "SocketTimeout" else named, answer.get("text"), answer.get("version"))
+    return _Response("NoAnswer" if named == "SocketTimeout" else named, answer.get("text"), answer.get("version"))
 
 
 def _versions_of_messages(
-    pulsar: Pulsar, attempts: Sequence[Attempt], topics: Sequence[RestTopic], told: dict[int, _Told]
+    pulsar: Pulsar, attempts: Sequence[Attempt], topics: Sequence[RestTopic], responses: dict[int, _Response]
 ) -> list[int | None]:
-    """The version that each producer's message carries; what was told already is not looked up."""
+    """Return the version that each producer's message carries, read from the topic if no response has it."""
 
-    def look(turn: int) -> int | None:
-        if told[turn].error or attempts[turn].client is not Client.PRODUCER or told[turn].version is not None:
-            return told[turn].version
+    def fetch(turn: int) -> int | None:
+        response = responses[turn]
+        if response.error or attempts[turn].client is not Client.PRODUCER or response.version is not None:
+            return response.version
         return _last_version(client, _name(topics[turn]))
 
     with _python(pulsar) as client, ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(look, range(len(attempts))))
+        return list(pool.map(fetch, range(len(attempts))))
 
 
 def _last_version(client: python.Client, topic: str) -> int | None:
@@ -243,7 +244,7 @@ def _last_version(client: python.Client, topic: str) -> int | None:
     try:
         version = b""
         while reader.has_message_available():
-            version = reader.read_next(_PATIENCE * 1000).schema_version().encode("latin-1")
+            version = reader.read_next(_TIMEOUT * 1000).schema_version().encode("latin-1")
     finally:
         reader.close()
     return int.from_bytes(version, "big") if version else None
@@ -256,8 +257,8 @@ def _indexes(topics: Sequence[RestTopic]) -> list[list[int]]:
 
 @contextlib.contextmanager
 def _python(pulsar: Pulsar) -> Iterator[python.Client]:
-    logger = python.FileLogger(python.LoggerLevel.Error, os.devnull)  # it tells of every refusal
-    client = python.Client(pulsar.service_url, operation_timeout_seconds=_PATIENCE, logger=logger)
+    logger = python.FileLogger(python.LoggerLevel.Error, os.devnull)  # it logs every refusal
+    client = python.Client(pulsar.service_url, operation_timeout_seconds=_TIMEOUT, logger=logger)
     try:
         yield client
     finally:

@@ -1,9 +1,9 @@
-"""What a broker answers to real clients that connect is what `core.clients` says, and `topicschema can-connect` by it.
+"""A broker's responses to real clients that connect are those of `core.clients`, and so of `topicschema can-connect`.
 
-Every schema and every state of a topic is met in `make test`, by one row in five: each row is a client that connects,
-half a minute for all of them. A full run takes the whole product of schemas, states, clients and settings at one
-broker, and prints how far it is; TOPICSCHEMA_TEST_CONNECTIONS=1/8 takes the first of eight parts (four minutes), each
-with a bit of everything.
+`make test` has every schema and every state of a topic, and one row in five. Each row is a client that connects, half a
+minute for all of them. A full run takes the whole product of schemas, states, clients and settings at one broker, and
+prints its progress. TOPICSCHEMA_TEST_CONNECTIONS=1/8 takes the first of eight parts (four minutes), each with a bit of
+everything.
 """
 
 import itertools
@@ -19,7 +19,7 @@ import pulsar as python
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from broker.clients.attempts import Attempt, Found, GivenToPython, Settings, made, perform, prepare
+from broker.clients.attempts import Attempt, Result, Settings, VerbatimSchema, connect_all, perform, prepare
 from support.pulsar.connections import (
     AUTO_CONSUME,
     AUTO_PRODUCE,
@@ -49,9 +49,9 @@ from topicschema.core.strategies import Strategy
 
 PART = os.environ.get("TOPICSCHEMA_TEST_CONNECTIONS") or ("1/1" if IS_FULL else "")
 _EACH, _STRIDE = 5, 7  # of a sample: no two of states, settings and these have a divisor in common
-AT_ONCE = 300  # a long run is told of, and keeps what it found, so many rows at a time
-UNTOLD = Settings(Strategy.FULL, allows_auto_update=True, enforces_validation=False)  # of a broker that is told nothing
-TOLD = Settings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)  # the strict one
+AT_ONCE = 300  # rows between two lines of progress of a long run
+DEFAULTS = Settings(Strategy.FULL, allows_auto_update=True, enforces_validation=False)  # of a broker as it comes
+STRICT = Settings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)  # of the strict broker
 
 
 def pair(key: SchemaType, value: SchemaInfo) -> SchemaInfo:
@@ -95,29 +95,29 @@ STRATEGIES = (None, *(each for each in Strategy if each is not Strategy.UNDEFINE
 
 
 def attempt(
-    client: Client, sent: SchemaInfo | None, state: TopicState, settings: Settings, broker: Settings = UNTOLD
+    client: Client, sent: SchemaInfo | None, state: TopicState, settings: Settings, broker: Settings = DEFAULTS
 ) -> Attempt:
-    """The namespace says `settings`, its broker what it leaves unsaid; enforcement is either's."""
+    """Return the attempt by the namespace's `settings`, or its broker's if unset; enforcement is either's."""
     allows = settings.allows_auto_update
-    in_force = replace(
+    effective = replace(
         state,
         pulsar_version=PulsarVersion(PULSAR_VERSION),
         strategy=settings.strategy or broker.strategy,
         allows_auto_update=bool(broker.allows_auto_update if allows is None else allows),
         enforces_validation=bool(settings.enforces_validation or broker.enforces_validation),
     )
-    return Attempt(client, sent, in_force, settings)
+    return Attempt(client, sent, effective, settings)
 
 
-def chosen() -> Iterator[Attempt]:
-    """The table's rows: every schema before every state; and what only Java's client has before each it can serve.
+def rows() -> Iterator[Attempt]:
+    """Yield the table's rows: every schema at every state, and those of Java's client alone at each that it can serve.
 
-    Without a part each fifth of these, under one of the settings.
+    Without a part, each fifth of these, under one of the settings.
     """
-    rows = list(itertools.product(SENT, STATES))
-    rows += [(AUTO_PRODUCE, state) for state in STATES if state.history[-1:] not in ((JSON,), (MESSAGE,), (CHOKES,))]
-    rows += [(AUTO_CONSUME, state) for state in STATES]
-    for turn, (sent, state) in enumerate(rows):
+    cases = list(itertools.product(SENT, STATES))
+    cases += [(AUTO_PRODUCE, state) for state in STATES if state.history[-1:] not in ((JSON,), (MESSAGE,), (CHOKES,))]
+    cases += [(AUTO_CONSUME, state) for state in STATES]
+    for turn, (sent, state) in enumerate(cases):
         clients = [client for client in (Client.PRODUCER, Client.CONSUMER) if sent is not NOT_OF.get(client)]
         settings = [Settings(*each) for each in itertools.product(STRATEGIES, (True, False), (True, False))]
         drawn = list(itertools.product(clients, settings))
@@ -128,23 +128,23 @@ def chosen() -> Iterator[Attempt]:
 
 
 def of_files_that_import_each_other() -> Iterator[Attempt]:
-    """They end a producer's request without an answer."""
+    """Yield attempts that end a producer's request without a response."""
     for client, error in ((Client.PRODUCER, BrokerError.NO_ANSWER), (Client.CONSUMER, BrokerError.UNKNOWN_ERROR)):
-        made = attempt(client, message("Created", "m.proto"), TopicState(), UNTOLD)
-        assert made.expected.error is error
-        yield made
+        each = attempt(client, message("Created", "m.proto"), TopicState(), DEFAULTS)
+        assert each.expected.error is error
+        yield each
 
 
 def part_of(rows: Sequence[Attempt], part: str) -> list[Attempt]:
-    """The K-th of N parts, from `K/N`: the same in every run, all of one size, each mixed from the whole."""
+    """Return the K-th of N parts, from `K/N`: the same in every run, all of one size, each mixed from the whole."""
     turn, count = map(int, part.split("/"))
     mixed = Random(count).sample(rows, len(rows))  # noqa: S311 - the same in every run is the point
     return mixed[turn - 1 :: count]
 
 
-def differing(attempts: Sequence[Attempt], found: Sequence[Found]) -> list[tuple[Attempt, Found]]:
-    """The attempts that came out otherwise than expected, and how."""
-    return [(each, one) for each, one in zip(attempts, found, strict=True) if not one.agrees(each)]
+def differences(attempts: Sequence[Attempt], results: Sequence[Result]) -> list[tuple[Attempt, Result]]:
+    """Return the attempts with an unexpected result, and the results."""
+    return [(each, one) for each, one in zip(attempts, results, strict=True) if not one.agrees(each)]
 
 
 def skip_without_java() -> None:
@@ -153,35 +153,35 @@ def skip_without_java() -> None:
         pytest.skip(f"no Java client: {reason}")
 
 
-def differing_of_many(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[tuple[Attempt, Found]]:
-    """Those that come out otherwise of so many that a person wants to know how far it is, and at once what differs."""
-    differences: list[tuple[Attempt, Found]] = []
+def differences_of_many(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[tuple[Attempt, Result]]:
+    """Return the same of a long run, with lines of progress and each difference at once."""
+    unexpected: list[tuple[Attempt, Result]] = []
     began, done = time.monotonic(), 0
     for first in range(0, len(attempts), AT_ONCE):
         some = attempts[first : first + AT_ONCE]
-        for each in (found := differing(some, perform(pulsar, some))):
+        for each in (some_unexpected := differences(some, perform(pulsar, some))):
             print(*each, sep="\n    ")  # noqa: T201 - the course of a long run
-        differences += found
+        unexpected += some_unexpected
         done += len(some)
         rate = done / (time.monotonic() - began)
-        told = f"{done} of {len(attempts)} rows, {rate:.1f} a second, {len(differences)} differ"
-        print(told, flush=True)  # noqa: T201 - the course of a long run
-    return differences
+        progress = f"{done} of {len(attempts)} rows, {rate:.1f} a second, {len(unexpected)} differ"
+        print(progress, flush=True)  # noqa: T201 - the course of a long run
+    return unexpected
 
 
 @pytest.mark.timeout(0 if PART else 300)
-def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Pulsar) -> None:
+def test_a_broker_accepts_registers_and_refuses_as_can_connect_prints(pulsar: Pulsar) -> None:
     skip_without_java()
-    attempts = list(chosen())
+    attempts = list(rows())
     assert {each.expected.outcome for each in attempts} == set(Outcome)
     assert {each.settings.strategy for each in attempts} == set(STRATEGIES)
     assert {each.client for each in attempts} == {Client.PRODUCER, Client.CONSUMER}
     if PART:
         attempts = [*part_of(attempts, PART), *of_files_that_import_each_other()]
-        assert differing_of_many(pulsar, attempts) == []
+        assert differences_of_many(pulsar, attempts) == []
     else:
         attempts += of_files_that_import_each_other()
-        assert differing(attempts, perform(pulsar, attempts)) == []
+        assert differences(attempts, perform(pulsar, attempts)) == []
 
 
 FEW = [
@@ -192,13 +192,13 @@ FEW = [
 ]
 
 
-def test_what_the_broker_itself_is_told_counts_where_the_namespace_says_nothing(
+def test_the_broker_s_own_settings_count_if_the_namespace_has_none(
     strict_pulsar: Pulsar,
 ) -> None:
     otherwise = Settings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
-    attempts = [attempt(*each, settings, TOLD) for each in FEW for settings in (Settings(), otherwise)]
+    attempts = [attempt(*each, settings, STRICT) for each in FEW for settings in (Settings(), otherwise)]
     assert {each.expected.outcome for each in attempts} == set(Outcome)
-    assert differing(attempts, perform(strict_pulsar, attempts)) == []
+    assert differences(attempts, perform(strict_pulsar, attempts)) == []
 
 
 def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
@@ -214,14 +214,14 @@ def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
         pulsar.tell("PUT", topic.itself)
         pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", own.strategy)
         pulsar.tell("POST", f"{topic.itself}/schemaValidationEnforced", own.enforces_validation)
-    assert differing(attempts, made(pulsar, attempts, topics)) == []
+    assert differences(attempts, connect_all(pulsar, attempts, topics)) == []
 
 
-def test_clients_take_an_unknown_error_for_one_that_passes_and_time_out(topic: RestTopic) -> None:
+def test_clients_retry_after_an_unknown_error_and_time_out(topic: RestTopic) -> None:
     topic.uploaded(CHOKES.schema.decode())
     client = python.Client(topic.pulsar.service_url, operation_timeout_seconds=2)
     try:
         with pytest.raises(_pulsar.Timeout):
-            client.create_producer(f"persistent://{topic.namespace}/{topic.name}", schema=GivenToPython(CHOKES))
+            client.create_producer(f"persistent://{topic.namespace}/{topic.name}", schema=VerbatimSchema(CHOKES))
     finally:
         client.close()

@@ -1,7 +1,7 @@
-"""Which of the clients' own schemas get in where only Git adds schemas, type by type: docs/clients.md has the table.
+"""The clients' own schemas at a broker where only Git adds schemas, type by type: docs/clients.md has the table.
 
-Everything is registered by the controller, in another spelling than the clients' wherever a person would write another.
-The Java test takes half a minute: it registers a topic for each type, and starts three JVMs.
+The controller registers everything, in another spelling than the clients' wherever a person would write another. The
+Java test takes half a minute: it registers a topic for each type, and starts three JVMs.
 """
 
 import base64
@@ -39,7 +39,7 @@ class Order(Record):
 
 @pytest.fixture
 async def locked(shop: BrokeredShop) -> BrokeredShop:
-    """A Pulsar namespace to which only the operator adds schemas."""
+    """Return a Pulsar namespace to which only the operator adds schemas."""
     reason = maven.why_absent()
     if reason is not None:
         pytest.skip(f"no Java client: {reason}")
@@ -48,19 +48,19 @@ async def locked(shop: BrokeredShop) -> BrokeredShop:
     return shop
 
 
-def asked(*questions: Mapping[str, str], url: str) -> list[dict[str, Any]]:
-    lines = "".join(json.dumps(question) + "\n" for question in questions)
-    told = maven.run_java(HERE / "OwnSchemas.java", url, stdin=lines, pom=JAVA_CLIENT)
-    return [json.loads(line) for line in told.splitlines()]
+def run_java(*requests: Mapping[str, str], url: str) -> list[dict[str, Any]]:
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    output = maven.run_java(HERE / "OwnSchemas.java", url, stdin=lines, pom=JAVA_CLIENT)
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def rewritten(text: str, **more: str) -> str:
-    """The same schema as a person may write it."""
+    """Return the same schema as a person may write it."""
     return json.dumps({**json.loads(text), **more}, indent=4)
 
 
 def in_git(own: str, schema: bytes) -> dict[str, Any]:
-    """The spec of a TopicSchema with the schema that the client sends."""
+    """Return the spec of a TopicSchema with the schema that the client sends."""
     kind, _, encoding = own.partition(" ")
     if encoding:
         value = {"type": "AVRO", "schema": rewritten(schema[8:].decode())}  # behind the lengths of both parts
@@ -71,7 +71,7 @@ def in_git(own: str, schema: bytes) -> dict[str, Any]:
 
 
 def read_by(properties: Mapping[str, str]) -> dict[str, str]:
-    """Without the parts' names and own properties: a client reads a pair by its parts' types and its encoding."""
+    """Omit the parts' names and own properties: a client reads a pair by its parts' types and its encoding."""
     silent = {f"{side}.schema.{member}" for side in ("key", "value") for member in ("name", "properties")}
     return {name: value for name, value in properties.items() if name not in silent}
 
@@ -93,8 +93,8 @@ def client(shop: BrokeredShop) -> Iterator[python.Client]:
         opened.close()
 
 
-def played(client: python.Client, topic: str, schema: Schema, value: Any) -> Any:
-    """What a consumer receives of what a producer sends, both with that schema."""
+def exchange(client: python.Client, topic: str, schema: Schema, value: Any) -> Any:
+    """Send a value and return what a consumer receives, both with that schema."""
     consumer = client.subscribe(topic, "python", schema=schema)
     producer = client.create_producer(topic, schema=schema)
     producer.send(value)
@@ -104,9 +104,9 @@ def played(client: python.Client, topic: str, schema: Schema, value: Any) -> Any
     return received
 
 
-async def test_javas_own_schemas_get_in_whatever_the_type_and_its_admin_client_reads_them(locked: BrokeredShop) -> None:
-    sent = asked(*({"own": own} for own in OF_JAVA), url=locked.pulsar.service_url)
-    texts = {own: base64.b64decode(told["schema"]) for own, told in zip(OF_JAVA, sent, strict=True)}
+async def test_javas_own_schemas_of_every_type_connect_and_its_admin_client_reads_them(locked: BrokeredShop) -> None:
+    sent = run_java(*({"own": own} for own in OF_JAVA), url=locked.pulsar.service_url)
+    texts = {own: base64.b64decode(each["schema"]) for own, each in zip(OF_JAVA, sent, strict=True)}
     topics = {own: BrokeredTopic(locked, named(own)) for own in OF_JAVA}
     for own, topic in topics.items():
         topic.put(**in_git(own, texts[own]))
@@ -119,10 +119,10 @@ async def test_javas_own_schemas_get_in_whatever_the_type_and_its_admin_client_r
     reordered.put(**spec)
     await reordered.ready()
 
-    questions = [{"own": own, "topic": path(topic)} for own, topic in topics.items()]
-    told = asked(*questions, {"own": PAIRS[0], "topic": path(reordered)}, url=locked.pulsar.service_url)
-    assert told[:-1] == [{"error": None, "same": True}] * len(OF_JAVA)
-    assert told[-1] == {"error": "IncompatibleSchema"}, "of a pair, the order of members must be the client's"
+    requests = [{"own": own, "topic": path(topic)} for own, topic in topics.items()]
+    results = run_java(*requests, {"own": PAIRS[0], "topic": path(reordered)}, url=locked.pulsar.service_url)
+    assert results[:-1] == [{"error": None, "same": True}] * len(OF_JAVA)
+    assert results[-1] == {"error": "IncompatibleSchema"}, "of a pair, the order of members must be the client's"
     assert {tuple(topic.rest.versions()) for topic in topics.values()} == {(0,)}
 
     names = "".join(path(topic) + "\n" for topic in topics.values())
@@ -135,19 +135,19 @@ async def test_javas_own_schemas_get_in_whatever_the_type_and_its_admin_client_r
         assert registered == texts[own] or (own in STRUCTURED and json.loads(registered)["doc"] == "what an order is")
 
 
-async def test_pythons_avro_and_json_get_in_with_the_schema_in_git(locked: BrokeredShop) -> None:
+async def test_pythons_avro_and_json_connect_with_the_schema_in_git(locked: BrokeredShop) -> None:
     for kind, schema in (("AVRO", AvroSchema(Order)), ("JSON", JsonSchema(Order))):
         topic = BrokeredTopic(locked, kind.lower())
         topic.put(rewritten(schema.schema_info().schema(), doc="what an order is"), type=kind)
         await topic.ready()
         with client(locked) as opened:
-            received = played(opened, path(topic), schema, Order(id="a", count=1))
+            received = exchange(opened, path(topic), schema, Order(id="a", count=1))
         assert (received.id, received.count) == ("a", 1)
         assert topic.rest.versions() == [0]
 
 
 @pytest.mark.parametrize("kind", ["STRING", "PROTOBUF_NATIVE"])
-async def test_python_gets_in_once_its_own_text_was_in_git_too(locked: BrokeredShop, kind: str) -> None:
+async def test_python_connects_once_its_own_text_was_in_git_too(locked: BrokeredShop, kind: str) -> None:
     schema, value = {
         "STRING": (PythonString(), "héllo"),
         "PROTOBUF_NATIVE": (ProtobufNativeSchema(Timestamp), Timestamp(seconds=7)),
@@ -161,13 +161,13 @@ async def test_python_gets_in_once_its_own_text_was_in_git_too(locked: BrokeredS
             opened.create_producer(path(topic), schema=schema)
         topic.put(text, type=kind)
         assert (await topic.ready())["schemaVersion"] == 1
-        assert played(opened, path(topic), schema, value) == value
+        assert exchange(opened, path(topic), schema, value) == value
     assert topic.rest.versions() == [0, 1]
 
 
-async def test_a_client_without_a_schema_gets_in_under_the_lock(locked: BrokeredShop) -> None:
+async def test_a_client_without_a_schema_connects_under_the_lock(locked: BrokeredShop) -> None:
     topic = BrokeredTopic(locked)
     topic.put("", type="INT64")
     await topic.ready()
     with client(locked) as opened:
-        assert played(opened, path(topic), BytesSchema(), bytes(8)) == bytes(8)
+        assert exchange(opened, path(topic), BytesSchema(), bytes(8)) == bytes(8)

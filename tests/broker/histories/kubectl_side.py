@@ -1,4 +1,4 @@
-"""The operator's answer as people meet it: kubectl in front, webhook and controller behind it as processes."""
+"""The operator's response as people get it: kubectl in front, webhook and controller behind it as processes."""
 
 import json
 import re
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from broker.histories import sent
-from broker.histories.making import History
+from broker.histories import forms
+from broker.histories.generator import History
 from broker.histories.operator_side import Ours, rules_in
 from support.kubernetes.watched_namespace import conditions, until
 from support.pulsar.brokered_namespace import BrokeredShop
@@ -26,38 +26,38 @@ class KubectlSide:
     shops: Mapping[Strategy, BrokeredShop]
 
     async def apply(self, edits: Mapping[str, tuple[History, SchemaInfo]]) -> dict[str, Ours]:
-        """What became of each edit, by the name of its history; one `kubectl apply --server-side` for all of them."""
+        """Apply all edits in one `kubectl apply --server-side`. Return each response by its history's name."""
         objects = [self._object(history, info) for history, info in edits.values()]
         wire = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-        told = self.cluster.try_kubectl("apply", "--server-side", "-f", "-", stdin=wire)
-        refused = {name: line for line in told.stderr.splitlines() for name in edits if f"{name}' " in _quoted(line)}
-        assert (told.returncode != 0) is bool(refused), told.stderr
+        done = self.cluster.try_kubectl("apply", "--server-side", "-f", "-", stdin=wire)
+        refused = {name: line for line in done.stderr.splitlines() for name in edits if f"{name}' " in _quoted(line)}
+        assert (done.returncode != 0) is bool(refused), done.stderr
         return {
             name: self._refusal(refused[name], history) if name in refused else await self._settled(history)
             for name, (history, _) in edits.items()
         }
 
     def _object(self, history: History, info: SchemaInfo) -> dict[str, Any]:
-        wanted = self.shops[history.strategy].watched.topic("", history.name)
-        return {**wanted, "spec": {"topic": wanted["spec"]["topic"], **sent.spec(info)}}
+        applied = self.shops[history.strategy].watched.topic("", history.name)
+        return {**applied, "spec": {"topic": applied["spec"]["topic"], **forms.spec(info)}}
 
     def _refusal(self, line: str, history: History) -> Ours:
-        told = _REFUSED.search(line)
-        if told is None:
+        match = _REFUSED.search(line)
+        if match is None:
             return Ours(text=line)
-        why = told["why"]
+        why = match["why"]
         strategy = Strategy.FULL if history.strategy is Strategy.UNDEFINED else history.strategy
         reason = "Incompatible" if f"{strategy} (" in why or "INVALID_HISTORY" in why else "InvalidSchema"
         return Ours(None, reason, rules_in(why), text=why)
 
     async def _settled(self, history: History) -> Ours:
-        """What the status says once the controller has done with this generation."""
+        """Return the status of this generation once the controller has settled it."""
 
         def is_settled(wire: dict[str, Any]) -> bool:
-            told = conditions(wire.get("status", {}))
+            current = conditions(wire.get("status", {}))
             return (
-                "Reconciling" not in told
-                and told.get("Ready", {}).get("observedGeneration") == wire["metadata"]["generation"]
+                "Reconciling" not in current
+                and current.get("Ready", {}).get("observedGeneration") == wire["metadata"]["generation"]
             )
 
         watched = self.shops[history.strategy].watched
@@ -68,5 +68,5 @@ class KubectlSide:
 
 
 def _quoted(line: str) -> str:
-    """The line with one kind of quotation marks, a space behind each: kubectl's own and the webhook's differ."""
+    """Return the line with one kind of quotation marks, a space behind each: kubectl's own and the webhook's differ."""
     return line.replace('"', "'").replace("'", "' ")

@@ -1,4 +1,4 @@
-"""The operator's answer to an edit: server-side apply, the webhook's review or none, and passes until it is settled.
+"""The operator's response to an edit: server-side apply, the webhook's review or none, and reconciles until it settles.
 
 All of it is the product's own code in this process, between a real API server and a real broker.
 """
@@ -32,45 +32,45 @@ from topicschema.webhook.server import Reviewer, reviewers
 
 _HASTE: Final = 100.0
 HASTY: Final = Clock(lambda: time.monotonic() * _HASTE, lambda seconds: sleep(seconds / _HASTE))
-"""A clock that lets a broker be asked a hundred times as often as one in use."""
+"""A clock with a hundred times the request rate of a broker in use."""
 _RULE: Final = re.compile(r"([A-Z][A-Z0-9_]+)(?: at |: )")
 _NAMED: Final = re.compile(r"(?:\(\d+ of \d+\) )?spec[^ ]*: (?P<sentence>[A-Z][A-Z0-9_]+(?: at |: ))")
 
 
 @dataclass(frozen=True, slots=True)
 class Ours:
-    """What the operator says: the version that an edit is, or the rules by which it is refused.
+    """The operator's response: the version of an edit, or the rules by which it is refused.
 
-    `reason` is that of the status or of the review; a refusal without one is the API server's, by what the CRD says.
-    `found` is known where a status tells.
+    `reason` is that of the status or of the review. A refusal without one is the API server's, by the CRD.
+    `incompatibilities` are those of a status.
     """
 
     version: int | None = None
     reason: str = ""
     rules: tuple[str, ...] = ()
-    found: tuple[Incompatibility, ...] = ()
+    incompatibilities: tuple[Incompatibility, ...] = ()
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorSide:
-    """One Kubernetes namespace and who looks after it; without `reviewer` there is no webhook."""
+    """One Kubernetes namespace with the process that reconciles it; without `reviewer` there is no webhook."""
 
     shop: BrokeredShop
     running: Process
     reviewer: Reviewer
 
     async def put(self, name: str, spec: dict[str, Any], *, is_reviewed: bool) -> Ours:
-        """The answer to this spec, of which nothing is stored where the review refuses it."""
-        wanted = self.shop.watched.topic("", name)
-        wanted["spec"] = {"topic": wanted["spec"]["topic"], **spec}
+        """Apply the spec and return the response. Nothing is stored if the review refuses it."""
+        applied = self.shop.watched.topic("", name)
+        applied["spec"] = {"topic": applied["spec"]["topic"], **spec}
         if is_reviewed:
-            refused = await self._reviewed(wanted)
+            refused = await self._review(applied)
             if refused is not None:
                 return refused
         client, namespace = self.shop.watched.shop.client, self.shop.watched.namespace
         try:
-            await client.apply(TOPIC_SCHEMA, namespace, name, wanted, field_manager="git")
+            await client.apply(TOPIC_SCHEMA, namespace, name, applied, field_manager="git")
         except ApiRefusedError as error:
             return Ours(text=error.message)
         ours = await self.settled(name)
@@ -78,14 +78,14 @@ class OperatorSide:
         return replace(ours, reason=f"admitted, and then {ours.reason}") if is_contrary else ours
 
     async def settled(self, name: str) -> Ours:
-        """What the status says once passes change nothing more."""
+        """Return the response of the status once reconciles change nothing more."""
         await self.running.settle(name)
         wire = await self.shop.watched.get(name)
         status = wire["status"]
         ready = conditions(status)["Ready"]
         if ready["status"] == "True":
             return Ours(status["schemaVersion"], ready["reason"], text=ready["message"])
-        found = tuple(
+        incompatibilities = tuple(
             Incompatibility(
                 each["rule"],
                 each["path"],
@@ -95,22 +95,24 @@ class OperatorSide:
             )
             for each in status.get("incompatibilities", ())
         )
-        return Ours(None, ready["reason"], tuple(each.rule for each in found), found, ready["message"])
+        return Ours(
+            None, ready["reason"], tuple(each.rule for each in incompatibilities), incompatibilities, ready["message"]
+        )
 
-    async def _reviewed(self, wanted: dict[str, Any]) -> Ours | None:
-        """What the webhook refuses; None where it lets the edit pass."""
+    async def _review(self, applied: dict[str, Any]) -> Ours | None:
+        """Review the edit. Return the refusal, or None if it is admitted."""
         try:
-            old = await self.shop.watched.get(wanted["metadata"]["name"])
+            old = await self.shop.watched.get(applied["metadata"]["name"])
         except NotFoundError:
             old = {}
-        metadata = {"uid": secrets.token_hex(8), **old.get("metadata", {}), **wanted["metadata"]}
+        metadata = {"uid": secrets.token_hex(8), **old.get("metadata", {}), **applied["metadata"]}
         request = {
             "uid": secrets.token_hex(8),
             "kind": {"group": TOPIC_SCHEMA.group, "version": TOPIC_SCHEMA.version, "kind": TOPIC_SCHEMA.name},
             "operation": "UPDATE" if old else "CREATE",
             "namespace": self.shop.watched.namespace,
-            "name": wanted["metadata"]["name"],
-            "object": {**old, **wanted, "metadata": metadata},
+            "name": applied["metadata"]["name"],
+            "object": {**old, **applied, "metadata": metadata},
             "oldObject": old or None,
         }
         answer = await self.reviewer(review.read({"request": request}, len(json.dumps(request))))
@@ -121,18 +123,18 @@ class OperatorSide:
 
 
 def rules_of(texts: list[str]) -> tuple[str, ...]:
-    """The rules with which these sentences begin, as the webhook writes them."""
+    """Return the rules with which these sentences begin, as the webhook writes them."""
     return tuple(match[1] for match in map(_RULE.match, texts) if match)
 
 
 def rules_in(message: str) -> tuple[str, ...]:
-    """The rules in a message of the webhook about one object."""
+    """Return the rules in a message of the webhook about one object."""
     return tuple(_RULE.match(each["sentence"])[1] for each in _NAMED.finditer(message))  # type: ignore[index]
 
 
 @asynccontextmanager
 async def operating(shops: list[BrokeredShop]) -> AsyncIterator[list[OperatorSide]]:
-    """One controller and one webhook for all the namespaces, whose policies it looks after first."""
+    """Run one controller and one webhook for all the namespaces, whose policies it reconciles first."""
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(process(shops[0].watched))
         client = first.ctx.client

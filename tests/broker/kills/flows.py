@@ -1,7 +1,7 @@
-"""The flows whose broker calls are enumerated: what is there before, what a person does, what is true in the end.
+"""The flows whose broker calls are enumerated: the state before, the edit of a person, and the state in the end.
 
-All of it is done by the controller's process; `before` runs undisturbed, and while what `act` sets off is under way
-the controller is killed.
+The controller's process does all of it; `before` runs undisturbed, and the controller is killed during the effects of
+`act`.
 """
 
 from asyncio import to_thread
@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker.kills.holding import ANY_CALL, ANY_WRITE, Place
+from broker.kills.hold import ANY_CALL, ANY_WRITE, Place
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
 from testbed.calls import Fault
@@ -30,14 +30,14 @@ refused: Fault = broker_faults.when(
 
 
 async def nothing_more(_: BrokeredTopic) -> None:
-    """There is nothing else to be true."""
+    """Check nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """See the module's docstring. `end` are Ready's reason and the versions that count, without one nothing is left.
+    """A flow, as above. `end` is Ready's reason and the versions in effect; without a reason none stay.
 
-    `writes` is how often the flow writes at the broker. `fault` is the broker's own, and lasts.
+    `writes` is the number of the flow's writes at the broker. `fault` is the broker's own, and lasts.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Flow:
     writes: int = 1
 
     def places(self) -> Iterator[Place]:
-        """Three that are sure to come: how often something is looked at may differ, what is written does not."""
+        """Yield three places that every run reaches: the number of reads may differ, that of writes does not."""
         kind = ANY_WRITE if self.writes else ANY_CALL
         yield Place(ANY_CALL, 1, is_before=True)
         yield Place(kind, 1, is_before=False)
@@ -89,7 +89,7 @@ async def existing(topic: BrokeredTopic) -> None:
 
 
 async def unset(topic: BrokeredTopic) -> None:
-    """A policy that leaves the settings to others, who set them."""
+    """Prepare a policy that leaves the settings to others, who set them."""
     for setting in ("isAllowAutoUpdateSchema", "schemaValidationEnforced"):
         await to_thread(topic.shop.set, "POST", setting, setting == "isAllowAutoUpdateSchema")
     await to_thread(topic.shop.set, "PUT", "schemaCompatibilityStrategy", "FULL")
@@ -99,7 +99,7 @@ async def unset(topic: BrokeredTopic) -> None:
 
 
 async def local(topic: BrokeredTopic) -> None:
-    """Three versions registered while the policy named no broker."""
+    """Register three versions while the policy named no broker."""
     watched = topic.shop.watched
     await to_thread(watched.govern, schemaCompatibilityStrategy="FULL")
     await watched.policy_ready("Active")
@@ -109,7 +109,7 @@ async def local(topic: BrokeredTopic) -> None:
 
 
 async def displaced(topic: BrokeredTopic) -> None:
-    """The same, while the broker was given another first version."""
+    """Make the same history, while the broker got another first version."""
     await local(topic)
     await to_thread(topic.rest.uploaded, OTHER)
 
@@ -119,7 +119,7 @@ def _own(topic: BrokeredTopic, setting: str) -> Any:
 
 
 def _is_alone(topic: BrokeredTopic) -> bool:
-    """Whether the topic's own strategy left the namespace's as it was."""
+    """Return True if the topic's own strategy left the namespace's as it was."""
     return topic.shop.there()["schemaCompatibilityStrategy"] == "FULL" and not topic.namespace_written
 
 
@@ -153,7 +153,7 @@ async def is_hidden(topic: BrokeredTopic) -> None:
     assert topic.rest.index() == [0, 1, 2]  # two versions and one tombstone
 
 
-async def is_counted_anew(topic: BrokeredTopic) -> None:
+async def is_second_incarnation(topic: BrokeredTopic) -> None:
     assert (await topic.history()).incarnation == 1
 
 
@@ -166,12 +166,12 @@ async def _set(topic: BrokeredTopic) -> None:
 
 
 async def _named(topic: BrokeredTopic) -> None:
-    """The policy names a broker, and sets its strategy there."""
+    """Name a broker in the policy, and set its strategy there."""
     await to_thread(topic.shop.apply, schemaCompatibilityStrategy="FULL")
 
 
 async def _hidden(topic: BrokeredTopic) -> None:
-    """Somebody deletes the schema at the broker, and an edit says it again."""
+    """Delete the schema at the broker as another client, and repeat it by an edit."""
     await to_thread(topic.rest.delete)
     await topic.edit(ONE)
 
@@ -195,7 +195,7 @@ FLOWS = (
     Flow("deletion", two, BrokeredTopic.delete, ("", []), is_hidden),
     Flow("settings and lock", unset, _set, ("Registered", [0]), is_set, writes=3),
     Flow("local history", local, _named, ("Registered", [0, 1, 2]), writes=4),
-    Flow("local history that yields", displaced, _named, ("Registered", [0, 1]), is_counted_anew, writes=2),
+    Flow("local history that yields", displaced, _named, ("Registered", [0, 1]), is_second_incarnation, writes=2),
     Flow("once more after a soft delete", one, _hidden, ("Registered", [2])),
     Flow("first pair", governed, put("", **PAIR), ("Registered", [0])),
     Flow("first of Protobuf's", governed, put("", **SOURCES), ("Registered", [0])),

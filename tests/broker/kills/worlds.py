@@ -1,4 +1,4 @@
-"""A Kubernetes namespace, a Pulsar namespace and a proxy for one run of a flow, and what is true of them at rest."""
+"""A Kubernetes namespace, a Pulsar namespace and a proxy for one run of a flow, and the checks of its end."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from broker.kills.flows import Flow
-from broker.kills.holding import Hold, Place
+from broker.kills.hold import Hold, Place
 from support.kubernetes.watched_namespace import CONTROLLER, conditions, record_key, until
 from support.pulsar.brokered_namespace import brokered
 from support.pulsar.brokered_topic import BrokeredTopic
@@ -23,7 +23,7 @@ from topicschema.cluster.errors import NotFoundError
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 _QUIET_SECONDS = 0.7
-_PATIENCE_SECONDS = 200.0  # of a busy machine
+_TIMEOUT_SECONDS = 200.0  # of a busy machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,45 +44,45 @@ class World:
         return hold
 
     def recover(self) -> None:
-        """Nothing is held any more."""
+        """End the hold."""
         self.proxy.forget()
         self.proxy.fault = self.flow.fault
 
     def places(self) -> list[Place]:
-        """The moments before and after each call since the last `recover`."""
+        """Return the places before and after each call since the last `recover`."""
         namespace = self.topic.shop.pulsar_namespace
         return [Place.of(call, namespace, is_before=before) for call in self.proxy.calls for before in (True, False)]
 
     async def prepare(self) -> None:
-        """What is there before the flow, and nothing under way."""
+        """Make the state before the flow, and wait until nothing is under way."""
         await self.flow.before(self.topic)
         await self.quiet()
         self.recover()
 
     async def quiet(self) -> None:
-        """Return once nobody has asked the broker anything for a while."""
+        """Return once the broker has got no request for a while."""
         count = -1
         while count != len(self.proxy.calls):
             count = len(self.proxy.calls)
             await asyncio.sleep(_QUIET_SECONDS)
 
-    async def prove(self) -> None:
-        """In the end broker and record agree, and say what the flow should come to."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while (told := await self._difference()) and time.monotonic() < deadline:  # noqa: ASYNC110 - seen by asking
+    async def check(self) -> None:
+        """Check that broker and record agree in the end, with the flow's result."""
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
+        while (difference := await self._difference()) and time.monotonic() < deadline:  # noqa: ASYNC110 - a poll
             await asyncio.sleep(0.3)
-        assert told == "", told
+        assert difference == "", difference
         index, versions = self.topic.rest.index(), self.flow.end[1]
         assert index is not None
-        assert index == list(range(len(index))), f"a number is there that no flow asks for: {index}"
+        assert index == list(range(len(index))), f"a number is there of no flow: {index}"
         assert not versions or index[-1] == versions[-1]
         await self.quiet()
 
     async def _difference(self) -> str:
-        """What is not yet as it should be, in few words."""
+        """Return the difference from the expected state, in few words."""
         try:
-            told = await self._said()
-            assert told == f"policy Active, topic {self.flow.end[0]}", told
+            reasons = await self._reasons()
+            assert reasons == f"policy Active, topic {self.flow.end[0]}", reasons
             assert await self.topic.agree() == self.flow.end[1]
             await self._contents_agree()
             await self.flow.after(self.topic)
@@ -90,24 +90,24 @@ class World:
             return f"{error!r:.1000}"
         return ""
 
-    async def _said(self) -> str:
-        """Ready's reasons, and a message with those that are unexpected, of the generations that are there now."""
-        watched, told = self.topic.shop.watched, []
+    async def _reasons(self) -> str:
+        """Return Ready's reasons of the current generations, and the messages of unexpected ones."""
+        watched, reasons = self.topic.shop.watched, []
         for kind, name, label in ((NAMESPACE_SCHEMA_POLICY, "orders", "policy"), (TOPIC_SCHEMA, "created", "topic")):
             try:
                 wire = await watched.get(name, kind)
             except NotFoundError:
-                told.append(f"{label} ")
+                reasons.append(f"{label} ")
                 continue
             ready = conditions(wire.get("status", {})).get("Ready", {})
             is_newest = ready.get("observedGeneration") == wire["metadata"]["generation"]
             reason = ready["reason"] if is_newest else f"of another generation, {ready}"
-            is_meant = reason in ("Active", self.flow.end[0])
-            told.append(f"{label} {reason}" if is_meant else f"{label} {reason}: {ready.get('message')}")
-        return ", ".join(told)
+            is_expected = reason in ("Active", self.flow.end[0])
+            reasons.append(f"{label} {reason}" if is_expected else f"{label} {reason}: {ready.get('message')}")
+        return ", ".join(reasons)
 
     async def _contents_agree(self) -> None:
-        """Payload by payload; a broker spells pairs anew."""
+        """Compare payload by payload. A broker rewrites pairs."""
         key = record_key(self.topic.shop.watched, self.topic.name)
         storage = KubernetesStorage(self.topic.shop.watched.shop.client, SYSTEM)
         history = (await storage.get_history(key)).history
@@ -118,31 +118,31 @@ class World:
             assert recorded.type.value == "KEY_VALUE" or recorded.schema.decode() == stored["data"]
 
 
-async def at_rest(made: list[World]) -> None:
-    """A look that nothing has changed for writes nothing, neither here nor there: at all that is left, at once.
+async def check_no_writes(made: list[World]) -> None:
+    """Check that another reconcile writes nothing, neither here nor there: of all worlds, at once.
 
     A schema that the broker refuses is tried again at each.
     """
-    looked = [world for world in made if world.flow.end[0] not in {"", "RefusedByBroker"}]
-    log = looked[0].topic.shop.watched.shop.cluster.audit_log
+    settled = [world for world in made if world.flow.end[0] not in {"", "RefusedByBroker"}]
+    log = settled[0].topic.shop.watched.shop.cluster.audit_log
     assert log is not None
     since = audit.settled(log, counts=_writes)
-    for world in looked:
+    for world in settled:
         world.proxy.calls.clear()
         shop = world.topic.shop.watched
-        edit = {"metadata": {"annotations": {"topicschema.io/looked": str(since)}}}
+        edit = {"metadata": {"annotations": {"looked/looked": str(since)}}}
         await shop.shop.client.patch(TOPIC_SCHEMA, shop.namespace, world.topic.name, edit)
 
     async def begun() -> dict[str, str]:
-        seen = audit.requests(log, since, CONTROLLER)
-        gets = [one for one in reversed(seen) if (one.verb, one.resource) == ("get", TOPIC_SCHEMA.plural)]
+        requests = audit.requests(log, since, CONTROLLER)
+        gets = [one for one in reversed(requests) if (one.verb, one.resource) == ("get", TOPIC_SCHEMA.plural)]
         return {one.namespace: one.at for one in gets}
 
-    namespaces = {world.topic.shop.watched.namespace for world in looked}
-    began = await until(begun, lambda found: namespaces <= set(found))
-    await each(looked, World.quiet)
+    namespaces = {world.topic.shop.watched.namespace for world in settled}
+    began = await until(begun, lambda current: namespaces <= set(current))
+    await each(settled, World.quiet)
     audit.settled(log, counts=_writes)
-    for world in looked:
+    for world in settled:
         shop = world.topic.shop.watched
         written = shop._written(since, TOPIC_SCHEMA, began[shop.namespace]) + list(map(str, world.proxy.writes))
         assert written == [], (world.flow.name, written)
@@ -154,7 +154,7 @@ def _writes(request: audit.Request) -> bool:
 
 @asynccontextmanager
 async def worlds(cluster: Cluster, pulsar: Pulsar, flows: Sequence[Flow]) -> AsyncIterator[list[World]]:
-    """A world for each of the flows, with all that is there before."""
+    """Yield a world for each of the flows, with the state before it."""
     names = [f"t-{secrets.token_hex(4)}" for _ in flows]
     namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
     cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": namespaces}))
@@ -169,7 +169,7 @@ async def worlds(cluster: Cluster, pulsar: Pulsar, flows: Sequence[Flow]) -> Asy
 
 
 async def each(made: list[World], do: Callable[[World], Awaitable[None]]) -> None:
-    """Do it in all of them at once; AssertionError that names the flows that failed."""
+    """Run it in all of them at once. Raise AssertionError that names the failing flows."""
     results = await asyncio.gather(*map(do, made), return_exceptions=True)
     failed = [
         f"{world.flow.name}: {result!r:.2000}"

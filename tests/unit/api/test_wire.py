@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.broker_objects import FOUND, MANAGED, NUMBERED, RIGHT_BROKERS
+from cluster.broker_objects import MANAGED, NUMBERED, ORIGINAL, RIGHT_BROKERS
 from cluster.wrong_objects import CLAIM, HISTORY, POLICY, TOPIC, changed
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker, ObservedSettings
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
@@ -263,6 +263,6 @@ def test_the_record_tells_what_was_found_and_what_is_written_also_one_that_an_ea
         original=TopicSettings(),
         written=TopicSettings(Strategy.FULL, enforces_validation=True),
     )
-    claim = claim_from_wire(FOUND)
+    claim = claim_from_wire(ORIGINAL)
     settings = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True, enforces_validation=False)
     assert claim == Claim(claim.owner, settings, (Setting.STRATEGY, Setting.AUTO_UPDATE))

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from support import command_line
-from topicschema.cli import rules
+from topicschema.cli import arguments, rules
 from topicschema.cli.rules import reasons
 
 V1 = '{"type": "record", "name": "Order", "fields": []}'
@@ -251,3 +251,8 @@ def test_the_newest_pulsar_version_judges_unless_one_is_given_and_the_output_nam
     assert (older.returncode, older.stdout.splitlines()[-1]) == (0, "Judged by the rules of Pulsar 4.0.")
     for command, version in ((("check",), "5.0"), (("check", "--pulsar-version", "4.0"), "4.0")):
         assert json.loads(run(here, *command, "-o", "json", "1x.avsc").stdout)["pulsarVersion"] == version
+
+
+def test_a_command_that_is_a_keyword_has_a_module_that_can_be_imported() -> None:
+    assert arguments.module_of("import") == "topicschema.cli.commands.import_"
+    assert arguments.module_of("can-connect") == "topicschema.cli.commands.can_connect"

@@ -52,17 +52,30 @@ BY_NEWEST = f"Judged by the rules of Pulsar {NEWEST}.\n"
 ALL = ("--history", "v0.avsc", "--history", "v1.avsc")
 
 
-def test_messages_that_do_not_pass_are_told_with_their_reasons_and_a_report_and_a_page(here: Path) -> None:
-    done = run(
-        here, "--schema", "v2.avsc", *ALL, "--writers", "--report", "r.json", "--page", "p.html", "orders.parquet"
-    )
+def test_messages_that_do_not_pass_are_listed_with_their_reasons_and_the_report_becomes_a_page(here: Path) -> None:
+    done = run(here, "--schema", "v2.avsc", *ALL, "--writers", "--report", "r.json", "orders.parquet")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith(f"600 messages judged, {sum(BAD.values())} invalid: they do not pass\n")
     assert all(f"{count:>12}  {reason} at $" in done.stdout for reason, count in BAD.items() if reason != "TRUNCATED")
     assert "what to do: docs/validation-reasons.md" in done.stdout
     report = json.loads((here / "r.json").read_text())
     assert report["invalid"] == sum(BAD.values())
-    assert (here / "p.html").read_text().startswith("<!DOCTYPE html>")
+    assert command_line.run(here, "report", "r.json", "-o", "p.html").returncode == 0
+    shown = command_line.run(here, "report", "r.json").stdout
+    assert (here / "p.html").read_text() == shown
+    assert shown.startswith("<!DOCTYPE html>")
+    assert shown.rstrip().endswith("</html>")
+    failed = command_line.run(here, "report", "r.json", "-o", "nowhere/p.html")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert "nowhere/p.html: No such file or directory" in failed.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"verdict": 5}', b"\xff", b"[" * 100_000])
+def test_a_file_that_is_no_report_becomes_no_page(here: Path, content: bytes) -> None:
+    (here / "other.json").write_bytes(content)
+    done = command_line.run(here, "report", "other.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "other.json: not a report of a validation" in done.stderr
 
 
 def test_writers_is_a_table_of_who_wrote_how_many_messages_and_when(here: Path) -> None:
@@ -148,13 +161,6 @@ def test_a_boolean_of_byte_2_is_judged_as_validate_does(here: Path, schema: str,
     )
 
 
-def test_a_page_on_standard_output_stands_there_alone(here: Path) -> None:
-    done = run(here, "--schema", "v2.avsc", *ALL, "--page", "-", "good.parquet")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("<!DOCTYPE html>")
-    assert done.stdout.rstrip().endswith("</html>")
-
-
 def test_a_folder_without_messages_passes_says_so_and_has_no_table_of_writers(here: Path) -> None:
     (here / "empty").mkdir()
     done = run(here, "--schema", "v2.avsc", "--writers", "empty")
@@ -176,9 +182,8 @@ WRONG = {
     "--schema v2.avsc --since 0h orders.parquet": "write a whole number from 1 on, not '0'",
     "--schema v2.avsc --max-messages many orders.parquet": "write a whole number from 1 on, not 'many'",
     "--schema v2.avsc --first-version=-1 orders.parquet": "write a whole number from 0 on, not '-1'",
-    "--schema v2.avsc --report - --page - orders.parquet": "name a file for one of them",
     "--schema v2.avsc --report nowhere/r.json orders.parquet": "nowhere/r.json: cannot write a file there",
-    "--schema v2.avsc --page . orders.parquet": ".: cannot write a file there",
+    "--schema v2.avsc --report . orders.parquet": ".: cannot write a file there",
     "--schema orders.parquet orders.parquet": "orders.parquet: ",
     "--schema v2.avsc --pulsar http://a pulsar://b one two": "name one topic",
     "--schema v2.avsc --pulsar http://a pulsar://b created": "it must read persistent://TENANT/NAMESPACE/TOPIC",

@@ -120,7 +120,7 @@ def test_the_whole_schema_is_walked_once_for_all_its_unions(monkeypatch: pytest.
 
 def test_types_that_many_fields_share_are_searched_for_infinite_records_once() -> None:
     def work(size: int) -> Callable[[], object]:
-        earlier, candidate = two("held", size)
+        earlier, candidate = two("wide_unions", size)
         before = [Predecessor(0, earlier.info.type, earlier)]
         return lambda: compatibility.check(candidate, before, Strategy.BACKWARD, steps=Steps())
 

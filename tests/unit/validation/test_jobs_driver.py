@@ -68,9 +68,8 @@ def test_a_drivers_end_is_the_verdict_that_the_operator_believes(
     assert log_protocol.progress_in(log.splitlines()) is not None
     report = log_protocol.report_in(log.splitlines())
     assert report is not None
-    kept = report_manifest(Metadata(name=OWNER.name, namespace="shop", uid=OWNER.uid), "job", report, has_page=True)
+    kept = report_manifest(Metadata(name=OWNER.name, namespace="shop", uid=OWNER.uid), "job", report)
     assert json.loads(kept["data"]["report.json"])["invalid"] == bad
-    assert kept["data"]["report.html"].lower().startswith("<!doctype html>")
 
 
 def test_a_source_that_cannot_be_read_is_no_verdict_and_the_operator_tells_why(tmp_path: Path) -> None:
@@ -80,8 +79,8 @@ def test_a_source_that_cannot_be_read_is_no_verdict_and_the_operator_tells_why(t
 
 
 @pytest.mark.parametrize("report", [b"", b"[]", b"{}", b'{"verdict": 5}', b"\xff", b"x" * 3_000_000])
-def test_whatever_a_pod_calls_its_report_it_is_kept_within_bounds_and_without_a_page(report: bytes) -> None:
-    kept: dict[str, Any] = report_manifest(Metadata(name="a" * 253, uid="u"), "job", report, has_page=True)
-    assert "report.html" not in kept["data"]
+def test_whatever_a_pod_calls_its_report_is_kept_within_bounds(report: bytes) -> None:
+    kept: dict[str, Any] = report_manifest(Metadata(name="a" * 253, uid="u"), "job", report)
+    assert kept["data"]["job"] == "job"
     assert len(json.dumps(kept)) < 1 << 20
     assert len(kept["metadata"]["name"]) <= 253

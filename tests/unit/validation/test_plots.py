@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from topicschema.validation.job import svg_charts
+from topicschema.validation.report import svg_charts
 
 
 def test_bars_are_compared_with_the_greatest_and_told_as_shares_of_the_whole() -> None:

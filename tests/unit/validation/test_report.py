@@ -7,8 +7,8 @@ import pytest
 from support.validation import order_files
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.validation.job.html_report import page
 from topicschema.validation.job.result import read
+from topicschema.validation.report.html_report import page
 from topicschema.validation.report.report import Course, report
 from topicschema.validation.report.tally import Example, Tally
 from topicschema.validation.request import FileSource, ValidationRequest

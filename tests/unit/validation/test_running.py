@@ -17,8 +17,8 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import job
 from topicschema.validation.errors import InvalidRequestError, RunError
 from topicschema.validation.job import log_protocol
-from topicschema.validation.job.html_report import page
 from topicschema.validation.job.result import Answer, read
+from topicschema.validation.report.html_report import page
 from topicschema.validation.report.report import Report
 from topicschema.validation.request import Sample, Tolerance, ValidationRequest
 from topicschema.validation.run import driver, local, runner

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE, NO_ANSWER
-from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError, write
 from topicschema.cli.validate_messages import output, request
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidRequestError
-from topicschema.validation.job.html_report import page
 from topicschema.validation.request import ValidationRequest
 
 if TYPE_CHECKING:
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 def run(options: Namespace) -> int:
     """Print the answer. Return the exit code for the verdict."""
     validation_request = request.request_of(options)
-    _demand_places(options)
+    name = options.report  # checked before the run, which may take long
+    if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
+        raise UsageError(f"{name}: cannot write a file there")
     try:
         report = _report(validation_request, options.processes)
     except InvalidRequestError as error:
@@ -30,22 +31,11 @@ def run(options: Namespace) -> int:
     except TopicSchemaError as error:
         print(f"topicschema validate-messages: the run failed: {error.message}", file=sys.stderr)
         return NO_ANSWER
-    if options.page is not None:
-        _write(options.page, page(report.document))
     if options.report is not None:
-        _write(options.report, json.dumps(report.document, indent=2, ensure_ascii=False) + "\n")
-    if STANDARD_INPUT not in (options.report, options.page):
+        write(options.report, json.dumps(report.document, indent=2, ensure_ascii=False) + "\n")
+    if options.report != STANDARD_INPUT:
         print("\n".join(output.lines(report.document, writers=options.writers)))
     return COMPATIBLE if report.passes else INCOMPATIBLE
-
-
-def _demand_places(options: Namespace) -> None:
-    """Raise UsageError before the run, which may take long, if report or page cannot be written."""
-    if options.report == options.page == STANDARD_INPUT:
-        raise UsageError("report and page cannot both go to standard output: name a file for one of them")
-    for name in (options.report, options.page):
-        if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
-            raise UsageError(f"{name}: cannot write a file there")
 
 
 def _report(validation_request: ValidationRequest, processes: int | None) -> "Report":
@@ -60,13 +50,3 @@ def _report(validation_request: ValidationRequest, processes: int | None) -> "Re
         return runner.run(validation_request, source, processes=processes, progress=bar)
     finally:
         bar.clear()
-
-
-def _write(name: str, text: str) -> None:
-    if name == STANDARD_INPUT:
-        print(text, end="")
-        return
-    try:
-        Path(name).write_text(text, encoding="utf-8", errors="backslashreplace")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None

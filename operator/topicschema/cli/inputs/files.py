@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import BinaryIO, TextIO
 
 STANDARD_INPUT = "-"
+"""Standard input if a file is read, standard output if one is written."""
 
 
 class UsageError(Exception):
@@ -42,6 +43,18 @@ def read_all(names: Sequence[str], texts: Mapping[str, bytes] = MappingProxyType
     if names.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be one of the files only")
     return [texts[name] if name in texts else read(name) for name in names]
+
+
+def write(name: str, text: str) -> None:
+    """Write the file, or to standard output for `-`. Raises UsageError if it cannot be written."""
+    content = text.encode(errors="backslashreplace")
+    if name == STANDARD_INPUT:
+        print(content.decode(), end="")
+        return
+    try:
+        Path(name).write_bytes(content)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def shown(name: str) -> str:

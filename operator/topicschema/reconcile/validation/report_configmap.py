@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import hashlib
-import json
 import logging
 import lzma
 from dataclasses import replace
@@ -32,7 +31,6 @@ from topicschema.reconcile.status_writer import FIELD_MANAGER
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job import manifest as job_manifest
-from topicschema.validation.job.html_report import page
 from topicschema.validation.job.outcome import Failed, Passed
 
 _LOG = logging.getLogger(__name__)
@@ -52,13 +50,12 @@ async def with_report(
     if not isinstance(outcome, Passed | Failed) or status is None or status == state.recorded:
         return status
     telemetry.VALIDATIONS.labels(status.phase.value).inc()
-    has_page = state.run is not None and bool(state.run.settings.spec.page)
     # A tenant controls the size of a log, so only few are in memory at once.
     async with ctx.validation.reading:
         report = await _read(ctx, metadata.namespace, outcome.pod)
         if report is None:
             return status
-        body = await asyncio.to_thread(manifest, metadata, status.job or "", report, has_page=has_page)
+        body = await asyncio.to_thread(manifest, metadata, status.job or "", report)
     return replace(status, report=body["metadata"]["name"]) if await _is_stored(ctx, body) else status
 
 
@@ -137,7 +134,7 @@ async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None
         return None
 
 
-def manifest(metadata: Metadata, job: str, report: bytes, *, has_page: bool = False) -> dict[str, Any]:
+def manifest(metadata: Metadata, job: str, report: bytes) -> dict[str, Any]:
     """Return the ConfigMap, one for each resource. A report that is too large is compressed, or replaced by a note."""
     owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
     return {
@@ -149,7 +146,7 @@ def manifest(metadata: Metadata, job: str, report: bytes, *, has_page: bool = Fa
             "labels": {job_manifest.TOPIC_LABEL: job_manifest.topic_label(metadata.name)},
             "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
         },
-        **_content(job, report, has_page=has_page),
+        **_content(job, report),
     }
 
 
@@ -159,14 +156,11 @@ def name_of(metadata: Metadata) -> str:
     return f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}"
 
 
-def _content(job: str, report: bytes, *, has_page: bool) -> dict[str, Any]:
+def _content(job: str, report: bytes) -> dict[str, Any]:
     data = {"job": job}
     text = report.decode(errors="replace")
     if len(text.encode()) <= _MAX_BYTES:  # not the report's length, because replaced invalid UTF-8 is longer
-        data |= {"report.json": text}
-        shown = _page(report) if has_page else ""
-        return {"data": data | ({"report.html": shown} if shown else {})}
-    # No HTML page, which would be larger still.
+        return {"data": data | {"report.json": text}}
     packed = lzma.compress(report, preset=1)
     if len(packed) <= _MAX_BYTES:
         return {"data": data, "binaryData": {"report.json.xz": base64.b64encode(packed).decode()}}
@@ -174,13 +168,3 @@ def _content(job: str, report: bytes, *, has_page: bool) -> dict[str, Any]:
         "data": data
         | {"note": f"the report has {len(report)} bytes, which is too much for a ConfigMap; the Job's log has it"}
     }
-
-
-def _page(report: bytes) -> str:
-    """Return the HTML page, or "" if it does not fit beside the report, or the pod wrote another format."""
-    try:
-        shown = page(json.loads(report))
-    except Exception as error:  # noqa: BLE001 - a pod may write anything
-        _LOG.warning("could not render the HTML report", extra={"fields": {"reason": type(error).__name__}})
-        return ""
-    return shown if len(shown.encode()) + len(report) <= _MAX_BYTES else ""

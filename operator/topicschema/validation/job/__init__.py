@@ -1,1 +1,1 @@
-"""Job of a validation, for the operator: its manifest, pods, log, outcome and HTML report."""
+"""Job of a validation, for the operator: its manifest, pods, log and outcome."""

@@ -1,6 +1,6 @@
 """Report of a run for programs: one JSON object of bounded size, from the request, the plan and the tally.
 
-docs/validation.md describes its members. `job.html_report` makes a page of it, and `verdict` the verdict document.
+docs/validation.md describes its members. `html_report` makes a page of it, and `verdict` the verdict document.
 """
 
 import json

@@ -5,7 +5,7 @@ import json
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from protobuf_evolution.worlds import OPTIONAL, PROTO2, PROTO3, REPEATED, F, parsed, told
+from protobuf_evolution.random_files import OPTIONAL, PROTO2, PROTO3, REPEATED, F, parsed, risk_rules
 from support.schemas import protobuf_schemas
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
@@ -191,8 +191,8 @@ ENUM, MESSAGE = (F.TYPE_ENUM, ".p.E"), (F.TYPE_MESSAGE, ".p.N")
 def test_a_changed_type_is_judged_by_the_values_that_the_reader_holds(
     one: tuple[int], other: tuple[int], forth: str, back: str
 ) -> None:
-    assert told(typed(*one), typed(*other), Direction.BACKWARD) == {forth}
-    assert told(typed(*one), typed(*other), Direction.FORWARD) == {back}
+    assert risk_rules(typed(*one), typed(*other), Direction.BACKWARD) == {forth}
+    assert risk_rules(typed(*one), typed(*other), Direction.FORWARD) == {back}
 
 
 def test_a_closed_enum_holds_its_own_numbers_only() -> None:
@@ -200,10 +200,10 @@ def test_a_closed_enum_holds_its_own_numbers_only() -> None:
         return typed(kind, name, PROTO2)
 
     number, truth = closed(F.TYPE_INT32), closed(F.TYPE_BOOL)
-    assert told(number, closed(*ENUM), Direction.BACKWARD) == {NARROWED}
-    assert told(closed(*ENUM), closed(F.TYPE_UINT64), Direction.BACKWARD) == {IN_JSON}
-    assert told(truth, closed(*ENUM), Direction.BACKWARD) == {IN_JSON}
-    assert told(closed(*ENUM), truth, Direction.BACKWARD) == {IN_JSON}
+    assert risk_rules(number, closed(*ENUM), Direction.BACKWARD) == {NARROWED}
+    assert risk_rules(closed(*ENUM), closed(F.TYPE_UINT64), Direction.BACKWARD) == {IN_JSON}
+    assert risk_rules(truth, closed(*ENUM), Direction.BACKWARD) == {IN_JSON}
+    assert risk_rules(closed(*ENUM), truth, Direction.BACKWARD) == {IN_JSON}
 
 
 def test_a_well_known_type_has_a_json_of_its_own() -> None:

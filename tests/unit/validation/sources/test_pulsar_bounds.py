@@ -13,7 +13,6 @@ from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, U
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.chunks import Chunks
-from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.ranges import Position
 
 MIB = 1 << 20
@@ -100,6 +99,6 @@ def test_a_message_in_chunks_that_is_too_large_to_be_kept_is_a_finding_and_not_p
     for number in range(34):
         content = np.concatenate([bare, np.zeros(4 * MIB, np.uint8)])
         table, _ = frames.scan(bare)
-        table[:, [Of.ENTRY, Of.CHUNK, Of.BODY_SIZE]] = number, number, 4 * MIB
+        table[:, [frames.ENTRY, frames.CHUNK, frames.BODY_SIZE]] = number, number, 4 * MIB
         found.extend(row for batch in decoder.batches(content, table) for row in batch.to_pylist())
     assert [(row["entry"], row["writer"], row["payload"]) for row in found] == [(33, UNKNOWN_SCHEMA_VERSION, b"")]

@@ -25,7 +25,6 @@ from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
 from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.checksums import checksum
 from topicschema.validation.sources.pulsar.chunks import Chunks
-from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position
 
@@ -38,7 +37,7 @@ def rows(sent: bytes, decoder: BatchDecoder | None = None, *, has_keys: bool = F
     assert end == len(sent)
     told = decoder or BatchDecoder(4, Chunks(Position(0, 0)), has_keys)
     found: list[Row] = []
-    for batch in told.batches(content, table[table[:, Of.KIND] == BaseCommand.MESSAGE]):
+    for batch in told.batches(content, table[table[:, frames.KIND] == BaseCommand.MESSAGE]):
         batch.validate(full=True)
         found.extend(batch.to_pylist())
     return found
@@ -184,7 +183,7 @@ def test_no_bytes_make_it_fail(tail: bytes, at: int, byte: int) -> None:
         return
     assert end <= len(whole)
     for batch in BatchDecoder(0, Chunks(Position(0, 0)), has_keys=True).batches(
-        content, table[table[:, Of.KIND] == BaseCommand.MESSAGE]
+        content, table[table[:, frames.KIND] == BaseCommand.MESSAGE]
     ):
         batch.validate(full=True)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.compiled import Table
-from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.progress import Progress
 from topicschema.validation.sources.pulsar.ranges import EntryRange, Position, Span
 
@@ -13,8 +13,8 @@ SPAN = Span("persistent://shop/live/orders", 0, (EntryRange(3, 5, 5), EntryRange
 
 
 def rows(*places: tuple[int, int]) -> Table:
-    table = np.zeros((len(places), len(Of)), np.int64)
-    table[:, [Of.LEDGER, Of.ENTRY]] = np.array(places, np.int64).reshape(-1, 2)
+    table = np.zeros((len(places), frames.WIDTH), np.int64)
+    table[:, [frames.LEDGER, frames.ENTRY]] = np.array(places, np.int64).reshape(-1, 2)
     return table
 
 
@@ -27,7 +27,7 @@ def read(*places: tuple[int, int]) -> Progress:
 def test_only_rows_of_the_span_that_are_new_follow_and_one_behind_ends_it() -> None:
     progress = read((3, 5), (3, 6))
     found, end = progress.following(rows((3, 6), (3, 7), (4, 0)))
-    assert (found[:, [Of.LEDGER, Of.ENTRY]].tolist(), end) == ([[3, 7], [4, 0]], (4, 0))
+    assert (found[:, [frames.LEDGER, frames.ENTRY]].tolist(), end) == ([[3, 7], [4, 0]], (4, 0))
     assert progress.following(rows((3, 6)))[1] == (3, 6)
     assert progress.following(rows((4, 18), (4, 19)))[1] == SPAN.last
     assert progress.following(rows((5, 0)))[1] == SPAN.last

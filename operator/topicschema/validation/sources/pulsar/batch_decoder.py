@@ -21,11 +21,9 @@ from topicschema.validation.run.batches import (
     NO_TIME,
     UNKNOWN_SCHEMA_VERSION,
 )
-from topicschema.validation.sources.pulsar import batch_splitter
-from topicschema.validation.sources.pulsar.batch_splitter import In
+from topicschema.validation.sources.pulsar import batch_splitter, frames
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.compiled import Content, Table
-from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.ranges import Position
 
 _MOST_BYTES: Final = 128 << 20
@@ -84,16 +82,16 @@ class BatchDecoder:
         content, table = self._unpacked(content, table)
         if not len(table):
             return
-        is_broken = table[:, Of.IS_BROKEN] != 0  # otherwise each of its messages would have all bytes of the entry
-        table[is_broken, Of.BODY_SIZE], table[is_broken, Of.KEY_AT] = 0, -1
+        is_broken = table[:, frames.IS_BROKEN] != 0  # otherwise each of its messages would have all bytes of the entry
+        table[is_broken, frames.BODY_SIZE], table[is_broken, frames.KEY_AT] = 0, -1
         rows = batch_splitter.split(content, table)
-        for start, stop in _pieces(np.maximum(rows[:, In.SIZE], 0), MAX_BYTES, MAX_MESSAGES):
+        for start, stop in _pieces(np.maximum(rows[:, batch_splitter.SIZE], 0), MAX_BYTES, MAX_MESSAGES):
             yield self._batch(content, table, rows[start:stop])
 
     def _unpacked(self, content: Content, table: Table) -> tuple[Content, Table]:
         """Return the frames that are complete messages, with unpacked bodies."""
-        is_plain = (table[:, Of.CODEC] == 0) & (table[:, Of.IS_SEALED] == 0)
-        special = ~is_plain | (table[:, Of.CHUNKS] > 1)
+        is_plain = (table[:, frames.CODEC] == 0) & (table[:, frames.IS_SEALED] == 0)
+        special = ~is_plain | (table[:, frames.CHUNKS] > 1)
         if not special.any() and self.straddled is None:
             return content, table
         more = [content.tobytes()]
@@ -105,52 +103,52 @@ class BatchDecoder:
             body = self._body(more[0], row)
             is_used[number] = body is not None
             if body:
-                row[Of.BODY_AT], row[Of.BODY_SIZE] = end, len(body)
+                row[frames.BODY_AT], row[frames.BODY_SIZE] = end, len(body)
                 more.append(body)
                 end += len(body)
         return np.frombuffer(b"".join(more), np.uint8), table[is_used]
 
     def _body(self, content: bytes, row: Any) -> bytes | None:
         """Return a new body, or b"" if the body stays in `content`. Return None if there is no message (yet)."""
-        begins = position = Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
+        begins = position = Position(int(row[frames.LEDGER]), int(row[frames.ENTRY]))
         moved: bytes | None = b""
-        if row[Of.CHUNKS] > 1:
-            uuid = content[row[Of.UUID_AT] : row[Of.UUID_AT] + row[Of.UUID_SIZE]]
-            body = content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
-            message = self.chunks.add(uuid, (int(row[Of.CHUNK]), int(row[Of.CHUNKS])), position, body)
+        if row[frames.CHUNKS] > 1:
+            uuid = content[row[frames.UUID_AT] : row[frames.UUID_AT] + row[frames.UUID_SIZE]]
+            body = content[row[frames.BODY_AT] : row[frames.BODY_AT] + row[frames.BODY_SIZE]]
+            message = self.chunks.add(uuid, (int(row[frames.CHUNK]), int(row[frames.CHUNKS])), position, body)
             if message is None:
                 return None
             begins, moved = message.begins, message.body
         if self.straddled is not None and not begins < self.straddled <= position:
             return None
         if moved is None:
-            row[Of.COUNT], row[Of.IS_BROKEN] = 0, 1
+            row[frames.COUNT], row[frames.IS_BROKEN] = 0, 1
             return b""
-        if row[Of.IS_SEALED]:
-            row[Of.BODY_SIZE], row[Of.VERSION] = 0, ENCRYPTED
+        if row[frames.IS_SEALED]:
+            row[frames.BODY_SIZE], row[frames.VERSION] = 0, ENCRYPTED
             return b""
-        if row[Of.CODEC]:
-            packed = moved or content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
+        if row[frames.CODEC]:
+            packed = moved or content[row[frames.BODY_AT] : row[frames.BODY_AT] + row[frames.BODY_SIZE]]
             moved = _unpack(row, packed)
         return moved
 
     def _batch(self, content: Content, table: Table, rows: Table) -> pa.RecordBatch:
-        of = table[rows[:, In.ROW]]
-        writer = np.where(rows[:, In.AT] < 0, UNKNOWN_SCHEMA_VERSION, of[:, Of.VERSION])
-        writer = np.where(of[:, Of.IS_BROKEN] != 0, UNKNOWN_SCHEMA_VERSION, writer)
+        of = table[rows[:, batch_splitter.ROW]]
+        writer = np.where(rows[:, batch_splitter.AT] < 0, UNKNOWN_SCHEMA_VERSION, of[:, frames.VERSION])
+        writer = np.where(of[:, frames.IS_BROKEN] != 0, UNKNOWN_SCHEMA_VERSION, writer)
         keys, is_invalid_key = self._keys(content, rows, writer)
         writer = np.where(is_invalid_key, INVALID_KEY, writer)
-        has_none = (rows[:, In.AT] < 0) | (of[:, Of.IS_BROKEN] != 0) | (writer == ENCRYPTED)
-        sizes = np.where(has_none, 0, rows[:, In.SIZE])
+        has_none = (rows[:, batch_splitter.AT] < 0) | (of[:, frames.IS_BROKEN] != 0) | (writer == ENCRYPTED)
+        sizes = np.where(has_none, 0, rows[:, batch_splitter.SIZE])
         columns = [
-            _column(content, rows[:, In.AT], sizes, rows[:, In.IS_NULL] != 0),
+            _column(content, rows[:, batch_splitter.AT], sizes, rows[:, batch_splitter.IS_NULL] != 0),
             keys,
             pa.array(writer),
             pa.array(np.full(len(rows), self.partition, np.int32)),
-            pa.array(of[:, Of.LEDGER]),
-            pa.array(of[:, Of.ENTRY]),
-            pa.array(rows[:, In.BATCH_INDEX].astype(np.int32)),
-            pa.array(of[:, Of.TIME]),
+            pa.array(of[:, frames.LEDGER]),
+            pa.array(of[:, frames.ENTRY]),
+            pa.array(rows[:, batch_splitter.BATCH_INDEX].astype(np.int32)),
+            pa.array(of[:, frames.TIME]),
         ]
         return pa.RecordBatch.from_arrays(columns, schema=BATCH)
 
@@ -159,10 +157,10 @@ class BatchDecoder:
         is_invalid_key = np.zeros(len(rows), bool)
         if not self.has_keys:
             return pa.nulls(len(rows), pa.large_binary()), is_invalid_key
-        is_absent = (rows[:, In.KEY_AT] < 0) | (writer == ENCRYPTED)
-        sizes = np.where(is_absent, 0, rows[:, In.KEY_SIZE])
-        keys = _column(content, rows[:, In.KEY_AT], sizes, is_absent)
-        flags = rows[:, In.KEY_IS_BASE64] != 0
+        is_absent = (rows[:, batch_splitter.KEY_AT] < 0) | (writer == ENCRYPTED)
+        sizes = np.where(is_absent, 0, rows[:, batch_splitter.KEY_SIZE])
+        keys = _column(content, rows[:, batch_splitter.KEY_AT], sizes, is_absent)
+        flags = rows[:, batch_splitter.KEY_IS_BASE64] != 0
         if not flags.any() and not _has_high_bytes(keys):
             return keys, is_invalid_key
         contents = keys.to_pylist()
@@ -175,12 +173,13 @@ class BatchDecoder:
 
 def _undamaged(table: Table) -> Table:
     """Return the frames with messages. Of a damaged frame, even of a marker, only the position is trusted."""
-    is_damaged = table[:, Of.IS_DAMAGED] != 0
-    table = table[is_damaged | (table[:, Of.IS_MARK] == 0)]
-    damaged = np.flatnonzero(table[:, Of.IS_DAMAGED])
+    is_damaged = table[:, frames.IS_DAMAGED] != 0
+    table = table[is_damaged | (table[:, frames.IS_MARK] == 0)]
+    damaged = np.flatnonzero(table[:, frames.IS_DAMAGED])
     if len(damaged):
-        table[damaged, Of.TIME :] = 0
-        table[damaged, Of.VERSION], table[damaged, Of.TIME], table[damaged, Of.KEY_AT] = DAMAGED, NO_TIME, -1
+        table[damaged, frames.TIME :] = 0
+        table[damaged, frames.VERSION], table[damaged, frames.TIME] = DAMAGED, NO_TIME
+        table[damaged, frames.KEY_AT] = -1
     return table
 
 
@@ -189,41 +188,42 @@ def _bounded(table: Table) -> Table:
 
     An entry with more messages than `_MOST_COUNT` is not decoded but marked as broken.
     """
-    is_sealed = table[:, Of.IS_SEALED] != 0
-    size = np.where(table[:, Of.CODEC] == 0, table[:, Of.BODY_SIZE], np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES))
-    counts = np.clip(table[:, Of.COUNT], 0, np.where(is_sealed, _MOST_SEALED, size // 4 + 1))
-    table[:, Of.IS_BROKEN] |= counts > _MOST_COUNT
-    table[:, Of.COUNT] = np.minimum(counts, _MOST_COUNT)
+    is_sealed = table[:, frames.IS_SEALED] != 0
+    raw_size = np.clip(table[:, frames.RAW_SIZE], 0, _MOST_BYTES)
+    size = np.where(table[:, frames.CODEC] == 0, table[:, frames.BODY_SIZE], raw_size)
+    counts = np.clip(table[:, frames.COUNT], 0, np.where(is_sealed, _MOST_SEALED, size // 4 + 1))
+    table[:, frames.IS_BROKEN] |= counts > _MOST_COUNT
+    table[:, frames.COUNT] = np.minimum(counts, _MOST_COUNT)
     return table
 
 
 def _weights(table: Table) -> Any:
     """Return the share of each frame in the memory limits, after unpacking and splitting. 1 is all of it."""
-    is_packed = (table[:, Of.CODEC] != 0) & (table[:, Of.IS_SEALED] == 0)
-    size = np.where(is_packed, np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES), 0)
-    return np.maximum(size / _MAX_BYTES, table[:, Of.COUNT] / _MAX_COUNT)
+    is_packed = (table[:, frames.CODEC] != 0) & (table[:, frames.IS_SEALED] == 0)
+    size = np.where(is_packed, np.clip(table[:, frames.RAW_SIZE], 0, _MOST_BYTES), 0)
+    return np.maximum(size / _MAX_BYTES, table[:, frames.COUNT] / _MAX_COUNT)
 
 
 def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
     """Return the frames and only their own bytes of the content."""
-    begin, table = int(table[0, Of.AT]), table.copy()
-    end = max(begin, int((table[:, Of.BODY_AT] + table[:, Of.BODY_SIZE]).max()))
-    places = [Of.AT, Of.KEY_AT, Of.UUID_AT, Of.BODY_AT]
+    begin, table = int(table[0, frames.AT]), table.copy()
+    end = max(begin, int((table[:, frames.BODY_AT] + table[:, frames.BODY_SIZE]).max()))
+    places = [frames.AT, frames.KEY_AT, frames.UUID_AT, frames.BODY_AT]
     table[:, places] = np.where(table[:, places] < begin, np.minimum(table[:, places], 0), table[:, places] - begin)
     return content[begin:end], table
 
 
 def _unpack(row: Any, packed: bytes) -> bytes:
     """Return the unpacked bytes. An entry that cannot be unpacked is not a message and is marked as broken."""
-    codec, size = _CODECS.get(int(row[Of.CODEC])), int(row[Of.RAW_SIZE])
+    codec, size = _CODECS.get(int(row[frames.CODEC])), int(row[frames.RAW_SIZE])
     content = b""
     is_possible = codec is not None and 0 <= size <= _MOST_BYTES
     if codec is not None and is_possible and size:
         with suppress(ValueError, OSError, zlib.error):
             content = codec(packed, size)
-    row[Of.IS_BROKEN] |= int(not is_possible or len(content) != size)
-    row[Of.BODY_SIZE] = len(content)
-    row[Of.COUNT] = min(row[Of.COUNT], len(content) // 4 + 1)
+    row[frames.IS_BROKEN] |= int(not is_possible or len(content) != size)
+    row[frames.BODY_SIZE] = len(content)
+    row[frames.COUNT] = min(row[frames.COUNT], len(content) // 4 + 1)
     return content
 
 

@@ -4,47 +4,31 @@
 
 import sys
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
 
 from topicschema.payload.columnar.column import unwritable
 from topicschema.payload.columnar.compiled import cached, fast, mark
-from topicschema.validation.sources.pulsar import compiled
+from topicschema.validation.sources.pulsar import compiled, frames
 from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
-from topicschema.validation.sources.pulsar.frames import Of
 
-_COUNT, _NULL, _KEY_AT, _KEY_SIZE, _KEY_64 = (
-    int(each) for each in (Of.COUNT, Of.IS_NULL, Of.KEY_AT, Of.KEY_SIZE, Of.KEY_IS_BASE64)
-)
-_SEALED, _BODY_AT, _BODY_SIZE, _BROKEN = (int(each) for each in (Of.IS_SEALED, Of.BODY_AT, Of.BODY_SIZE, Of.IS_BROKEN))
-
-
-class In(IntEnum):
-    """Columns of a message's row within its entry."""
-
-    ROW = 0
-    BATCH_INDEX = 1
-    AT = 2
-    SIZE = 3
-    IS_NULL = 4
-    KEY_AT = 5
-    KEY_SIZE = 6
-    KEY_IS_BASE64 = 7
+ROW, BATCH_INDEX, AT, SIZE, IS_NULL, KEY_AT, KEY_SIZE, KEY_IS_BASE64, _WIDTH = range(9)
+"""Columns of a message's row within its entry, and their number."""
 
 
 @fast
 def _alone(entry: Any, one: Any) -> Any:
     """Write the row of a message that is its whole entry, or of an entry that cannot be split."""
-    one[2], one[3], one[4] = entry[_BODY_AT], entry[_BODY_SIZE], entry[_NULL]
-    one[5], one[6], one[7] = entry[_KEY_AT], entry[_KEY_SIZE], entry[_KEY_64]
+    one[AT], one[SIZE], one[IS_NULL] = entry[frames.BODY_AT], entry[frames.BODY_SIZE], entry[frames.IS_NULL]
+    one[KEY_AT], one[KEY_SIZE] = entry[frames.KEY_AT], entry[frames.KEY_SIZE]
+    one[KEY_IS_BASE64] = entry[frames.KEY_IS_BASE64]
 
 
 @fast
 def _single(content: Any, at: Any, end: Any, one: Any) -> Any:
     """Write the row of a batch's next message. Return its end, or -1 if the batch is incomplete."""
-    one[2] = one[5] = -1
+    one[AT] = one[KEY_AT] = -1
     if at < 0 or end - at < 4 or four(content, at) > end - at - 4:
         return np.int64(-1)
     begin = at + 4
@@ -53,17 +37,17 @@ def _single(content: Any, at: Any, end: Any, one: Any) -> Any:
     while 0 <= begin < body:
         number, value, place, begin = member(content, begin, body)
         if number == 2:
-            one[5], one[6] = place, value
+            one[KEY_AT], one[KEY_SIZE] = place, value
         elif number == 3:
             payload = value
         elif number == 6:
-            one[7] = value
+            one[KEY_IS_BASE64] = value
         elif number == 9:
-            one[4] = value
+            one[IS_NULL] = value
     if begin < 0 or payload < 0 or payload > end - body:
-        one[5] = -1
+        one[KEY_AT] = -1
         return np.int64(-1)
-    one[2], one[3] = body, payload
+    one[AT], one[SIZE] = body, payload
     return body + payload
 
 
@@ -72,12 +56,12 @@ def _split(content: Any, table: Any, rows: Any) -> Any:
     count = np.int64(0)
     for row in range(len(table)):
         entry = table[row]
-        at, end = entry[_BODY_AT], entry[_BODY_AT] + entry[_BODY_SIZE]
-        is_split = entry[_COUNT] > 0 and entry[_SEALED] == 0 and entry[_BROKEN] == 0
-        for index in range(max(1, entry[_COUNT])):
+        at, end = entry[frames.BODY_AT], entry[frames.BODY_AT] + entry[frames.BODY_SIZE]
+        is_split = entry[frames.COUNT] > 0 and entry[frames.IS_SEALED] == 0 and entry[frames.IS_BROKEN] == 0
+        for index in range(max(1, entry[frames.COUNT])):
             one = rows[count]
             count += 1
-            one[0], one[1] = row, index if entry[_COUNT] > 0 else -1
+            one[ROW], one[BATCH_INDEX] = row, index if entry[frames.COUNT] > 0 else -1
             if is_split:
                 at = _single(content, at, end, one)
             else:
@@ -94,16 +78,16 @@ def _marked(mark: int) -> Callable[[Any, Any, Any], int]:
     return run
 
 
-_RUN: Final = cached(_marked(mark((compiled, sys.modules[__name__]))))
+_RUN: Final = cached(_marked(mark((compiled, frames, sys.modules[__name__]))))
 
 
 def split(content: Content, table: Table) -> Table:
-    """Return a row of the columns of `In` for each message of the entries, which are unpacked in `content`.
+    """Return a row for each message of the entries, which are unpacked in `content`.
 
     A message that its batch counts but does not contain has no bytes and the position -1.
     """
-    total = int(np.maximum(1, table[:, Of.COUNT]).sum())
-    rows = np.zeros((total, len(In)), np.int64)
+    total = int(np.maximum(1, table[:, frames.COUNT]).sum())
+    rows = np.zeros((total, _WIDTH), np.int64)
     _RUN(unwritable(content), unwritable(table), rows)
     return rows
 

@@ -9,13 +9,13 @@ content. Source: as `protocol`, with MessageMetadata and SingleMessageMetadata o
 
 import sys
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
 
 from topicschema.payload.columnar.column import unwritable
 from topicschema.payload.columnar.compiled import cached, fast, mark
+from topicschema.validation.run.batches import NO_VERSION, UNKNOWN_SCHEMA_VERSION
 from topicschema.validation.sources.pulsar import checksums, compiled
 from topicschema.validation.sources.pulsar.checksums import checksum
 from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
@@ -28,45 +28,13 @@ _ENTRY_MAGIC: Final = 0x0E02
 _CHECKSUM_MAGIC: Final = 0x0E01
 
 
-class Of(IntEnum):
-    """Columns of a frame's row. Missing values are 0, or -1 for positions, versions and chunk numbers.
+KIND, AT, SIZE, LEDGER, ENTRY, TIME, VERSION, CODEC, RAW_SIZE, COUNT, IS_NULL, KEY_AT = range(12)
+KEY_SIZE, KEY_IS_BASE64, IS_SEALED, CHUNK, CHUNKS, UUID_AT, UUID_SIZE, IS_MARK, BODY_AT, BODY_SIZE = range(12, 22)
+IS_BROKEN, IS_DAMAGED, WIDTH = range(22, 25)
+"""Columns of a frame's row, and their number. Missing values are 0, or -1 for positions, versions and chunk numbers.
 
-    A broken message violates the protocol, and a damaged one does not match its producer's checksum.
-    """
-
-    KIND = 0
-    AT = 1
-    SIZE = 2
-    LEDGER = 3
-    ENTRY = 4
-    TIME = 5
-    VERSION = 6
-    CODEC = 7
-    RAW_SIZE = 8
-    COUNT = 9
-    IS_NULL = 10
-    KEY_AT = 11
-    KEY_SIZE = 12
-    KEY_IS_BASE64 = 13
-    IS_SEALED = 14
-    CHUNK = 15
-    CHUNKS = 16
-    UUID_AT = 17
-    UUID_SIZE = 18
-    IS_MARK = 19
-    BODY_AT = 20
-    BODY_SIZE = 21
-    IS_BROKEN = 22
-    IS_DAMAGED = 23
-
-
-_WIDTH: Final = len(Of)
-NO_VERSION: Final = -1
-UNKNOWN_SCHEMA_VERSION: Final = -2
-_KIND, _AT, _SIZE, _LEDGER, _ENTRY, _TIME, _VERSION, _CODEC = 0, 1, 2, 3, 4, 5, 6, 7
-_RAW_SIZE, _COUNT, _NULL, _KEY_AT, _KEY_SIZE, _KEY_64, _SEALED = 8, 9, 10, 11, 12, 13, 14
-_CHUNK, _CHUNKS, _UUID_AT, _UUID_SIZE, _MARK, _BODY_AT, _BODY_SIZE, _BROKEN = 15, 16, 17, 18, 19, 20, 21, 22
-_DAMAGED: Final = 23
+A broken message violates the protocol, and a damaged one does not match its producer's checksum.
+"""
 
 
 @fast
@@ -74,9 +42,9 @@ def _message_id(content: Any, at: Any, end: Any, row: Any) -> Any:
     while 0 <= at < end:
         number, value, _, at = member(content, at, end)
         if number == 1:
-            row[_LEDGER] = value
+            row[LEDGER] = value
         elif number == 2:
-            row[_ENTRY] = value
+            row[ENTRY] = value
 
 
 @fast
@@ -86,10 +54,10 @@ def _command(content: Any, at: Any, end: Any, row: Any) -> Any:
     while 0 <= at < end:
         number, value, begin, at = member(content, at, end)
         if number == 1:
-            row[_KIND] = value
+            row[KIND] = value
         elif number == _MESSAGE:
             body, body_end = begin, at
-    if row[_KIND] != _MESSAGE:
+    if row[KIND] != _MESSAGE:
         return
     while 0 <= body < body_end:
         number, _, begin, body = member(content, body, body_end)
@@ -113,52 +81,52 @@ def _metadata(content: Any, at: Any, end: Any, row: Any) -> Any:  # noqa: C901, 
     while at < end:
         number, value, begin, at = member(content, at, end)
         if at < 0:
-            row[_BROKEN] = 1
+            row[IS_BROKEN] = 1
             return
         if number == 3:
-            row[_TIME] = value
+            row[TIME] = value
         elif number == 6:
-            row[_KEY_AT], row[_KEY_SIZE] = begin, value
+            row[KEY_AT], row[KEY_SIZE] = begin, value
         elif number == 8:
-            row[_CODEC] = value
+            row[CODEC] = value
         elif number == 9:
-            row[_RAW_SIZE] = value
+            row[RAW_SIZE] = value
         elif number == 11:
-            row[_COUNT] = value
+            row[COUNT] = value
         elif number == 13:
-            row[_SEALED] = 1
+            row[IS_SEALED] = 1
         elif number == 16:
-            row[_VERSION] = _version(content, begin, value)
+            row[VERSION] = _version(content, begin, value)
         elif number == 17:
-            row[_KEY_64] = value
+            row[KEY_IS_BASE64] = value
         elif number == 20:
-            row[_MARK] = 1
+            row[IS_MARK] = 1
         elif number == 25:
-            row[_NULL] = value
+            row[IS_NULL] = value
         elif number == 26:
-            row[_UUID_AT], row[_UUID_SIZE] = begin, value
+            row[UUID_AT], row[UUID_SIZE] = begin, value
         elif number == 27:
-            row[_CHUNKS] = value
+            row[CHUNKS] = value
         elif number == 29:
-            row[_CHUNK] = value
+            row[CHUNK] = value
 
 
 @fast
 def _content(content: Any, at: Any, end: Any, row: Any) -> Any:
     """Write the producer's content, which follows the command, to the row."""
-    row[_TIME] = row[_VERSION] = row[_KEY_AT] = row[_CHUNK] = -1
+    row[TIME] = row[VERSION] = row[KEY_AT] = row[CHUNK] = -1
     if end - at >= 6 and (np.int64(content[at]) << 8 | np.int64(content[at + 1])) == _ENTRY_MAGIC:
         at += 6 + four(content, at + 2)
     if end - at >= 6 and (np.int64(content[at]) << 8 | np.int64(content[at + 1])) == _CHECKSUM_MAGIC:
-        row[_DAMAGED] = checksum(content, at + 6, end) != four(content, at + 2)
+        row[IS_DAMAGED] = checksum(content, at + 6, end) != four(content, at + 2)
         at += 6
     if end - at < 4 or four(content, at) > end - at - 4:
-        row[_BROKEN] = 1
+        row[IS_BROKEN] = 1
         return
     body = at + 4 + four(content, at)
     _metadata(content, at + 4, body, row)
-    row[_BODY_AT] = body
-    row[_BODY_SIZE] = end - body
+    row[BODY_AT] = body
+    row[BODY_SIZE] = end - body
 
 
 @fast
@@ -174,9 +142,9 @@ def _scan(content: Any, table: Any) -> Any:
         if len(content) - at - 4 < size:
             break
         row = table[rows]
-        row[_AT], row[_SIZE] = at + 8, command
+        row[AT], row[SIZE] = at + 8, command
         _command(content, at + 8, at + 8 + command, row)
-        if row[_KIND] == _MESSAGE:
+        if row[KIND] == _MESSAGE:
             _content(content, at + 8 + command, at + 4 + size, row)
         rows += 1
         at += 4 + size
@@ -197,11 +165,11 @@ _RUN: Final = cached(_marked(mark((compiled, checksums, sys.modules[__name__])))
 
 
 def scan(content: Content) -> tuple[Table, int]:
-    """Return a row of the columns of `Of` for each of the first complete frames, and their end.
+    """Return a row for each of the first complete frames, and their end.
 
     Raises ValueError if the content has no valid frames.
     """
-    table = np.zeros((min(len(content) // _SMALLEST + 1, _MOST_ROWS), _WIDTH), np.int64)
+    table = np.zeros((min(len(content) // _SMALLEST + 1, _MOST_ROWS), WIDTH), np.int64)
     rows, end, _ = _RUN(unwritable(content), table)
     if rows < 0:
         raise ValueError("what came is no frame of Pulsar's protocol")

@@ -12,8 +12,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.compiled import Table
-from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.ranges import Position, Span, since, until
 
 
@@ -43,7 +43,7 @@ class Progress:
     def take(self, table: Table) -> None:
         """Record that the rows, which are the next ones, are read."""
         self.at = place(table[-1])
-        for number, count in zip(*np.unique(table[:, Of.LEDGER], return_counts=True), strict=True):
+        for number, count in zip(*np.unique(table[:, frames.LEDGER], return_counts=True), strict=True):
             self.entries[int(number)] = self.entries.get(int(number), 0) + int(count)
 
     def has_gap(self, table: Table, end: Position) -> bool:
@@ -59,7 +59,7 @@ class Progress:
         if mark <= self.at:
             return False
         entry_ranges = until(since(self._span.entry_ranges, _behind(self.at)), _behind(mark))
-        came = np.isin(table[:, Of.LEDGER], list(ledgers)) & _is_up_to(table, mark)
+        came = np.isin(table[:, frames.LEDGER], list(ledgers)) & _is_up_to(table, mark)
         if sum(each.entries for each in entry_ranges if each.ledger in ledgers) <= came.sum():
             return False
         is_held = bool(came.any()) or (bool(self.entries) and self.at.ledger in ledgers)
@@ -79,7 +79,7 @@ class Progress:
 
 def place(row: Table) -> Position:
     """Return the position of the row's entry."""
-    return Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
+    return Position(int(row[frames.LEDGER]), int(row[frames.ENTRY]))
 
 
 def _behind(position: Position) -> Position:
@@ -87,6 +87,6 @@ def _behind(position: Position) -> Position:
 
 
 def _is_up_to(table: Table, end: Position) -> NDArray[np.bool_]:
-    ledger, entry = table[:, Of.LEDGER], table[:, Of.ENTRY]
+    ledger, entry = table[:, frames.LEDGER], table[:, frames.ENTRY]
     is_within: NDArray[np.bool_] = (ledger < end.ledger) | ((ledger == end.ledger) & (entry <= end.entry))
     return is_within

@@ -16,7 +16,6 @@ from topicschema.validation.sources.pulsar.admin import Admin
 from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.connection import LostError, connected
-from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position, Span, before, since, until
 from topicschema.validation.sources.pulsar.span_reader import QUIET_SECONDS, SpanReader, reader_name
@@ -59,7 +58,7 @@ def batch_size(admin: Admin, topic: str, position: Position) -> int:
             held += received
             content = np.frombuffer(held, np.uint8)
             table, _ = frames.scan(content)
-            messages = table[table[:, Of.KIND] == BaseCommand.MESSAGE]
+            messages = table[table[:, frames.KIND] == BaseCommand.MESSAGE]
             if len(messages):
                 decoder = BatchDecoder(0, Chunks(position), has_keys=False)
                 return max(1, sum(map(len, decoder.batches(content, messages[:1]))))

@@ -26,7 +26,6 @@ from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.compiled import Content, Table
 from topicschema.validation.sources.pulsar.connection import Connection, LostError, connected
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError, SourceSilentError
-from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.progress import Progress, place
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position, Span
@@ -38,7 +37,7 @@ _FEWEST_BYTES: Final = 3 << 20
 """Bytes that are collected before a scan, if the broker still sends. Small batches cost validators more."""
 _PERMITS: Final = 50_000
 _MOST_PERMITS: Final = (1 << 31) - 1
-_NO_ROWS: Final = np.zeros((0, len(Of)), np.int64)
+_NO_ROWS: Final = np.zeros((0, frames.WIDTH), np.int64)
 
 
 def reader_name() -> str:
@@ -131,12 +130,12 @@ class SpanReader:
             table, end = frames.scan(content)
         except ValueError as error:
             raise SourceError(str(error), str(self._span)) from None
-        is_message = table[:, Of.KIND] == BaseCommand.MESSAGE
+        is_message = table[:, frames.KIND] == BaseCommand.MESSAGE
         for row in table[~is_message]:
-            self._handle_command(content[row[Of.AT] : row[Of.AT] + row[Of.SIZE]].tobytes())
+            self._handle_command(content[row[frames.AT] : row[frames.AT] + row[frames.SIZE]].tobytes())
         table = table[is_message]
         if len(table):
-            self._grant_permits(int(np.maximum(1, table[:, Of.COUNT].astype(np.int32)).sum(dtype=np.int64)))
+            self._grant_permits(int(np.maximum(1, table[:, frames.COUNT].astype(np.int32)).sum(dtype=np.int64)))
             self._raise_if_doubtful(table)
             table = self._next(table)
         return table, end
@@ -146,7 +145,7 @@ class SpanReader:
 
         Another connection fixes transport errors.
         """
-        damaged = table[table[:, Of.IS_DAMAGED] != 0]
+        damaged = table[table[:, frames.IS_DAMAGED] != 0]
         last = self._damaged_to if not len(damaged) else place(damaged[-1])
         if last > self._damaged_to:
             self._damaged_to = last

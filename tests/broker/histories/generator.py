@@ -1,6 +1,6 @@
-"""Histories of a topic by the seed: the schemas that a team puts in force one after another, right and wrong ones.
+"""Histories of a topic by the seed: the schemas that a team applies one after another, right and wrong ones.
 
-Schemas of all types and the edits between them; what becomes of them is asked in `play`.
+Schemas of all types and the edits between them; `comparison` compares their results.
 """
 
 import base64
@@ -35,7 +35,7 @@ _WRONG_DEFAULTS: Final = (("string", None), ("int", "x"), ("long", 1.5), (["null
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The steps of one topic under one strategy; None is a soft delete by somebody at the broker."""
+    """The steps of one topic under one strategy; None is a soft delete by another client at the broker."""
 
     name: str
     strategy: Strategy
@@ -43,17 +43,17 @@ class History:
 
 
 def history(seed: str, number: int) -> History:
-    """The history of that number: two to six steps, under the strategies and from the types in turn."""
+    """Return the history of that number: two to six steps, under the strategies and from the types in turn."""
     random = Random(f"{seed} {number}")  # noqa: S311 - chance for tests, to be repeated
     steps: list[SchemaInfo | None] = list(_first(random, _KINDS[number % len(_KINDS)]))
-    wanted = random.choice((2, 3, 3, 4, 4, 5, 6))
-    while len(steps) < wanted:
+    count = random.choice((2, 3, 3, 4, 4, 5, 6))
+    while len(steps) < count:
         steps.append(_next(random, [step for step in steps if step is not None]))
     return History(f"h-{number}", list(Strategy)[number % len(Strategy)], tuple(steps))
 
 
 def _first(random: Random, kind: SchemaType) -> list[SchemaInfo]:
-    """A schema, or a pair of schemas that were made for each other."""
+    """Return a schema, or a pair of schemas that were made for each other."""
     if kind in AVRO_TEXTS and random.random() < 0.4:
         after, before = avro_pairs.pair(str(random.random()), 0)
         return [SchemaInfo(kind, text.encode("utf-8", "replace")) for text in (before, after)]
@@ -76,7 +76,7 @@ def _fresh(random: Random, kind: SchemaType) -> SchemaInfo:
 
 
 def _evolved(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
-    """The newest after an edit as teams make them, or as nobody would."""
+    """Return the newest after an edit as teams make them, or an absurd one."""
     last = before[-1]
     if last.type is SchemaType.KEY_VALUE:
         return _of_parts(random, last, lambda part: _evolved(random, [part]))
@@ -95,7 +95,7 @@ def _evolved(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
 
 
 def _grown(random: Random, envelope: Any) -> bytes:
-    """The envelope with a field more."""
+    """Return the envelope with one more field."""
     files = FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"]))
     number = random.randint(300, 399)
     random.choice(files.file[-1].message_type).field.add(name=f"f{number}", number=number, label=1, type=9)
@@ -108,7 +108,7 @@ def _another(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
 
 
 def _retyped(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
-    """Of another type: the same text where both are Avro's."""
+    """Return a schema of another type: the same text where both are Avro's."""
     last, kind = before[-1], random.choice(_KINDS)
     if last.type in AVRO_TEXTS and random.random() < 0.5:
         return replace(last, type=random.choice([each for each in _TEXTS if each is not last.type]))
@@ -122,7 +122,7 @@ def _rolled_back(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
 
 
 def _rewritten(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
-    """An older schema that says the same in another way: spaces, a doc, the order of members."""
+    """Return an older schema in another spelling: spaces, a doc, the order of members."""
     old = random.choice(before)
     if old.type is SchemaType.KEY_VALUE:
         return _of_parts(random, old, lambda part: _rewritten(random, [part]))
@@ -137,7 +137,7 @@ def _rewritten(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
 
 
 def _described(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
-    """An older schema with other properties, or a pair that is carried in the other way."""
+    """Return an older schema with other properties, or a pair in the other encoding."""
     old = random.choice(before)
     more = {random.choice(("owner", "é", "__charset")): random.choice(("shop", "", "UTF-8", "<b>\"'"))}
     if old.type is not SchemaType.KEY_VALUE:
@@ -146,7 +146,7 @@ def _described(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
 
 
 def _invalid(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
-    """What is no schema, or is none by one letter."""
+    """Return a text that is no schema, or is none by one letter."""
     last = before[-1]
     if last.type is SchemaType.KEY_VALUE:
         return _of_parts(random, last, lambda part: _invalid(random, [part]))
@@ -159,7 +159,7 @@ def _invalid(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
 
 
 def _ill_defaulted(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
-    """A record with a default that is none of its field's type."""
+    """Return a record with a default that is none of its field's type."""
     last = before[-1]
     if last.type is SchemaType.KEY_VALUE:
         return _of_parts(random, last, lambda part: _ill_defaulted(random, [part]))
@@ -170,7 +170,7 @@ def _ill_defaulted(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
 
 
 def _of_parts(random: Random, info: SchemaInfo, edit: Callable[[SchemaInfo], SchemaInfo]) -> SchemaInfo:
-    """The pair with one part edited, or both, which then are no pairs; sometimes carried in the other way."""
+    """Return the pair with one part edited, or both, which then are no pairs; sometimes in the other encoding."""
     pair = key_value.decode(info)
     chosen = random.choice(((0,), (1,), (1,), (0, 1)))
     parts = []

@@ -11,7 +11,7 @@ from itertools import islice
 from string import Template
 from typing import Any, Final
 
-from topicschema.validation.job import svg_charts
+from topicschema.validation.report import svg_charts
 
 Row = Mapping[str, Any]
 _MOST_BARS: Final = 15

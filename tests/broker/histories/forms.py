@@ -1,4 +1,4 @@
-"""One schema as it is sent: in a TopicSchema's spec, and in a request to the broker."""
+"""The forms of a schema: in a TopicSchema's spec, and in a request to the broker."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What `RestTopic.upload` takes."""
+    """The arguments of `RestTopic.upload`."""
 
     text: str
     kind: str
@@ -17,7 +17,7 @@ class Upload:
 
 
 def spec(info: SchemaInfo) -> dict[str, Any]:
-    """The members of a TopicSchema's spec that say it; what is empty is left out, as people do."""
+    """Return the members of a TopicSchema's spec for the schema, without empty ones, as people write it."""
     if info.type is not SchemaType.KEY_VALUE:
         return {"type": info.type.value, **_filled(schema=info.schema.decode(), properties=dict(info.properties))}
     pair = key_value.decode(info)
@@ -32,7 +32,7 @@ def spec(info: SchemaInfo) -> dict[str, Any]:
 
 
 def upload(info: SchemaInfo) -> Upload:
-    """The request; the parts of a pair stand in it as JSON."""
+    """Return the request; the parts of a pair are JSON in it."""
     if info.type is not SchemaType.KEY_VALUE:
         return Upload(info.schema.decode(), info.type.value, dict(info.properties))
     pair = key_value.decode(info)

@@ -31,8 +31,8 @@ KEYS = tuple(number for number in SCALARS if number not in (F.TYPE_BYTES, F.TYPE
 _WORDS = ("order", "item", "buyer", "price", "note", "size", "place", "unit", "code", "rate")
 
 
-def world(random: Random, syntax: str | None = None) -> FileDescriptorProto:
-    """A file with the messages p.M (the root), p.N, which leads back to it, and p.M.K, and two enums."""
+def random_file(random: Random, syntax: str | None = None) -> FileDescriptorProto:
+    """Return a file with the messages p.M (the root), p.N, which leads back to it, and p.M.K, and two enums."""
     syntax = syntax or random.choice((PROTO2, PROTO3, EDITION))
     file = FileDescriptorProto(name="m.proto", package="p", syntax=syntax)
     if syntax == EDITION:
@@ -80,16 +80,18 @@ def _fill_up(random: Random, file: FileDescriptorProto, message: DescriptorProto
         make_optional(message, place(random, file, message, label=OPTIONAL, type=random.choice(SCALARS)))
 
 
-def place(random: Random, file: FileDescriptorProto, message: DescriptorProto, **wanted: Any) -> FieldDescriptorProto:
-    """A field is added; `type` and `label` are random where they are not wanted."""
-    number = wanted.pop("number", free_number(random, message))
+def place(
+    random: Random, file: FileDescriptorProto, message: DescriptorProto, **attributes: Any
+) -> FieldDescriptorProto:
+    """Add a field. Without an attribute, `type` and `label` are random."""
+    number = attributes.pop("number", free_number(random, message))
     field = message.field.add(name=f"{random.choice(_WORDS)}_{number}_x", number=number)
-    name = wanted.pop("type_name", None)
-    field.type = wanted.pop("type", None) or random.choice(SCALARS)
+    name = attributes.pop("type_name", None)
+    field.type = attributes.pop("type", None) or random.choice(SCALARS)
     if name is not None:
         field.type_name, field.type = name, F.TYPE_ENUM if name[-1] in "EF" else F.TYPE_MESSAGE
-    field.label = wanted.pop("label", None) or random.choice((OPTIONAL, OPTIONAL, REPEATED))
-    for attribute, value in wanted.items():
+    field.label = attributes.pop("label", None) or random.choice((OPTIONAL, OPTIONAL, REPEATED))
+    for attribute, value in attributes.items():
         setattr(field, attribute, value)
     may_be_required = field.label == OPTIONAL and not field.HasField("oneof_index") and not field.type_name
     if may_be_required and file.syntax == PROTO2 and random.random() < 0.1:
@@ -104,7 +106,7 @@ def place(random: Random, file: FileDescriptorProto, message: DescriptorProto, *
 
 
 def place_map(random: Random, message: DescriptorProto) -> FieldDescriptorProto:
-    """A map is added, from a random scalar to another, or to an enum or a message."""
+    """Add a map, from a random scalar to another, or to an enum or a message."""
     number = free_number(random, message)
     entry = message.nested_type.add(name=f"Map{number}Entry")
     entry.options.map_entry = True
@@ -134,33 +136,33 @@ def give_default(random: Random, field: FieldDescriptorProto) -> None:
 
 
 def free_number(random: Random, message: DescriptorProto) -> int:
-    """A number that no field of the message has, and none ever had."""
+    """Return a number that no field of the message has, and none ever had."""
     taken = {field.number for field in message.field}
     taken.update(number for each in message.reserved_range for number in range(each.start, min(each.end, 100)))
     return random.choice([number for number in range(1, 100) if number not in taken])
 
 
 def messages(file: FileDescriptorProto) -> list[DescriptorProto]:
-    """The messages but for the entries of maps."""
-    found = list(file.message_type)
-    for message in found:
-        found.extend(each for each in message.nested_type if not each.options.map_entry)
-    return found
+    """Return the messages without the entries of maps."""
+    all_messages = list(file.message_type)
+    for message in all_messages:
+        all_messages.extend(each for each in message.nested_type if not each.options.map_entry)
+    return all_messages
 
 
 def enums(file: FileDescriptorProto) -> list[EnumDescriptorProto]:
-    """All of them."""
+    """Return all enums."""
     return [*file.enum_type, *(enum for message in messages(file) for enum in message.enum_type)]
 
 
 def entry_of(message: DescriptorProto, field: FieldDescriptorProto) -> DescriptorProto | None:
-    """The type of a map field's entries, or None."""
+    """Return the type of a map field's entries, or None."""
     name = field.type_name.rpartition(".")[2]
     return next((each for each in message.nested_type if each.name == name and each.options.map_entry), None)
 
 
 def json_name(field: FieldDescriptorProto) -> str:
-    """What the field is called in JSON."""
+    """Return the field's name in JSON."""
     pool = descriptor_pool.DescriptorPool()
     pool.Add(FileDescriptorProto(name="n", message_type=[DescriptorProto(name="N", field=[_bare(field)])]))
     return str(pool.FindMessageTypeByName("N").fields[0].json_name)
@@ -174,35 +176,35 @@ def _bare(field: FieldDescriptorProto) -> FieldDescriptorProto:
 
 
 def parsed(file: FileDescriptorProto) -> ProtobufNativeSchema:
-    """The file as a schema of ours; p.M is the root."""
+    """Return the file as a schema of ours; p.M is the root."""
     envelope = protobuf_schemas.envelope(FileDescriptorSet(file=[file]), "p.M", file.name)
-    found = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
-    assert isinstance(found, ProtobufNativeSchema)
-    return found
+    schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
+    assert isinstance(schema, ProtobufNativeSchema)
+    return schema
 
 
 def root(file: FileDescriptorProto) -> type[Message] | None:
-    """The class of p.M, or None where protobuf does not take the file."""
+    """Return the class of p.M, or None if protobuf does not accept the file."""
     pool = descriptor_pool.DescriptorPool()
     try:
         pool.Add(file)
-        found = pool.FindMessageTypeByName("p.M")
+        descriptor = pool.FindMessageTypeByName("p.M")
     except TypeError:
         return None
-    for extension in pool.FindAllExtensions(found):
-        message_factory.GetMessageClass(extension.containing_type or found)
-    return message_factory.GetMessageClass(found)
+    for extension in pool.FindAllExtensions(descriptor):
+        message_factory.GetMessageClass(extension.containing_type or descriptor)
+    return message_factory.GetMessageClass(descriptor)
 
 
 def copied(file: FileDescriptorProto) -> FileDescriptorProto:
-    """The same once more."""
+    """Return a copy of the file."""
     made = FileDescriptorProto()
     made.CopyFrom(file)
     return made
 
 
-def told(older: FileDescriptorProto, newer: FileDescriptorProto, direction: Direction) -> set[str]:
-    """The rules of the risks in a direction, whose reader is the newer file under BACKWARD."""
+def risk_rules(older: FileDescriptorProto, newer: FileDescriptorProto, direction: Direction) -> set[str]:
+    """Return the rules of the risks in a direction, whose reader is the newer file under BACKWARD."""
     schemas = parsed(newer), parsed(older)
     reader, writer = schemas if direction is Direction.BACKWARD else schemas[::-1]
     return {each.rule for each in formats.risks(reader, writer) if each.only_in in (None, direction)}

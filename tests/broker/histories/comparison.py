@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from broker.histories import sent
-from broker.histories.making import History
+from broker.histories import forms
+from broker.histories.generator import History
 from broker.histories.operator_side import OperatorSide, Ours
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
@@ -23,37 +23,37 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 ON_PURPOSE: Final = frozenset({"INVALID_DEFAULT", "LEGACY_JSON_SCHEMA"})
-"""Refused also where the broker takes them, and then chokes on everything after; docs/rules.md says so."""
+"""Refused also if the broker accepts them and then fails on everything after; docs/rules.md lists them."""
 _PULSAR_VERSION: Final = PulsarVersion(PULSAR_VERSION)
 _ANSWERS: Final = frozenset({"", "Incompatible", "InvalidResource", "InvalidSchema", "Registered", "RolledBack"})
-"""The reasons of an operator that says yes or no; the others say that something else is wrong."""
+"""The reasons of an operator that admits or refuses; the others report another problem."""
 LEFT_TO_CHANCE: Final = "more than one imported file defines the name"
-"""Refused although the broker may take it: what it takes then is what comes first in a hash table."""
+"""Refused although the broker may accept it: its choice is the first of a hash table."""
 _BY_CHANCE: Final = "left to chance by the broker"
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of all steps so far, by kind; `differences` tell what should not have come."""
+    """The results of all steps so far, by kind; `differences` are the unexpected ones."""
 
     counts: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
 
-    def prove(self, what: str) -> None:
-        """Print it, with the seed that repeats it; AssertionError where anything differed."""
+    def check(self, what: str) -> None:
+        """Print it, with the seed that repeats it. Raise AssertionError if anything differed."""
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self.counts.items()))
-        told = "\n".join((f"seed {SEED}, {what}: {counts}", *self.differences))
-        print(told)  # noqa: T201 - the course of a long run
-        assert not self.differences, told
+        report = "\n".join((f"seed {SEED}, {what}: {counts}", *self.differences))
+        print(report)  # noqa: T201 - the course of a long run
+        assert not self.differences, report
 
     @property
     def left_open(self) -> int:
-        """How often more than one status would have been right, which proves less."""
+        """The number of steps with more than one right status, which prove less."""
         return sum(count for kind, count in self.counts.items() if kind.startswith("left open "))
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Comparison:
     """One history on its two topics."""
 
     shop: BrokeredShop
@@ -69,8 +69,8 @@ class Match:
     def theirs(self) -> RestTopic:
         return RestTopic(self.shop.pulsar, self.shop.pulsar_namespace, f"rest-{self.history.name}")
 
-    async def play(self, side: OperatorSide, *, is_reviewed: bool) -> None:
-        """Step by step, until something differs."""
+    async def run(self, side: OperatorSide, *, is_reviewed: bool) -> None:
+        """Compare step by step, until something differs."""
         stored: SchemaInfo | None = None
         for number, step in enumerate(self.history.steps):
             info = stored if step is None else step
@@ -86,15 +86,17 @@ class Match:
             if step is None:
                 ours = await side.settled(self.history.name)
             else:
-                ours = await side.put(self.history.name, sent.spec(step), is_reviewed=is_reviewed)
-                is_stored = ours.version is not None or ours.found  # without a webhook what is refused is stored, too
+                ours = await side.put(self.history.name, forms.spec(step), is_reviewed=is_reviewed)
+                is_stored = (
+                    ours.version is not None or ours.incompatibilities
+                )  # without a webhook refused ones are stored, too
                 stored = step if is_stored else stored
             if not await self.agrees(number, ours, info):
                 return
         self.tally.counts["histories"] += 1
 
     async def agrees(self, number: int, ours: Ours, info: SchemaInfo) -> bool:
-        """Whether the broker says of this schema what the operator says; what differs is on the tally."""
+        """Return True if the broker's response to this schema is the operator's. Add a difference to the tally."""
         difference = await self._difference(ours, info)
         if difference:
             where = f"{self.history.name} ({self.history.strategy}), step {number}"
@@ -107,39 +109,39 @@ class Match:
 
     async def _difference(self, ours: Ours, info: SchemaInfo) -> str:
         if ours.reason not in _ANSWERS:
-            return f"the operator says {ours.reason}"
-        upload = sent.upload(info)
+            return f"the operator reports {ours.reason}"
+        upload = forms.upload(info)
         on_purpose = _on_purpose(ours, info)
-        asked = await asyncio.to_thread(self._copy) if on_purpose else self.theirs
-        theirs = await asyncio.to_thread(asked.upload, upload.text, upload.kind, upload.properties)
+        topic = await asyncio.to_thread(self._copy) if on_purpose else self.theirs
+        theirs = await asyncio.to_thread(topic.upload, upload.text, upload.kind, upload.properties)
         if on_purpose and theirs.status == 200:
             self.tally.counts[f"refused on purpose ({on_purpose})"] += 1
-            return "" if on_purpose == _BY_CHANCE else await self._unjustified(asked, info)
+            return "" if on_purpose == _BY_CHANCE else await self._unjustified(topic, info)
         if ours.version != number_of(theirs):
-            return f"version {ours.version}, the broker says {theirs.status} {number_of(theirs)} {theirs.text[:800]}"
+            return f"version {ours.version}, the broker has {theirs.status} {number_of(theirs)} {theirs.text[:800]}"
         expected = statuses(ours, info, self.history.strategy)
         self.tally.counts[f"answers {theirs.status}"] += 1
         if len(expected) > 1:
             self.tally.counts[f"left open ({' or '.join(map(str, sorted(expected)))})"] += 1
         if theirs.status not in expected:
-            return f"the broker says {theirs.status}, expected is {sorted(expected)}: {theirs.text[:800]}"
+            return f"the broker responds {theirs.status}, expected is {sorted(expected)}: {theirs.text[:800]}"
         here, there = await asyncio.gather(*(asyncio.to_thread(versions, each) for each in (self.ours, self.theirs)))
         return "" if here == there else f"the versions differ: {here} and {there}"
 
     async def _unjustified(self, copy: RestTopic, info: SchemaInfo) -> str:
-        """What is wrong with a refusal on purpose: the broker took the schema, and does not choke on it ever after.
+        """Return the fault of a refusal on purpose: the broker accepted the schema, and later uploads do not fail.
 
-        Of a pair the broker compares bytes, not parsed parts: it does not choke on the same pair.
+        The broker compares the bytes of pairs, not parsed parts: the same pair does not fail.
         """
         if info.type is SchemaType.KEY_VALUE:
             return ""
-        upload = sent.upload(info)
+        upload = forms.upload(info)
         again = await asyncio.to_thread(copy.upload, upload.text, upload.kind, upload.properties)
-        self.tally.counts["choked on once taken"] += again.status == 500
-        return "" if again.status == 500 else f"refused on purpose, the broker takes it twice: {again.status}"
+        self.tally.counts["failed once accepted"] += again.status == 500
+        return "" if again.status == 500 else f"refused on purpose, the broker accepts it twice: {again.status}"
 
     def _copy(self) -> RestTopic:
-        """Another topic with the same versions, to ask for what would part the two."""
+        """Return another topic with the same versions, for an upload that would part the two."""
         copy = RestTopic(self.theirs.pulsar, self.theirs.namespace, f"{self.theirs.name}-copy")
         copy.delete(force=True)
         for each in versions(self.theirs):
@@ -148,7 +150,7 @@ class Match:
 
 
 def _on_purpose(ours: Ours, info: SchemaInfo) -> str:
-    """What is refused on purpose even where the broker takes it; empty where nothing of the kind is refused."""
+    """Return what is refused on purpose even if the broker accepts it, or an empty text."""
     rules = set(ours.rules)
     if LEFT_TO_CHANCE in ours.text:
         return _BY_CHANCE
@@ -160,34 +162,35 @@ def _on_purpose(ours: Ours, info: SchemaInfo) -> str:
 
 
 def _parts(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
-    """The schema, or the two of a pair."""
+    """Return the schema, or the two of a pair."""
     if info.type is not SchemaType.KEY_VALUE:
         return (info,)
     return tuple(part.info for _, part in key_value.decode(info).parts)
 
 
 def _is_jacksons(info: SchemaInfo) -> bool:
-    """Whether the broker takes it for a JSON Schema of old clients, of which Avro knows nothing."""
-    is_asked = info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _PULSAR_VERSION)
-    return is_asked and jackson.reading(info.schema) is Reading.JSON_SCHEMA
+    """Return True if the broker takes it for a JSON Schema of old clients, which Avro does not know."""
+    is_tried = info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _PULSAR_VERSION)
+    return is_tried and jackson.reading(info.schema) is Reading.JSON_SCHEMA
 
 
 def number_of(answer: Answer) -> int | None:
-    """The version in the broker's answer to an upload; None where it refused."""
+    """Return the version in the broker's response to an upload, None if it refused."""
     number: int | None = answer.json["version"]["version"] if answer.status == 200 else None
     return number
 
 
 def versions(topic: RestTopic) -> list[dict[str, Any]]:
-    """The versions that the broker shows, with all that it tells of each but when it came."""
-    found = topic.pulsar.tell("GET", f"{topic.schemas}/schemas")["getSchemaResponses"]
-    return [{name: value for name, value in each.items() if name != "timestamp"} for each in found]
+    """Return the versions that the broker shows, without their times."""
+    shown = topic.pulsar.tell("GET", f"{topic.schemas}/schemas")["getSchemaResponses"]
+    return [{name: value for name, value in each.items() if name != "timestamp"} for each in shown]
 
 
 def statuses(ours: Ours, info: SchemaInfo, strategy: Strategy) -> set[int]:
-    """What the broker may answer where the operator says this: one status, but where only more than rules would tell.
+    """Return the statuses with which the broker may respond: one, if the rules determine it.
 
-    That is so of a pair, whose parts the broker asks one after the other, and of findings that no status lists.
+    They do not determine it for a pair, whose parts the broker checks one after the other, nor for findings that no
+    status lists.
     """
     rules = set(ours.rules)
     if ours.version is not None:
@@ -196,17 +199,17 @@ def statuses(ours: Ours, info: SchemaInfo, strategy: Strategy) -> set[int]:
         return _of_invalid(info, rules)
     if "INVALID_HISTORY" in rules:
         return {500}
-    if not ours.found:
+    if not ours.incompatibilities:
         return {409, 500} if rules & broker_errors._THROWS else {409}
     strategy = Strategy.FULL if strategy is Strategy.UNDEFINED else strategy
-    return {500} if broker_errors.broker_would_throw(strategy, ours.found) else {409}
+    return {500} if broker_errors.broker_would_throw(strategy, ours.incompatibilities) else {409}
 
 
 def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
-    """What the broker answers to what is no schema; its dedupe reads defaults, which its validation does not.
+    """Return the broker's statuses for an invalid schema. Its dedupe reads defaults, which its validation does not.
 
-    A text of type JSON that Avro does not parse is Jackson's to read, unless Avro's parser ended with an exception that
-    the broker does not expect, as of some wrong attributes and names.
+    If Avro does not parse a text of type JSON, Jackson reads it. The exception are errors of Avro's parser that the
+    broker does not expect, as of some wrong attributes and names.
     """
     if info.type is SchemaType.KEY_VALUE:
         return _of_invalid_pair(info)
@@ -220,9 +223,9 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
 
 
 def _of_invalid_pair(info: SchemaInfo) -> set[int]:
-    """The answer to the first part that is no schema: the broker asks one after the other.
+    """Return the status for the first invalid part: the broker checks one after the other.
 
-    500 comes before that where the request cannot be read. An old JSON Schema passes, and then cannot be compared.
+    500 comes before that if the request cannot be read. An old JSON Schema is accepted, and then cannot be compared.
     """
     taken = _taken_apart(info)
     if taken is None:
@@ -237,9 +240,9 @@ def _of_invalid_pair(info: SchemaInfo) -> set[int]:
 
 
 def _taken_apart(info: SchemaInfo) -> SchemaInfo | None:
-    """The pair as it is stored; None where the request is no JSON. Gson reads some of that all the same."""
+    """Return the pair as it is stored, None if the request is no JSON. Gson still reads some of that."""
     try:
-        return replace(info, schema=key_value.payload_of(sent.upload(info).text))
+        return replace(info, schema=key_value.payload_of(forms.upload(info).text))
     except InvalidSchemaError:
         return None
 

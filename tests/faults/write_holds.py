@@ -1,8 +1,8 @@
-"""Traps: each waits in the proxy for one write of one world, and holds it there until the controller is killed.
+"""Holds: each blocks one write of one world in the proxy until the controller is killed.
 
-Before: the write is held when it arrives, and never carried out. After: it is carried out, and nobody hears of it.
-Whatever else the controller wants to write of that world is held from then on, too: a client that grows tired of
-waiting, and tries again, changes nothing. So the state in which the controller dies depends on no time.
+Before: the write is blocked when it arrives, and never carried out. After: it is carried out, without a response. All
+other writes to that world are blocked from then on, too: a client that times out and retries changes nothing. So the
+state in which the controller dies depends on no time.
 """
 
 import asyncio
@@ -23,19 +23,19 @@ _VERBS = {"POST": "create", "PUT": "replace", "PATCH": "patch", "DELETE": "delet
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A write as `kind_of` tells it, the how manieth of that kind, and on which side of it the controller dies."""
+    """A write by its `kind_of`, its number among this kind, and the side of it on which the controller dies."""
 
     kind: str
     is_before: bool
     number: int = 1
 
     def __str__(self) -> str:
-        """As it stands in an assertion's message."""
+        """Return the place as in an assertion's message."""
         return f"{'before' if self.is_before else 'after'} {self.kind!r} number {self.number}"
 
 
 def kind_of(call: Call) -> str:
-    """The write by what it does; of a status also the reason that it tells, of a policy's also how many it counts."""
+    """Return the kind of a write, with the reason of a status and the counts of a policy's."""
     kind = f"{_VERBS[call.method]} {target_of(call)}"
     if call.method == "DELETE" or not call.body:
         return kind
@@ -57,70 +57,69 @@ _MAY_BE_MISSING = re.compile(
 
 
 def may_be_missing(kind: str) -> bool:
-    """Whether another run of the same flow may come to its end without such a write.
+    """Return True if another run of the same flow may end without such a write.
 
-    A policy counts its topics some seconds after one of them changed: what changes meanwhile is one count. And whether
-    a topic is looked at before its policy is in force, when both are made together, nobody decides. A Job that ends
-    at once is never reported as running.
+    A policy counts its topics some seconds after one of them changed, with all changes until then. If policy and topic
+    are created together, either may be reconciled first. A Job that ends at once is never reported as running.
     """
     return _MAY_BE_MISSING.search(kind) is not None
 
 
 @dataclass(slots=True)
-class Trap:
-    """What was written of a world, and the write of it that is held; with no place, none is."""
+class WriteHold:
+    """A hold: the writes of a world, and the place of the blocked one; without a place, none is."""
 
     world: World
     place: Place | None = None
     kinds: list[str] = field(default_factory=list)
-    holds: threading.Event = field(default_factory=threading.Event)
-    _is_sprung: bool = False
+    is_held: threading.Event = field(default_factory=threading.Event)
+    _is_blocking: bool = False
     _end: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def take(self, exchange: Exchange) -> web.StreamResponse:
-        """Pass a write of the world on, or hold it."""
-        if not self._is_sprung:
+        """Pass a write of the world on, or block it."""
+        if not self._is_blocking:
             self.kinds.append(kind_of(exchange.call))
-            if not self._is_meant():
+            if not self._is_at_place():
                 return await exchange.forward()
-            self._is_sprung = True
+            self._is_blocking = True
             if self.place is not None and not self.place.is_before:
                 await exchange.forward()
-            self.holds.set()
+            self.is_held.set()
         await self._end.wait()
-        return web.Response(status=503)  # to nobody
+        return web.Response(status=503)  # the caller is dead
 
-    def _is_meant(self) -> bool:
+    def _is_at_place(self) -> bool:
         place = self.place
         return place is not None and self.kinds[-1] == place.kind and self.kinds.count(place.kind) == place.number
 
-    def let_go(self) -> None:
-        """Answer what is held, to nobody: whoever asked is dead. Belongs to the proxy's thread."""
+    def end(self) -> None:
+        """End the blocked calls, whose caller is dead. Belongs to the proxy's thread."""
         self._end.set()
 
 
 @dataclass(frozen=True, slots=True)
-class Traps:
-    """All traps that are set at once."""
+class WriteHolds:
+    """All holds that are set at once."""
 
     proxy: FaultProxy
-    traps: tuple[Trap, ...]
+    holds: tuple[WriteHold, ...]
 
     def set(self) -> None:
-        """From now on they wait."""
+        """Block from now on."""
         self.proxy.forget()
         self.proxy.fault = self._take
 
     def remove(self) -> None:
-        """Whoever is held is let go; nothing is disturbed any more."""
+        """End all holds."""
         self.proxy.forget()
-        for trap in self.traps:
-            self.proxy.call_soon(trap.let_go)
+        for hold in self.holds:
+            self.proxy.call_soon(hold.end)
 
     async def _take(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
         if is_write(call):
-            for trap in self.traps:
-                if trap.world.is_concerned(call.path, call.body):
-                    return await trap.take(exchange)
+            for hold in self.holds:
+                if hold.world.is_concerned(call.path, call.body):
+                    return await hold.take(exchange)
         return await exchange.forward()

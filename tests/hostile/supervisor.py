@@ -1,4 +1,4 @@
-"""Starts the child for a range of documents, and tells what it failed at, its own death included."""
+"""Supervisor of the child: starts it for a range of documents, and reports its failures, its own death included."""
 
 import json
 import os
@@ -25,25 +25,29 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a document did at a door; `python -m hostile SEED NUMBER NUMBER+1 1 500000000` does it again."""
+    """The failure of a document at an entry point.
+
+    `python -m hostile SEED NUMBER NUMBER+1 1 500000000` repeats it.
+    """
 
     seed: int
     number: int
-    door: str
-    what: str
+    entry_point: str
+    error: str
 
-    def saved(self, folder: Path) -> str:
-        """The failure in words, and the file in which the document now is."""
+    def save(self, folder: Path) -> str:
+        """Save the document. Return a line with the failure and the file."""
         made = document(self.seed, self.number)
         file = folder / f"{self.seed}-{self.number}"
         file.write_bytes(made.info.schema)
         # Not the value: it may be too deep, or too large a number, to be shown. The seed and the number make it again.
         file.with_suffix(".about").write_text(ascii((made, made.payload[:1000], type(made.value))))
-        return f"seed {self.seed}, document {self.number} ({made.shape}, saved in {file}): {self.door}: {self.what}"
+        where = f"seed {self.seed}, document {self.number} ({made.shape}, saved in {file})"
+        return f"{where}: {self.entry_point}: {self.error}"
 
 
 def failures(seed: int, numbers: range, limits: Limits, folder: Path) -> Iterator[Failure]:
-    """All failures of the documents with these numbers; a dead child's successor goes on behind its document."""
+    """Yield all failures of the documents with these numbers. A dead child's successor starts behind its document."""
     first = numbers.start
     while first < numbers.stop:
         beyond = min(first + _AT_A_TIME, numbers.stop)
@@ -57,8 +61,8 @@ def failures(seed: int, numbers: range, limits: Limits, folder: Path) -> Iterato
             continue
         if child.returncode > 0:
             raise RuntimeError(child.stderr)
-        number, _, door = place.read_text().strip().partition(" ")
-        yield Failure(seed, int(number), door, f"the process died of {signal.Signals(-child.returncode).name}")
+        number, _, entry_point = place.read_text().strip().partition(" ")
+        yield Failure(seed, int(number), entry_point, f"the process died of {signal.Signals(-child.returncode).name}")
         first = int(number) + 1
 
 

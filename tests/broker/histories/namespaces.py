@@ -1,4 +1,4 @@
-"""Where histories are played: a Kubernetes namespace and a Pulsar namespace for each strategy, with its policy."""
+"""The namespaces of histories: a Kubernetes namespace and a Pulsar namespace for each strategy, with its policy."""
 
 import asyncio
 import secrets
@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from broker.histories.making import History
+from broker.histories.comparison import Comparison, Tally
+from broker.histories.generator import History
 from broker.histories.operator_side import OperatorSide, operating
-from broker.histories.play import Match, Tally
 from support.pulsar.brokered_namespace import BrokeredShop, brokered
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
@@ -22,35 +22,35 @@ _AT_ONCE: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryField:
+class HistoryRunner:
     """The namespaces by their strategies."""
 
     sides: dict[Strategy, OperatorSide]
 
-    async def play(self, histories: Iterable[History]) -> Tally:
-        """What came of all of them, every other one reviewed by the webhook."""
+    async def run(self, histories: Iterable[History]) -> Tally:
+        """Run all histories, every other one with the webhook's review. Return their results."""
         tally, turn = Tally(), asyncio.Semaphore(_AT_ONCE)
 
         async def one(number: int, history: History) -> None:
             async with turn:
                 is_reviewed = number // len(Strategy) % 2 == 0
                 side = self.sides[history.strategy]
-                await Match(side.shop, history, tally).play(side, is_reviewed=is_reviewed)
+                await Comparison(side.shop, history, tally).run(side, is_reviewed=is_reviewed)
 
         async with asyncio.TaskGroup() as group:
             for number, history in enumerate(histories):
                 group.create_task(one(number, history))
         return tally
 
-    async def prove(self, histories: Sequence[History]) -> Tally:
-        """What came of them; AssertionError where anything differed, or where a second pass has work left."""
-        tally = await self.play(histories)
-        tally.prove(f"{len(histories)} from {histories[0].name}")
-        assert await self._written_again(histories) == 0
+    async def check(self, histories: Sequence[History]) -> Tally:
+        """Run them. Raise AssertionError if anything differed, or if another reconcile writes something."""
+        tally = await self.run(histories)
+        tally.check(f"{len(histories)} from {histories[0].name}")
+        assert await self._writes_of_repetition(histories) == 0
         return tally
 
-    async def _written_again(self, histories: Iterable[History]) -> int:
-        """How much is written in a pass over each, all of which are settled."""
+    async def _writes_of_repetition(self, histories: Iterable[History]) -> int:
+        """Return the number of writes in a reconcile of each settled topic."""
         running = next(iter(self.sides.values())).running
         before = running.writes
         for history in histories:
@@ -60,7 +60,7 @@ class HistoryField:
 
 @asynccontextmanager
 async def governed(cluster: Cluster, pulsar: Pulsar) -> AsyncIterator[dict[Strategy, BrokeredShop]]:
-    """The namespaces, each with a policy that somebody is yet to put in force."""
+    """Yield the namespaces, each with a policy that is not reconciled yet."""
     run = secrets.token_hex(3)
     async with AsyncExitStack() as stack:
         proxy = stack.enter_context(FaultProxy.before(pulsar))
@@ -76,8 +76,8 @@ async def governed(cluster: Cluster, pulsar: Pulsar) -> AsyncIterator[dict[Strat
 
 
 @asynccontextmanager
-async def history_field(cluster: Cluster, instance: Instance, pulsar: Pulsar) -> AsyncIterator[HistoryField]:
-    """The namespaces, with their policies in force and passes in this process; nobody else looks after them."""
+async def history_runner(cluster: Cluster, instance: Instance, pulsar: Pulsar) -> AsyncIterator[HistoryRunner]:
+    """Yield a runner with reconciled policies. Only this process reconciles them."""
     Product.install(instance, cluster).admit_all()
     async with governed(cluster, pulsar) as shops, operating(list(shops.values())) as sides:
-        yield HistoryField(dict(zip(shops, sides, strict=True)))
+        yield HistoryRunner(dict(zip(shops, sides, strict=True)))
