@@ -69,8 +69,13 @@ class FakeApiServer:
         """Return True if the object exists."""
         return path_of(kind, namespace, name) in self._objects
 
+    def names(self, kind: Kind, namespace: str) -> list[str]:
+        """Return the names of the objects of a kind."""
+        prefix = path_of(kind, namespace, "")
+        return [path.removeprefix(prefix) for path in self._objects if path.startswith(prefix)]
+
     def respond_again(self) -> None:
-        """Respond to the pending requests, and to all from now on."""
+        """Response what has not been answered, and from now on."""
         self.is_silent = False
         self._end.set()
 
