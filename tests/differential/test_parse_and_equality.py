@@ -36,7 +36,7 @@ def test_a_text_is_taken_exactly_where_avro_takes_it(pulsar_version: PulsarVersi
     requests: list[dict[str, Any]] = [
         {"op": "parse", "text": text_of(seed), "validate": validate} for seed in SEEDS for validate in (False, True)
     ]
-    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[pulsar_version])
+    answers = oracle.query(requests, class_path=oracle.AVRO_OF[pulsar_version])
     ours = [
         parsed(request["text"], pulsar_version, validate_defaults=request["validate"]) is not None
         for request in requests
@@ -68,7 +68,7 @@ BOUNDS = {
 @pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
 def test_the_bounds_of_the_brokers_json_reader_are_ours(pulsar_version: PulsarVersion) -> None:
     requests = [{"op": "parse", "text": text, "validate": True} for text in BOUNDS]
-    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[pulsar_version])
+    answers = oracle.query(requests, class_path=oracle.AVRO_OF[pulsar_version])
     assert [answer["verdict"] for answer in answers] == list(BOUNDS.values())
     assert [parsed(text, pulsar_version, validate_defaults=True) is not None for text in BOUNDS] == list(
         BOUNDS.values()
