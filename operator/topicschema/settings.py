@@ -11,6 +11,9 @@ from typing import Self
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import PER_SECOND
 from topicschema.core.checkers import BUILT_IN, Checkers
+from topicschema.storage import plugins
+from topicschema.storage.kubernetes.storage import KubernetesStorage
+from topicschema.storage.plugins import StorageFactory, UnusableStorageError
 
 _MAX_PORT = 65_535
 
@@ -53,6 +56,7 @@ class Settings:
     * `watch_timeout`: seconds without a response of the API server after which liveness fails.
     * `broker_hosts`: allowed hosts of brokers, as globs separated by commas. If it is empty, no broker is allowed.
     * `broker_requests`: requests a second to each broker.
+    * `storage`: makes the store of histories and claims.
     """
 
     kubeconfig: str | None = None
@@ -68,6 +72,7 @@ class Settings:
     broker_hosts: str = ""
     broker_requests: int = PER_SECOND
     validation: ValidationSettings = ValidationSettings()
+    storage: StorageFactory = KubernetesStorage
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
@@ -98,6 +103,7 @@ class Settings:
                 jobs=_count(environment, "VALIDATION_JOBS", 10),
                 jobs_per_namespace=_count(environment, "VALIDATION_JOBS_PER_NAMESPACE", 2),
             ),
+            storage=_storage(environment),
         )
 
 
@@ -119,6 +125,7 @@ class WebhookSettings:
     probe_port: int = 8080
     log_level: str = "INFO"
     broker_hosts: str | None = None
+    storage: StorageFactory = KubernetesStorage
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
@@ -136,6 +143,7 @@ class WebhookSettings:
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
             broker_hosts=_hosts(environment) if "TOPICSCHEMA_BROKER_HOSTS" in environment else None,
+            storage=_storage(environment),
         )
 
 
@@ -182,6 +190,13 @@ def _claims(environment: Mapping[str, str]) -> Claims:
     if text not in set(Claims):
         raise InvalidSettingError(f"TOPICSCHEMA_CLAIMS must be {' or '.join(Claims)}, not {text[:80]!r}")
     return Claims(text)
+
+
+def _storage(environment: Mapping[str, str]) -> StorageFactory:
+    try:
+        return plugins.load(_text(environment, "STORAGE", plugins.DEFAULT))
+    except UnusableStorageError as error:
+        raise InvalidSettingError(f"TOPICSCHEMA_STORAGE: {error}") from None
 
 
 def _level(environment: Mapping[str, str]) -> str:

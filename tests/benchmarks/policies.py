@@ -20,8 +20,8 @@ from topicschema.core import formats
 from topicschema.core.history import History, Origin
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.storage.protocol import Stored
-from topicschema.storage.record import RecordStorage
 
 _FEW, _MANY, _SIZE, _ROUNDS = 200, 1_000, 2_000, 5
 _LINEAR = Goal(1.2 * _MANY / _FEW, at_most=True)
@@ -55,7 +55,7 @@ async def _store(on: Stage, count: int) -> None:
     for each in schemas:
         history = history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")
     async with ApiClient(Connection.load(str(on.plane.cluster.kubeconfig))) as client:
-        await RecordStorage(client, SYSTEM).put(stored, history, tuple(each.info for each in schemas))
+        await KubernetesStorage(client, SYSTEM).put(stored, history, tuple(each.info for each in schemas))
 
 
 def _edit(on: Stage, count: int, strategy: str) -> float:

@@ -18,6 +18,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM
+from topicschema.api.record import claim_name
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
@@ -55,7 +56,7 @@ async def reset(shop: BrokeredShop) -> None:
         shop.set("PUT" if isinstance(value, str) else "POST", setting, value)
     key = PulsarNamespaceKey("pulsar", "shop", shop.watched.namespace)
     try:
-        await shop.watched.shop.client.delete(PULSAR_NAMESPACE_CLAIM, SYSTEM, key.claim_name)
+        await shop.watched.shop.client.delete(PULSAR_NAMESPACE_CLAIM, SYSTEM, claim_name(key))
     except NotFoundError:
         return
 

@@ -9,6 +9,7 @@ from support.kubernetes.watched_namespace import says
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
+from topicschema.api.record import history_name
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
@@ -72,5 +73,5 @@ async def test_a_namespace_that_ends_is_not_blocked(topic: BrokeredTopic) -> Non
     await topic.shop.watched.gone(topic.name)
     assert topic.rest.versions() == [0, 1]
     assert len((await topic.history()).entries) == 2
-    name = (await topic.history()).key.history_name
+    name = history_name((await topic.history()).key)
     assert [event["regarding"]["name"] for event in topic.events("DeletionSkipped", SYSTEM)].count(name) == 1

@@ -16,6 +16,7 @@ from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, THREE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
+from topicschema.api.record import history_name
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
@@ -76,7 +77,7 @@ async def test_versions_that_were_collected_with_an_idle_topic_are_lost_and_do_n
     assert [entry.schema_version for entry in (await topic.history()).entries] == [0, 1]
     for each in (subscribed, never):
         assert (says(await each.ready())["InSync"], await each.agree()) == ("True", [0, 1])
-    for body in recorded_uploads(topic, (await topic.history()).key.history_name):
+    for body in recorded_uploads(topic, history_name((await topic.history()).key)):
         topic.shop.pulsar.tell("POST", f"{topic.rest.schemas}/schema", body)
     await topic.ready("RolledBack")
     assert await topic.agree() == [0, 1]

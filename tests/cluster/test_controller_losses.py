@@ -8,6 +8,7 @@ from support.kubernetes.watched_namespace import WatchedShop, conditions, has_re
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.record import claim_name, history_name
 from topicschema.core.topics import PulsarNamespaceKey
 
 pytestmark = pytest.mark.timeout(180)
@@ -18,7 +19,7 @@ LOST = {"Ready": "False", "Stalled": "True", "Compatible": "Unknown", "Registere
 
 def remove_history(shop: WatchedShop) -> str:
     """Delete the topic's SchemaHistory by hand. Return it, to be created again."""
-    cluster, name = shop.shop.cluster, record_key(shop).history_name
+    cluster, name = shop.shop.cluster, history_name(record_key(shop))
     wire = cluster.get("schemahistories", name, "-n", SYSTEM)
     cluster.kubectl("delete", "schemahistories", name, "-n", SYSTEM)
     wire["metadata"] = {key: wire["metadata"][key] for key in ("name", "namespace", "labels")}
@@ -71,7 +72,7 @@ async def test_a_deletion_that_a_damaged_record_blocks_is_reported(shop: Watched
     shop.govern()
     shop.put(ONE, deletionPolicy="Delete")
     await shop.ready("Registered")
-    cluster, name = shop.shop.cluster, record_key(shop).history_name
+    cluster, name = shop.shop.cluster, history_name(record_key(shop))
     line = cluster.get("schemahistories", name, "-n", SYSTEM)["spec"]["versions"][0]
     damaged = json.dumps({"spec": {"versions": [line, line]}})
     cluster.kubectl("patch", "schemahistories", name, "-n", SYSTEM, "--type=merge", f"-p={damaged}")
@@ -86,7 +87,7 @@ async def test_a_claim_that_was_deleted_by_hand_is_made_again_at_the_next_edit_o
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(ONE)
     await shop.ready("Registered")
-    claim = PulsarNamespaceKey("pulsar", "shop", shop.namespace).claim_name
+    claim = claim_name(PulsarNamespaceKey("pulsar", "shop", shop.namespace))
     shop.shop.cluster.kubectl("delete", "pulsarnamespaceclaims", claim, "-n", SYSTEM)
     shop.put(TWO)
     assert (await shop.ready("Registered"))["schemaVersion"] == 1

@@ -9,9 +9,10 @@ from support.kubernetes.watched_namespace import WatchedShop, conditions, record
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import EVENT, SCHEMA_VERSION
+from topicschema.api.record import history_name
 from topicschema.core.schemas import SchemaInfo
 from topicschema.protoc import ProtobufSources, compile_envelope
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -25,7 +26,7 @@ WIDE, NARROW = suit("NONE", "HEARTS", "SPADES"), suit("NONE", "HEARTS")
 
 
 async def payload(shop: WatchedShop, schema_version: int) -> SchemaInfo:
-    storage = RecordStorage(shop.shop.client, SYSTEM)
+    storage = KubernetesStorage(shop.shop.client, SYSTEM)
     history = (await storage.get_history(record_key(shop))).history
     return await storage.get(history.key, history.incarnation, history.entries[schema_version])
 
@@ -50,7 +51,7 @@ async def test_sources_are_registered_as_their_envelope_and_recognized_by_their_
     sources_of_version = ProtobufSources("shop.Order", {"shop/order.proto": ORDER})
     assert (await payload(shop, 0)).schema == compile_envelope(sources_of_version)
     listed = await shop.shop.client.list(SCHEMA_VERSION, SYSTEM)
-    (stored,) = (one for one in listed if one["spec"]["history"] == record_key(shop).history_name)
+    (stored,) = (one for one in listed if one["spec"]["history"] == history_name(record_key(shop)))
     assert stored["spec"]["sourceHash"] == sources_of_version.source_hash
     assert await shop.looked_again() == []
     shop.put("", **sources(ORDER + "// as ordered by a customer\n"))

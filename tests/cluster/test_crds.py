@@ -22,7 +22,7 @@ from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import crds, kinds
 from topicschema.api.policies import NamespaceSchemaPolicy
-from topicschema.api.record import history_from_wire, history_to_wire
+from topicschema.api.record import history_from_wire, history_name, history_to_wire
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core.errors import StalledError
@@ -266,6 +266,6 @@ def test_a_history_of_five_thousand_versions_is_stored_and_goes_on(
     longer = History(key, entries=entries)
     revision = stored["metadata"]["resourceVersion"]
     body = history_to_wire(longer, namespace=namespace, resource_version=revision)
-    api.replace_namespaced_custom_object(*address(body, namespace), key.history_name, body)
-    read = api.get_namespaced_custom_object(*address(body, namespace), key.history_name)
+    api.replace_namespaced_custom_object(*address(body, namespace), history_name(key), body)
+    read = api.get_namespaced_custom_object(*address(body, namespace), history_name(key))
     assert history_from_wire(read) == longer

@@ -19,7 +19,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.reconcile.runtime.work_queue import Result
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 
@@ -50,7 +50,7 @@ async def test_very_many_versions_are_adopted_at_once(cluster: Cluster, instance
         tracemalloc.stop()
         before_it = f"GET schema/{_VERSIONS - 1}"
         assert broker.calls == ["GET schema", "GET metadata", "GET schemas", "POST schema", "GET schema", before_it]
-        stored = await RecordStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))
+        stored = await KubernetesStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))
         assert [entry.schema_version for entry in stored.history.entries] == list(range(_VERSIONS + 1))
         status = (await shop.get())["status"]
         assert (status["schemaVersion"], status["versionCount"], len(status["versions"])) == (

@@ -109,6 +109,17 @@ WRONG_VALIDATIONS = [
         "1000000 at most",
     ),
     Row("too many executors", OWN, f"{_AT}.executors", 65, f"{_AT}.executors", "64 at most"),
+    Row(
+        "a week and a second", OWN, f"{_AT}.activeDeadlineSeconds", 604_801, f"{_AT}.activeDeadlineSeconds", "604800 at"
+    ),
+    Row(
+        "a month and a second",
+        OWN,
+        f"{_AT}.ttlSecondsAfterFinished",
+        2_592_001,
+        f"{_AT}.ttlSecondsAfterFinished",
+        "2592000 at most",
+    ),
     Row("no time at all", OWN, f"{_AT}.activeDeadlineSeconds", 0, f"{_AT}.activeDeadlineSeconds", "equal to 1"),
     Row(
         "gone before it is tried again",

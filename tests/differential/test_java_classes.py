@@ -30,7 +30,10 @@ PARTS = {
         *("http", "a", ":", "/", "//", "?", "#", "[", "]", "@", "%", "%41", " ", "é", "\u2028", "\\", "|", "-", "1"),
         *("[::1]", ":80", "😀", "\x7f", "!", "{", "~", "+", "mailto:", "%zone"),
     ),
-    "url": ("http:", "ftp:", "//x/", "url:", "/a/"),
+    "url": (
+        *("http:", "ftp:", "FILE:", "https:", "jar:", "jmod:", "jrt:", "mailto:", "gopher:", "data:", "wss:", "url:"),
+        *("//x", "//", "/a/", "!/", "?", "#", "@", ":", ":80", ":-1", ":-2", ":+5", ":a", "[::1]", "[::z]", "//[", "é"),
+    ),
     "letter": ("a", "é", "😀", "\x00", " "),
     "letters": ("a", "😀", " "),
     "date": ("2024", "-", "01", "02", "T", "10:00", "Z", "+12345", "-0000", "2023-02-29", "2024-02-29", "24:00", " "),
@@ -46,13 +49,28 @@ PARTS = {
         *("null", "x"),
     ),
 }
+DATES = (  # the parts of a date by RFC 1123; Java 17 knows more zones, but not all that Java 25 knows
+    ("Tue", "tuesday", "Tues", "WED", "wednes", "Foo", "", "Tue."),
+    (", ", ",", " ", ",  "),
+    ("2", "02", "-2", "99", "", "\t2", "\n2"),
+    (" ", " ", "  ", "-"),
+    ("Jan", "january", "SEPT", "Sep", "Dec", "1", "Foo", "Janu", "May"),
+    (" 2024 ", " 24 ", " -1 ", " ", "  2024 "),
+    ("10:00:00", "1:2:3", "10:00", "-1:-1: -1", "25:61:61", "10:00:00.5"),
+    (" ", " ", "  ", "", " \t"),
+    (
+        *("GMT", "gmt", "UTC", "utcx", "UT", "Z", "CET", "CETx", "Est", "MSK", "XYZ", "foo", "A", "", "+0100", "-2359"),
+        *("+2400", "+0060", "+1", "GMT+1:00", "GMT-23:59", "GMT+24:00", "GMT+1", "GMTx", "+01:00", "UTC+9"),
+    ),
+)
+EXPONENTS = (9, 309, 99_999, 100_000, 100_001, 999_999_999, 2**31 - 1, 2**31, 2**63, 10**20)
 NUMBERS = (
     *range(-3, 13),
     *(edge + step for bits in (7, 8, 15, 16) for edge in (1 << bits, -1 << bits) for step in (-1, 0, 1)),
 )
 OTHERS = (
     *("true", "[]", "1.5", "1e3", '""', '" "', "[1]", "[1,2]", "[2024,2,30]", "[2024,1,2]", "[2024,1,2,3,4,5,6]"),
-    '["a"]',
+    *('["a"]', '["a","b"]', "[97]", '["a",1]', "{}", '{"a":1}', "0", "0.0", "0e5", "97", "[null]"),
 )
 
 
@@ -61,7 +79,15 @@ def values(seed: str, number: int) -> tuple[str, str]:
     chance = random.Random(f"java classes {seed} {number}")  # noqa: S311
     name = chance.choice((*PARTS, "small", "tiny"))
     if chance.random() < 0.2:
-        return name, chance.choice(OTHERS[:6] if name == "letters" else OTHERS)  # a char[] of numbers is not known
+        return name, chance.choice(OTHERS)
+    if name in ("decimal", "huge", "instant", "old") and chance.random() < 0.2:
+        number = chance.choice(("1", "-12", "0", "1.5", "0.000", "123456.789"))
+        return name, f"{number}{chance.choice('eE')}{chance.choice(('', '+', '-'))}{chance.choice(EXPONENTS)}"
+    if name == "old" and chance.random() < 0.5:
+        usual = [each[0] for each in DATES]
+        for place in chance.sample(range(len(DATES)), chance.choice((0, 1, 1, 2, 3))):
+            usual[place] = chance.choice(DATES[place])
+        return name, json.dumps("".join(usual))
     if name not in PARTS or chance.random() < 0.2:
         return name, str(chance.choice(NUMBERS))
     return name, json.dumps("".join(chance.choice(PARTS[name]) for _ in range(chance.choice((1, 1, 2, 2, 3, 4, 5)))))

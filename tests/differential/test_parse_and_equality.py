@@ -7,6 +7,8 @@ import pytest
 
 from differential import oracle
 from support.schemas import avro_schemas
+from topicschema.core import broker_errors
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import FORMAT
 from topicschema.core.formats.avro.model import Node
@@ -44,6 +46,38 @@ def test_a_text_is_taken_exactly_where_avro_takes_it(pulsar_version: PulsarVersi
     theirs = [answer["verdict"] is True for answer in answers]
     assert [r for r, a, b in zip(requests, ours, theirs, strict=True) if a != b] == []
     assert len(requests) / 4 < sum(ours) < len(requests) * 3 / 4  # the generator tries both sides
+
+
+@pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
+def test_of_two_faults_the_one_that_avro_meets_first_counts(pulsar_version: PulsarVersion) -> None:
+    """The broker expects Avro's SchemaParseException for a text that does not parse, and answers 500 to others."""
+    texts = [avro_schemas.spoilt_twice(avro_schemas.seeded(seed)) for seed in SEEDS]
+    answers = oracle.ask(
+        ({"op": "parse", "text": text, "validate": False} for text in texts), class_path=oracle.AVRO_OF[pulsar_version]
+    )
+    theirs = [_error_of(answer["verdict"]) for answer in answers]
+    assert [
+        (text, error)
+        for text, error in zip(texts, theirs, strict=True)
+        if predicted_error(text, pulsar_version) != error
+    ] == []
+    assert all(theirs.count(each) > len(texts) / 20 for each in (None, *TEXT_ERRORS))
+
+
+TEXT_ERRORS = (BrokerError.INCOMPATIBLE_SCHEMA, BrokerError.UNKNOWN_ERROR)
+
+
+def predicted_error(text: str, pulsar_version: PulsarVersion) -> BrokerError | None:
+    info = SchemaInfo(SchemaType.PROTOBUF, text.encode())
+    try:
+        FORMAT.parse(info, pulsar_version, validate_defaults=False)
+    except InvalidSchemaError as invalid:
+        return broker_errors.of_unreadable(info.type, invalid, pulsar_version, is_latest_only=True)
+    return None
+
+
+def _error_of(verdict: object) -> BrokerError | None:
+    return None if verdict is True else TEXT_ERRORS[verdict is not False]
 
 
 BOUNDS = {

@@ -11,6 +11,7 @@ from typing import Any
 
 from support.kubernetes.plain_api import Api
 from testbed.product import NAMESPACE as SYSTEM
+from topicschema.api.record import claim_name, history_name
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 _SECONDS = 180.0  # only a hang takes as long
@@ -45,7 +46,7 @@ class World:
         """Return True if a request belongs to this world: its namespace, its topic's record or its claim."""
         key = TopicKey("pulsar", Topic.parse(self.topic))
         claim = PulsarNamespaceKey.parse("pulsar", key.topic.pulsar_namespace)
-        names = (self.name, key.history_name, claim.claim_name)
+        names = (self.name, history_name(key), claim_name(claim))
         return any(name in path or name.encode() in body for name in names)
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
@@ -110,7 +111,7 @@ class World:
 
     def payloads(self) -> list[dict[str, Any]]:
         """Return the SchemaVersions of the topic, also those that no history names."""
-        name = TopicKey("pulsar", Topic.parse(self.topic)).history_name + "-"
+        name = history_name(TopicKey("pulsar", Topic.parse(self.topic))) + "-"
         versions = self.api.list("schemaversions", SYSTEM)
         return [one for one in versions if one["metadata"]["name"].startswith(name)]
 

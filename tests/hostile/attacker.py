@@ -21,8 +21,8 @@ from topicschema.cluster.connection import Connection
 from topicschema.core import formats
 from topicschema.core.history import History, Origin
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.storage.protocol import Stored
-from topicschema.storage.record import RecordStorage
 
 ATTACKER: Final = "attacker"
 _API: Final = "/apis/topicschema.io/v1alpha1/namespaces"
@@ -213,7 +213,7 @@ async def policies(attacker: Attacker) -> None:
     """Send eight edits at once of policies over 100 topics with 4,000 versions each: 47 MB of histories."""
     two = tuple(formats.parse(FAMILIES["many_fields"](size, 0)) for size in (1, 2))
     async with ApiClient(Connection.load(attacker.target.kubeconfig)) as client:
-        storage = RecordStorage(client, SYSTEM)
+        storage = KubernetesStorage(client, SYSTEM)
         for number in range(100):
             history = History(TopicKey("pulsar", Topic("evil", "orders", f"long-{number}")))
             stored = Stored(history)

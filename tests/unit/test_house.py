@@ -5,6 +5,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from hatchling.builders.wheel import WheelBuilder
+
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "operator").rglob("*.py")) + sorted((ROOT / "tests").rglob("*.py"))
 BANNED = ("util", "helper", "common", "manager", "processor")
@@ -43,3 +45,11 @@ def test_the_product_imports_each_package_that_it_installs() -> None:
         for package in packages
     }
     assert {re.split("[<>=]", each)[0] for each in installed} - packages == set()
+
+
+def test_the_wheel_has_every_file_of_the_package() -> None:
+    packed = {each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()}
+    source = ROOT / "operator"
+    files = {str(path.relative_to(source)) for path in (source / "topicschema").rglob("*.*") if path.is_file()}
+    assert "topicschema/cli/rules/avro.yaml" in packed
+    assert {each for each in files if "__pycache__" not in each} <= packed

@@ -46,6 +46,7 @@ def test_what_the_environment_names_is_taken() -> None:
     ("name", "value"),
     [
         ("TOPICSCHEMA_CLAIMS", "open"),
+        ("TOPICSCHEMA_STORAGE", "nowhere"),
         ("TOPICSCHEMA_LEASE_DURATION", "15s"),
         ("TOPICSCHEMA_LEASE_DURATION", "0"),
         ("TOPICSCHEMA_LEASE_DURATION", "nan"),

@@ -5,6 +5,7 @@ allow. The controller reports the rest in the policy's status.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,12 +25,11 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchem
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import effective_strategy, violations
 from topicschema.core.reasons import Reason
-from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import (
     ActivePolicy,
-    ClaimReader,
     Reader,
     address_of,
     owner_of,
@@ -39,6 +39,7 @@ from topicschema.judging.pulsar_versions import pulsar_version_of
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
 
+_LOG = logging.getLogger(__name__)
 _FIELD = "spec.pulsarNamespace"
 _MAX_TOPICS = 200
 _MAX_SECONDS = 2.0
@@ -56,7 +57,6 @@ class ReviewSources:
 
     client: ApiClient
     storage: SchemaStorage
-    claims: ClaimReader
     broker_hosts: AllowedHosts | None = None
 
 
@@ -69,9 +69,9 @@ class _Topic(NamedTuple):
 
 @dataclass(slots=True)
 class _Examined:
-    """Result: the names of all histories (None until they are known), the number of examined ones, the topics."""
+    """Result: all topics with a history (None until they are known), the number of examined ones, the examined."""
 
-    names: tuple[str, ...] | None = None
+    keys: tuple[TopicKey, ...] | None = None
     count: int = 0
     topics: list[_Topic] = field(default_factory=list)
 
@@ -82,7 +82,6 @@ class Policies:
     def __init__(self, sources: ReviewSources, judge: Judge, *, anyone_may_claim: bool = False) -> None:
         self._client = sources.client
         self._storage = sources.storage
-        self._claims = sources.claims
         self._broker_hosts = sources.broker_hosts
         self._judge = judge
         self._turn = asyncio.Lock()
@@ -129,7 +128,7 @@ class Policies:
             other = _decode_or_none(wire)
             if other and owner_of(other) != own and other.spec.pulsar_namespace == key.pulsar_namespace:
                 return f"policy {other.metadata.name}"
-        for holder in {(await self._claims.get_claim(key)).owner, *await self._holders_there(resource, key)}:
+        for holder in {(await self._storage.get_claim(key)).owner, *await self._holders_there(resource, key)}:
             if holder not in (None, own) and await holds_namespace(
                 self._client, holder, key, anyone_may=self._anyone_may_claim
             ):
@@ -139,7 +138,9 @@ class Policies:
     async def _holders_there(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[Owner | None]:
         """Return the holders of the Pulsar namespace at the policy's broker, under any name of its Pulsar cluster."""
         address = address_of(resource)
-        return [held.owner for held in await self._claims.list_held(key.pulsar_namespace, address)] if address else []
+        if not address:
+            return []
+        return [held.owner for held in (await self._storage.list_claims(key.pulsar_namespace)).held_at(address)]
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Return warnings that name the topics which the changed policy would refuse.
@@ -151,24 +152,28 @@ class Policies:
         active, examined = ActivePolicy(resource, policy_of(resource)), _Examined()
         with suppress(TimeoutError):
             async with asyncio.timeout(_MAX_SECONDS), self._turn:
-                names = examined.names = await self._storage.history_names(key)
-                for start in range(0, min(len(names), _MAX_TOPICS), _AT_ONCE):
-                    batch = names[start : min(start + _AT_ONCE, _MAX_TOPICS)]
-                    topics = await asyncio.gather(*(self._examine(key, name, active) for name in batch))
+                keys = examined.keys = await self._storage.list_topics(key)
+                for start in range(0, min(len(keys), _MAX_TOPICS), _AT_ONCE):
+                    batch = keys[start : min(start + _AT_ONCE, _MAX_TOPICS)]
+                    topics = await asyncio.gather(*(self._examine(each, active) for each in batch))
                     examined.count += len(batch)
                     examined.topics += [topic for topic in topics if topic is not None]
         return list(_warnings(examined, effective_strategy(active.policy, None).value))
 
-    async def _examine(self, key: PulsarNamespaceKey, name: str, active: ActivePolicy) -> _Topic | None:
+    async def _examine(self, key: TopicKey, active: ActivePolicy) -> _Topic | None:
         """Return the topic and its conflict with the policy.
 
-        Return None if no resource of the policy's namespace holds the topic.
+        Return None if its history cannot be read, or if no resource of the policy's namespace holds the topic.
         """
-        stored = await self._storage.read_history(key, name)
-        claim = None if stored is None else stored.history.claim
-        if stored is None or claim is None or claim.namespace != active.resource.metadata.namespace:
+        try:
+            history = (await self._storage.get_history(key)).history
+        except StalledError as error:
+            _LOG.warning("a history is left out: %s", error.message)
             return None
-        return _Topic(claim.name, await self._conflict(stored.history, claim, active))
+        claim = history.claim
+        if claim is None or claim.namespace != active.resource.metadata.namespace:
+            return None
+        return _Topic(claim.name, await self._conflict(history, claim, active))
 
     async def _conflict(self, history: History, claim: Owner, active: ActivePolicy) -> Incompatibility | None:
         try:
@@ -218,7 +223,7 @@ def _claim_cause(holder: str, key: PulsarNamespaceKey) -> Cause:
 
 
 def _warnings(examined: _Examined, strategy: str) -> Iterator[str]:
-    if examined.names is None:
+    if examined.keys is None:
         yield f"no topic was examined within {_MAX_SECONDS:g} seconds; see the policy's status later"
         return
     conflicts = [(topic.resource, topic.conflict) for topic in examined.topics if topic.conflict is not None]
@@ -228,9 +233,9 @@ def _warnings(examined: _Examined, strategy: str) -> Iterator[str]:
             f"{len(conflicts)} of {total} topics examined would not pass (namespace strategy {strategy}): "
             "their versions stay, their next edit is judged by the changed policy"
         )
-    if examined.count < len(examined.names):
-        left = len(examined.names) - examined.count
-        yield f"{left} of {len(examined.names)} recorded topics were not examined; see the policy's status later"
+    if examined.count < len(examined.keys):
+        left = len(examined.keys) - examined.count
+        yield f"{left} of {len(examined.keys)} recorded topics were not examined; see the policy's status later"
     for resource, conflict in conflicts[:_NAMED]:
         yield f"TopicSchema {resource}: {_place(conflict)}"
     if len(conflicts) > _NAMED:

@@ -3,11 +3,12 @@
 The controller checks hosts against its allow list (see `broker`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.schema_fields import Field, Rule, matching, one_of
 from topicschema.core.strategies import Strategy
 
 
@@ -25,7 +26,7 @@ class AdoptionPolicy(StrEnum):
     REFUSE = "Refuse"
 
 
-_HOST = r"([A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?"
+_HOST = r"([A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
 _SERVICE = ".svc.cluster.local"
 _NAME = Field(
     "Name of the Secret, in the policy's Kubernetes namespace.",
@@ -66,9 +67,9 @@ class OAuth2Spec:
             "URL of the issuer, under which .well-known/openid-configuration is found.",
             max_length=2048,
             rules=(
-                Rule(
-                    cel=f"self.matches('^https?://{_HOST}(/[-A-Za-z0-9._~/]*)?$')",
-                    message="write https://HOST or https://HOST/PATH, without user, query and fragment",
+                matching(
+                    f"^https?://{_HOST}(/[-A-Za-z0-9._~/]*)?$",
+                    "write https://HOST or https://HOST/PATH, without user, query and fragment",
                 ),
             ),
         ),
@@ -92,12 +93,7 @@ class ClientCertificateSpec:
 class AuthenticationSpec:
     """Credentials for the admin API: exactly one kind."""
 
-    RULES: ClassVar = (
-        Rule(
-            cel="[has(self.token), has(self.oauth2), has(self.tls)].filter(given, given).size() == 1",
-            message="give one of token, oauth2 and tls",
-        ),
-    )
+    RULES: ClassVar = (one_of("token", "oauth2", "tls"),)
 
     token: Annotated[TokenSpec | None, Field("Authenticate with a token.")] = None
     oauth2: Annotated[OAuth2Spec | None, Field("Authenticate with OAuth 2.0 client credentials.")] = None
@@ -115,6 +111,10 @@ class TlsSpec:
     ]
 
 
+def _is_plain(pulsar: Mapping[str, Any]) -> bool:
+    return bool(pulsar["adminURL"].startswith("http:"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulsarSpec:
     """The addresses of the Pulsar cluster, and how to connect."""
@@ -123,12 +123,14 @@ class PulsarSpec:
         Rule(
             cel="!has(self.tls) || !self.adminURL.startsWith('http:')",
             message="tls requires https: change adminURL, or remove tls",
+            holds=lambda pulsar: pulsar.get("tls") is None or not _is_plain(pulsar),
             path=".tls",
             reason="FieldValueForbidden",
         ),
         Rule(
             cel="!has(self.authentication) || !has(self.authentication.tls) || !self.adminURL.startsWith('http:')",
             message="a client certificate requires https: change adminURL",
+            holds=lambda pulsar: (pulsar.get("authentication") or {}).get("tls") is None or not _is_plain(pulsar),
             path=".authentication",
             reason="FieldValueForbidden",
         ),
@@ -141,9 +143,9 @@ class PulsarSpec:
             "operator's allow list. If you change it, it must still be the same Pulsar cluster.",
             max_length=2048,
             rules=(
-                Rule(
-                    cel=f"self.matches('^https?://{_HOST}/?$')",
-                    message="write https://HOST:PORT or http://HOST:PORT, without user, path, query and fragment",
+                matching(
+                    f"^https?://{_HOST}/?$",
+                    "write https://HOST:PORT or http://HOST:PORT, without user, path, query and fragment",
                 ),
             ),
         ),
@@ -156,9 +158,9 @@ class PulsarSpec:
             "operator's allow list.",
             max_length=2048,
             rules=(
-                Rule(
-                    cel=f"self.matches('^pulsar([+]ssl)?://{_HOST}(,{_HOST})*/?$')",
-                    message="write pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, and separate several hosts by commas",
+                matching(
+                    f"^pulsar([+]ssl)?://{_HOST}(,{_HOST})*/?$",
+                    "write pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, and separate several hosts by commas",
                 ),
             ),
         ),

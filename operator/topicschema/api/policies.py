@@ -5,7 +5,7 @@ from typing import Annotated
 
 from topicschema.api.brokers import ManagementPolicy, ObservedRelease, ObservedSettings, PulsarSpec
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, Rule
+from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, matching, not_matching
 from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
@@ -62,7 +62,7 @@ class NamespaceSchemaPolicySpec:
             max_length=128,
             rules=(
                 IMMUTABLE,
-                Rule(cel=r"self.matches('^[-=:.\\w]+$')", message="use only letters, digits and - = : . _"),
+                matching(r"^[-=:.\w]+$", "use only letters, digits and - = : . _"),
             ),
         ),
     ]
@@ -73,11 +73,10 @@ class NamespaceSchemaPolicySpec:
             max_length=512,
             rules=(
                 IMMUTABLE,
-                Rule(
-                    cel=r"self.matches('^[-=:.\\w]+/[-=:.\\w]+$')",
-                    message="write TENANT/NAMESPACE, with only letters, digits and - = : . _ in both",
+                matching(
+                    r"^[-=:.\w]+/[-=:.\w]+$", "write TENANT/NAMESPACE, with only letters, digits and - = : . _ in both"
                 ),
-                Rule(cel="!self.matches('(^|/)[.][.]?(/|$)')", message="'.' and '..' are no names"),
+                not_matching("(^|/)[.][.]?(/|$)", "'.' and '..' are no names"),
             ),
         ),
     ]

@@ -1,12 +1,13 @@
-"""The record on the wire: three internal kinds in the operator's own namespace, and their conversion to core's types.
+"""The store on the wire: three internal kinds in the operator's own namespace, and their conversion to core's types.
 
 SchemaHistory is one topic's list of versions, SchemaVersion one immutable payload. PulsarNamespaceClaim names the
 policy that governs a Pulsar namespace. All data are in spec, because a backup drops status. Reads trust nothing: they
-derive the names from the contents and compare them. `storage` reads and writes these objects.
+derive the names from the contents and compare them. `storage.kubernetes` reads and writes these objects.
 """
 
 import base64
 import binascii
+import hashlib
 import re
 import zlib
 from collections.abc import Mapping
@@ -42,19 +43,45 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 PULSAR_NAMESPACE_LABEL = "topicschema.io/pulsar-namespace"
 """On a SchemaHistory: the name of its Pulsar namespace's claim, by which a policy selects its topics' histories."""
+TOPIC_ANNOTATION = "topicschema.io/topic"
+"""On a SchemaHistory: CLUSTER/TENANT/NAMESPACE/TOPIC, so that a list of metadata has the topics."""
 HISTORY_LABEL = "topicschema.io/history"
 """On a SchemaVersion: the name of the SchemaHistory it belongs to."""
 
 _MAX_SCHEMA_BYTES = 8 * 1024 * 1024  # more than any API server stores, even compressed; bounds what is inflated on read
 _HASH_DIGITS = 12
+_WORDS = {"SchemaHistory": "history", "SchemaVersion": "payload", "PulsarNamespaceClaim": "claim"}
 
 R = TypeVar("R", SchemaHistory, SchemaVersion, PulsarNamespaceClaim)
+
+
+def history_name(key: TopicKey) -> str:
+    """Return the name of the topic's SchemaHistory: `h-` and 40 hex digits of the sha256 over its four parts."""
+    return "h-" + _digest(key.pulsar_cluster, key.topic.tenant, key.topic.namespace, key.topic.local_name)
+
+
+def claim_name(key: PulsarNamespaceKey) -> str:
+    """Return the name of the namespace's PulsarNamespaceClaim: `c-` and 40 hex digits of the sha256 over its parts."""
+    return "c-" + _digest(key.pulsar_cluster, key.tenant, key.namespace)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40]
+
+
+def topic_of(metadata: Mapping[str, Any]) -> TopicKey | None:
+    """Return the topic in the annotation of a SchemaHistory, or None if its name does not belong to it."""
+    cluster, *parts = (metadata.get("annotations") or {}).get(TOPIC_ANNOTATION, "").rsplit("/", 3)
+    if len(parts) != 3:  # noqa: PLR2004 - tenant, namespace and local name
+        return None
+    key = TopicKey(cluster, Topic(*parts))
+    return key if history_name(key) == metadata["name"] else None
 
 
 def history_to_wire(history: History, *, namespace: str, resource_version: str | None) -> dict[str, Any]:
     """Return the SchemaHistory object. `resource_version` is None for one that is to be created."""
     key, latest = history.key, history.latest
-    pulsar_namespace = _namespace_of(key)
+    pulsar_namespace = key.namespace_key
     spec = SchemaHistorySpec(
         format=FORMAT,
         pulsar_cluster=key.pulsar_cluster,
@@ -69,8 +96,14 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
         unconfirmed=history.unconfirmed or None,
         topic_settings=topic_settings_to_wire(history.topic_settings),
     )
-    metadata = {"labels": {PULSAR_NAMESPACE_LABEL: pulsar_namespace.claim_name}, "resourceVersion": resource_version}
-    return _object(kinds.SCHEMA_HISTORY, metadata | {"name": key.history_name, "namespace": namespace}, spec)
+    metadata = {
+        "name": history_name(key),
+        "namespace": namespace,
+        "labels": {PULSAR_NAMESPACE_LABEL: claim_name(pulsar_namespace)},
+        "annotations": {TOPIC_ANNOTATION: f"{key.pulsar_cluster}/{key.topic}"},
+        "resourceVersion": resource_version,
+    }
+    return _object(kinds.SCHEMA_HISTORY, metadata, spec)
 
 
 def history_from_wire(wire: object) -> History:
@@ -80,7 +113,7 @@ def history_from_wire(wire: object) -> History:
     pulsar_namespace = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
     topic = Topic(pulsar_namespace.tenant, pulsar_namespace.namespace, spec.local_name)
     key = TopicKey(spec.pulsar_cluster, topic)
-    _check_name(stored, key.history_name)
+    _check_name(stored, history_name(key))
     entries = tuple(_unpack(stored, position, text) for position, text in enumerate(spec.versions))
     for earlier, later in pairwise(entries):
         if earlier.schema_version >= later.schema_version:
@@ -105,7 +138,7 @@ def _unconfirmed(stored: SchemaHistory, entries: tuple[VersionEntry, ...]) -> in
 
 def version_name(key: TopicKey, incarnation: int, schema_version: int, content_hash: str) -> str:
     """Return the name of the SchemaVersion with that payload. Two payloads of one number never have the same name."""
-    return _version_name(key.history_name, incarnation, schema_version, content_hash)
+    return _version_name(history_name(key), incarnation, schema_version, content_hash)
 
 
 def version_to_wire(
@@ -123,7 +156,7 @@ def version_to_wire(
     key, incarnation, number = history.key, history.incarnation, history.entries[-1].schema_version
     spec = SchemaVersionSpec(
         format=FORMAT,
-        history=key.history_name,
+        history=history_name(key),
         incarnation=incarnation,
         schema_version=number,
         type=info.type,
@@ -133,7 +166,7 @@ def version_to_wire(
         payload=base64.b64encode(zlib.compress(info.schema)).decode(),
     )
     name = version_name(key, incarnation, number, info.content_hash)
-    metadata = {"name": name, "namespace": namespace, "labels": {HISTORY_LABEL: key.history_name}}
+    metadata = {"name": name, "namespace": namespace, "labels": {HISTORY_LABEL: history_name(key)}}
     return _object(kinds.SCHEMA_VERSION, metadata, spec)
 
 
@@ -176,7 +209,7 @@ def claim_to_wire(
         found=namespace_settings_to_wire(claim.original),
         managed=claim.managed,
     )
-    metadata = {"name": key.claim_name, "namespace": namespace, "resourceVersion": resource_version}
+    metadata = {"name": claim_name(key), "namespace": namespace, "resourceVersion": resource_version}
     return _object(kinds.PULSAR_NAMESPACE_CLAIM, metadata, spec)
 
 
@@ -185,7 +218,7 @@ def claim_from_wire(wire: object) -> Claim:
     stored = _read(PulsarNamespaceClaim, wire)
     spec = stored.spec
     key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
-    _check_name(stored, key.claim_name)
+    _check_name(stored, claim_name(key))
     return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.found), spec.managed, spec.address or "")
 
 
@@ -267,7 +300,7 @@ def _read(cls: type[R], wire: object) -> R:
     try:
         stored = decode(cls, wire)
     except StalledError as error:
-        raise StalledError(Reason.RECORD_DAMAGED, f"a {cls.__name__} cannot be read: {error.message}") from None
+        raise StalledError(Reason.RECORD_DAMAGED, f"a {_WORDS[cls.__name__]} cannot be read: {error.message}") from None
     if stored.spec.format != FORMAT:
         raise _damaged(stored, f"its format is {stored.spec.format}; this release reads {FORMAT}")
     return stored
@@ -286,11 +319,8 @@ def _check_name(stored: R, name: str) -> None:
 
 
 def _damaged(stored: R, why: str) -> StalledError:
-    return StalledError(Reason.RECORD_DAMAGED, f"{type(stored).__name__} {stored.metadata.name[:80]!r}: {why}")
-
-
-def _namespace_of(key: TopicKey) -> PulsarNamespaceKey:
-    return PulsarNamespaceKey(key.pulsar_cluster, key.topic.tenant, key.topic.namespace)
+    what = _WORDS[type(stored).__name__]
+    return StalledError(Reason.RECORD_DAMAGED, f"the {what} {stored.metadata.name[:80]!r}: {why}")
 
 
 def _reference(owner: Owner | None) -> OwnerReference | None:

@@ -5,20 +5,27 @@
 A class may have rules over several of its fields: `RULES: ClassVar = (Rule(...), ...)`. `openapi` reads both.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A CEL rule that the API server enforces. `path` (for instance `.schema`) is the field of the error.
 
+    `holds` is the rule in Python, for `topicschema check`. Its argument is parsed JSON, in which null means absent. It
+    is None for what other code checks.
+
     `message_expression` is CEL, too, and replaces `message` if it can be evaluated.
     """
 
     cel: str
     message: str
+    holds: Callable[[Any], bool] | None = None
     message_expression: str = ""
     path: str = ""
     reason: Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"] = ""
@@ -29,6 +36,45 @@ IMMUTABLE = Rule(
     message="it cannot be changed; delete the resource and create another",
     reason="FieldValueForbidden",
 )
+
+
+def matching(pattern: str, message: str) -> Rule:
+    """Return the rule that a text matches an expression, which is for RE2 and for Python."""
+    return Rule(cel=_matches(pattern), message=message, holds=lambda text: matches(pattern, text))
+
+
+def not_matching(pattern: str, message: str) -> Rule:
+    """Return the rule that a text does not match an expression, which is for RE2 and for Python."""
+    return Rule(cel=f"!{_matches(pattern)}", message=message, holds=lambda text: not matches(pattern, text))
+
+
+def one_of(*names: str) -> Rule:
+    """Return the rule that an object has exactly one of these members."""
+    return Rule(
+        cel=f"[{', '.join(f'has(self.{each})' for each in names)}].filter(given, given).size() == 1",
+        message=f"give one of {', '.join(names[:-1])} and {names[-1]}",
+        holds=lambda members: sum(members.get(each) is not None for each in names) == 1,
+    )
+
+
+def at_most(limit: int) -> Rule:
+    """Return the rule that a number is not larger."""
+    return Rule(cel=f"self <= {limit}", message=f"{limit} at most", holds=lambda number: number <= limit)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return True if the text matches an expression as in RE2: `$` is its end, classes are those of ASCII."""
+    return _compiled(pattern).search(text) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\$(?=\)|\Z)", r"\\Z", pattern), re.ASCII)
+
+
+def _matches(pattern: str) -> str:
+    escaped = pattern.replace("\\", "\\\\")
+    return f"self.matches('{escaped}')"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ The rules here are those that the API server can enforce by itself. `core.format
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.schema_fields import Field, Rule, matches, matching
 from topicschema.core.formats.key_value import Encoding
 from topicschema.core.schemas import AVRO_TEXTS, PRIMITIVES, SchemaType
 
@@ -33,8 +33,13 @@ _AUTO = "' is a setting of clients, never stored with a topic: give the type of 
 _UNKNOWN = "'Pulsar has no type ' + self.type + ' (a customised schema), so no broker can store it: take one of "
 
 
+def has_text(spec: Mapping[str, Any]) -> bool:
+    """Return True if there is a text."""
+    return bool(spec.get("schema"))
+
+
 HAS_TEXT = "(has(self.schema) && self.schema != '')"
-"""CEL expression that is true if there is a text."""
+"""The same in CEL."""
 
 
 def _one_of(kinds: Iterable[SchemaType]) -> str:
@@ -50,6 +55,7 @@ def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rul
     return Rule(
         cel=_one_of(kinds),
         message=f"the types are {', '.join(kinds)}",
+        holds=lambda spec: spec["type"] in kinds,
         message_expression=f"{known}self.type.startsWith('AUTO') ? self.type + {_AUTO} : {spelt} : "
         f"{_UNKNOWN}{', '.join(kinds)}'",
         path=".type",
@@ -64,6 +70,7 @@ def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ..
         Rule(
             cel=f"!({_one_of(with_text)}) || {HAS_TEXT}",
             message="a schema of this type needs its text",
+            holds=lambda spec: spec["type"] not in with_text or has_text(spec),
             message_expression="'type ' + self.type + ' needs the text of its schema'",
             path=".schema",
             reason="FieldValueRequired",
@@ -71,6 +78,7 @@ def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ..
         Rule(
             cel=f"!({_one_of(silent)}) || !{HAS_TEXT}",
             message="this type carries no schema",
+            holds=lambda spec: spec["type"] not in silent or not has_text(spec),
             message_expression="'type ' + self.type + ' carries no schema: leave the field out'",
             path=".schema",
             reason="FieldValueForbidden",
@@ -78,6 +86,7 @@ def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ..
         Rule(
             cel="self.type != 'STRING' || !has(self.schema) || self.schema in ['', 'null']",
             message="type STRING carries no schema, or the text null that Pulsar's Python client sends",
+            holds=lambda spec: spec["type"] != SchemaType.STRING or spec.get("schema") in (None, "", "null"),
             path=".schema",
             reason="FieldValueForbidden",
         ),
@@ -113,12 +122,21 @@ def type_field(kinds: tuple[SchemaType, ...]) -> Field:
     return Field(f"The schema's type, by Pulsar's name: {', '.join(kinds)}.", max_length=64)
 
 
+_LONGEST_NAME = 256
+
+
 def properties_field(description: str) -> Field:
     """Return a field of properties."""
     return Field(
         description,
         max_properties=64,
-        rules=(Rule(cel="self.all(name, name != '' && size(name) <= 256)", message="a name has 1 to 256 characters"),),
+        rules=(
+            Rule(
+                cel=f"self.all(name, name != '' && size(name) <= {_LONGEST_NAME})",
+                message=f"a name has 1 to {_LONGEST_NAME} characters",
+                holds=lambda properties: all(0 < len(name) <= _LONGEST_NAME for name in properties),
+            ),
+        ),
     )
 
 
@@ -163,15 +181,19 @@ class KeyValueSpec:
 
 
 _FILE = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
+_FILE_NAME = f"^({_FILE}/)*{_FILE}[.]proto$"
+_LONGEST_FILE_NAME = 255
 MAX_FILES = 256
 _NAME_RULE = Rule(
-    cel=f"self.all(name, size(name) <= 255 && name.matches('^({_FILE}/)*{_FILE}[.]proto$'))",
+    cel=f"self.all(name, size(name) <= {_LONGEST_FILE_NAME} && name.matches('{_FILE_NAME}'))",
     message="use the imported name, for instance shop/order.proto: relative, with / between folders, "
-    "ending in .proto, at most 255 letters, digits and . _ - + @",
+    f"ending in .proto, at most {_LONGEST_FILE_NAME} letters, digits and . _ - + @",
+    holds=lambda files: all(len(each) <= _LONGEST_FILE_NAME and matches(_FILE_NAME, each) for each in files),
 )
 _SIZE_RULE = Rule(
     cel=f"self.map(name, self[name].size()).sum() <= {MAX_TEXT}",
     message=f"all files together may have {MAX_TEXT} characters; give only what the root message needs",
+    holds=lambda files: sum(map(len, files.values())) <= MAX_TEXT,
 )
 
 
@@ -185,9 +207,9 @@ class ProtobufSpec:
             "Full name of the root message, PACKAGE.MESSAGE.",
             max_length=512,
             rules=(
-                Rule(
-                    cel="self.matches('^[.]?[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$')",
-                    message="write the message's full name, for instance shop.orders.Created",
+                matching(
+                    "^[.]?[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$",
+                    "write the message's full name, for instance shop.orders.Created",
                 ),
             ),
         ),
@@ -198,7 +220,7 @@ class ProtobufSpec:
             "The .proto files by their imported names, with all imports except google/protobuf/*.",
             max_properties=MAX_FILES,
             rules=(
-                Rule(cel="size(self) > 0", message="give at least the file of the root message", path=""),
+                Rule(cel="size(self) > 0", message="give at least the file of the root message", holds=bool),
                 _NAME_RULE,
                 _SIZE_RULE,
             ),

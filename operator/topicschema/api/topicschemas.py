@@ -15,6 +15,7 @@ from topicschema.api.schemas import (
     KeyValueSpec,
     Properties,
     ProtobufSpec,
+    has_text,
     properties_field,
     type_field,
 )
@@ -58,29 +59,38 @@ _TOPIC = Field(
 )
 
 
-_PAIR_PROPERTIES = [f"{part}.schema.{what}" for part in ("key", "value") for what in ("name", "type", "properties")]
+_PAIR_PROPERTIES = [
+    *(f"{part}.schema.{what}" for part in ("key", "value") for what in ("name", "type", "properties")),
+    "kv.encoding.type",
+]
 _KEY_VALUE_RULES = (
     Rule(
         cel="self.type != 'KEY_VALUE' || has(self.keyValue)",
+        holds=lambda spec: spec["type"] != SchemaType.KEY_VALUE or spec.get("keyValue") is not None,
         message="type KEY_VALUE needs keyValue: the encoding, and the schemas of key and value",
         path=".keyValue",
         reason="FieldValueRequired",
     ),
     Rule(
         cel=f"self.type != 'KEY_VALUE' || !{HAS_TEXT}",
+        holds=lambda spec: spec["type"] != SchemaType.KEY_VALUE or not has_text(spec),
         message="type KEY_VALUE has its two schemas in keyValue: leave schema out",
         path=".schema",
         reason="FieldValueForbidden",
     ),
     Rule(
         cel="self.type == 'KEY_VALUE' || !has(self.keyValue)",
+        holds=lambda spec: spec["type"] == SchemaType.KEY_VALUE or spec.get("keyValue") is None,
         message="keyValue is for type KEY_VALUE only: leave it out, or change the type",
         path=".keyValue",
         reason="FieldValueForbidden",
     ),
     Rule(
-        cel=f"self.type != 'KEY_VALUE' || !has(self.properties) || !{[*_PAIR_PROPERTIES, 'kv.encoding.type']}.exists("
+        cel=f"self.type != 'KEY_VALUE' || !has(self.properties) || !{_PAIR_PROPERTIES}.exists("
         "name, name in self.properties)",
+        holds=lambda spec: (
+            spec["type"] != SchemaType.KEY_VALUE or (spec.get("properties") or {}).keys().isdisjoint(_PAIR_PROPERTIES)
+        ),
         message="key.schema.*, value.schema.* and kv.encoding.type are made from keyValue: leave them out",
         path=".properties",
         reason="FieldValueForbidden",
@@ -89,18 +99,25 @@ _KEY_VALUE_RULES = (
 _PROTOBUF_RULES = (
     Rule(
         cel=f"self.type != 'PROTOBUF_NATIVE' || has(self.protobuf) || {HAS_TEXT}",
+        holds=lambda spec: (
+            spec["type"] != SchemaType.PROTOBUF_NATIVE or spec.get("protobuf") is not None or has_text(spec)
+        ),
         message="type PROTOBUF_NATIVE needs protobuf (the sources) or schema (the envelope that Pulsar stores)",
         path=".protobuf",
         reason="FieldValueRequired",
     ),
     Rule(
         cel=f"self.type != 'PROTOBUF_NATIVE' || !has(self.protobuf) || !{HAS_TEXT}",
+        holds=lambda spec: (
+            spec["type"] != SchemaType.PROTOBUF_NATIVE or spec.get("protobuf") is None or not has_text(spec)
+        ),
         message="the envelope is compiled from protobuf: leave schema out, or protobuf",
         path=".schema",
         reason="FieldValueForbidden",
     ),
     Rule(
         cel="self.type == 'PROTOBUF_NATIVE' || !has(self.protobuf)",
+        holds=lambda spec: spec["type"] == SchemaType.PROTOBUF_NATIVE or spec.get("protobuf") is None,
         message="protobuf is for type PROTOBUF_NATIVE only: leave it out, or change the type",
         path=".protobuf",
         reason="FieldValueForbidden",

@@ -8,29 +8,33 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.schema_fields import Field, Rule, at_most, matches, matching, not_matching, one_of
 from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
 
 _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
 # Who names the files need not be who names the account: its token must not go to a host of their choice. What S3 gets
 # is signed for the one request, so it may name a store that is not Amazon's.
+_AZURE = (
+    "^abfss?://([a-z0-9$-]+@)?[a-z0-9$-]+"
+    "([.](dfs|blob)[.]core[.](windows[.]net|usgovcloudapi[.]net|chinacloudapi[.]cn))?(/|$)"
+)
 _STORES = (
-    Rule(
-        cel=r"self.matches('^(s3|gs|gcs|hdfs|abfs|abfss)://[^\\s\\x00-\\x1f]+$')",
-        message="write s3://, gs://, abfs:// or hdfs://, and the path",
+    matching(
+        r"^(s3|gs|gcs|hdfs|abfs|abfss)://[^\s\x00-\x1f]+$", "write s3://, gs://, abfs:// or hdfs://, and the path"
+    ),
+    not_matching(
+        "^[a-z0-9]+://[^/]*:[^/]*@",
+        "remove the credentials, and give the account of validation.template the right to read",
     ),
     Rule(
-        cel=r"!self.matches('^[a-z0-9]+://[^/]*:[^/]*@')",
-        message="remove the credentials, and give the account of validation.template the right to read",
-    ),
-    Rule(
-        cel=r"self.matches('^(s3|hdfs)://') || !self.contains('?')",
+        cel="self.matches('^(s3|hdfs)://') || !self.contains('?')",
         message="only s3:// takes options, because other stores are identified by their host",
+        holds=lambda uri: matches("^(s3|hdfs)://", uri) or "?" not in uri,
     ),
     Rule(
-        cel=r"!self.matches('^abfss?://') || self.matches('^abfss?://([a-z0-9$-]+@)?[a-z0-9$-]+"
-        r"([.](dfs|blob)[.]core[.](windows[.]net|usgovcloudapi[.]net|chinacloudapi[.]cn))?(/|$)')",
+        cel=f"!self.matches('^abfss?://') || self.matches('{_AZURE}')",
         message="write abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
+        holds=lambda uri: not matches("^abfss?://", uri) or matches(_AZURE, uri),
     ),
 )
 _REQUEST_HASH = Field(
@@ -66,10 +70,6 @@ class FilesFormat(StrEnum):
     JSON = "JSON"
 
 
-def _most(limit: int) -> tuple[Rule, ...]:
-    return (Rule(cel=f"self <= {limit}", message=f"{limit} at most"),)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulsarSourceSpec:
     """The topic itself, at the policy's broker (spec.pulsar with a serviceURL)."""
@@ -97,12 +97,7 @@ class FilesSourceSpec:
 class SourceSpec:
     """The source of the messages: exactly one kind."""
 
-    RULES: ClassVar = (
-        Rule(
-            cel="[has(self.pulsar), has(self.files)].filter(given, given).size() == 1",
-            message="give one of pulsar and files",
-        ),
-    )
+    RULES: ClassVar = (one_of("pulsar", "files"),)
 
     pulsar: Annotated[
         PulsarSourceSpec | None, Field("The topic itself, at the policy's broker (spec.pulsar with a serviceURL).")
@@ -118,7 +113,8 @@ class SampleSpec:
         int | None, Field("Approximate number of messages, with the same share in every partition.", minimum=1)
     ] = None
     percent: Annotated[
-        int | None, Field("Percentage of the messages, chosen at random. Default: 100.", minimum=1, rules=_most(100))
+        int | None,
+        Field("Percentage of the messages, chosen at random. Default: 100.", minimum=1, rules=(at_most(100),)),
     ] = None
     since: Annotated[
         str | None,
@@ -138,7 +134,7 @@ class ToleranceSpec:
     """The tolerance for invalid messages."""
 
     max_invalid_per_million: Annotated[
-        int | None, Field("Number of invalid messages in a million that pass. Default: 0.", rules=_most(1_000_000))
+        int | None, Field("Number of invalid messages in a million that pass. Default: 0.", rules=(at_most(1_000_000),))
     ] = None
 
 
@@ -161,11 +157,11 @@ class TopicValidationSpec:
         Field(
             "Number of Spark executors. Default: 0, which is one pod without Spark and JVM. It judges "
             "in at most four processes, whatever its CPU limit.",
-            rules=_most(64),
+            rules=(at_most(64),),
         ),
     ] = None
     active_deadline_seconds: Annotated[
-        int | None, Field("Maximum duration of a run. Default: one hour.", minimum=1, rules=_most(604_800))
+        int | None, Field("Maximum duration of a run. Default: one hour.", minimum=1, rules=(at_most(604_800),))
     ] = None
     ttl_seconds_after_finished: Annotated[
         int | None,
@@ -173,7 +169,7 @@ class TopicValidationSpec:
             "Lifetime of a finished Job. Default: one day. Minimum: one hour, because its end "
             "determines the retry of a run without a verdict.",
             minimum=3600,
-            rules=_most(2_592_000),
+            rules=(at_most(2_592_000),),
         ),
     ] = None
 

@@ -9,13 +9,14 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from topicschema.api.brokers import SecretKeyRef, SecretRef, TokenSpec
-from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.schema_fields import Field, Rule, one_of
 
 _LABEL = r"^([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
 _QUANTITY = Field(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")
 _AMOUNTS_RULE = Rule(
     cel="self.all(name, name in ['cpu', 'memory', 'ephemeral-storage'])",
     message="use only cpu, memory and ephemeral-storage",
+    holds=lambda amounts: amounts.keys() <= {"cpu", "memory", "ephemeral-storage"},
 )
 
 
@@ -58,12 +59,7 @@ class ReaderCertificateSpec:
 class ReaderAuthenticationSpec:
     """Credentials of a run, which needs only consume rights. The Secret is mounted into its pods. Exactly one kind."""
 
-    RULES: ClassVar = (
-        Rule(
-            cel="[has(self.token), has(self.oauth2), has(self.tls)].filter(given, given).size() == 1",
-            message="give one of token, oauth2 and tls",
-        ),
-    )
+    RULES: ClassVar = (one_of("token", "oauth2", "tls"),)
 
     token: Annotated[TokenSpec | None, Field("Authenticate with a token.")] = None
     oauth2: Annotated[ReaderOAuth2Spec | None, Field("Authenticate with OAuth 2.0 client credentials.")] = None

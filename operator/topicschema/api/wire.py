@@ -78,7 +78,7 @@ def unknown_members(cls: Any, wire: object, path: str) -> Iterator[tuple[str, st
 
 
 def _unknown_members_of_object(cls: Any, wire: dict[str, Any], path: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    known = _members(cls)
+    known = members(cls)
     for key, member in wire.items():
         if key in known:
             yield from unknown_members(known[key], member, f"{path}.{key}")
@@ -87,7 +87,8 @@ def _unknown_members_of_object(cls: Any, wire: dict[str, Any], path: str) -> Ite
 
 
 @cache
-def _members(cls: Any) -> Mapping[str, Any]:
+def members(cls: Any) -> Mapping[str, Any]:
+    """Return the type hints of an object's members, by their names on the wire."""
     hints = get_type_hints(cls, include_extras=True)
     return {wire_name(each.name): hints[each.name] for each in dataclasses.fields(cls)}
 
@@ -116,8 +117,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     cls: Any = type(value)
-    members = ((field.key, getattr(value, field.attribute)) for field in _fields(cls))
-    return {key: encode(member) for key, member in members if member is not None}
+    present = ((field.key, getattr(value, field.attribute)) for field in _fields(cls))
+    return {key: encode(member) for key, member in present if member is not None}
 
 
 def wire_name(attribute: str) -> str:

@@ -8,7 +8,8 @@ import asyncio
 import copy
 import io
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -28,9 +29,13 @@ Objects = list[Object]
 _JSON = "application/json"
 _APPLY = "application/apply-patch+yaml"
 _MERGE_PATCH = "application/merge-patch+json"
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _TIMEOUT_SECONDS = 10.0
 _CONNECT_SECONDS = 5.0
+_WATCH_SECONDS = 300
+# The API server sends a bookmark about every minute, so a connection that is silent for longer is dead.
+_WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=90.0)
 _MAX_ANSWER_BYTES = 64 << 20
 _LARGE_BYTES = 1 << 20
 _READ_TRIES = 3
@@ -107,13 +112,41 @@ class ApiClient:
 
     async def pages(self, kind: Kind, namespace: str, selection: Selection) -> AsyncIterator[Objects]:
         """Yield the objects that match, one page in memory at a time, all from one consistent snapshot."""
+        async for answer in self._list_answers(kind, namespace, selection):
+            yield answer.get("items") or []
+
+    async def list_metadata(self, kind: Kind, namespace: str) -> tuple[Objects, str]:
+        """Return the metadata of all objects, and the resourceVersion after which `watch` continues."""
+        metadata: Objects = []
+        async for answer in self._list_answers(kind, namespace, Selection(metadata_only=True)):
+            metadata += [item["metadata"] for item in answer.get("items") or []]
+        return metadata, str(answer["metadata"]["resourceVersion"])
+
+    async def _list_answers(self, kind: Kind, namespace: str, selection: Selection) -> AsyncIterator[Object]:
         token = ""
         while True:
             answer = await self._read(_list_request(kind, namespace, selection, token))
-            yield answer.get("items") or []
+            yield answer
             token = (answer.get("metadata") or {}).get("continue") or ""
             if not token:
                 return
+
+    async def watch(self, kind: Kind, namespace: str, since: str) -> AsyncGenerator[tuple[str, Object]]:
+        """Yield the type and the metadata of each event after the resourceVersion `since`, bookmarks too.
+
+        It ends when the API server ends the watch. Raises ApiUnavailableError if the connection breaks, or if `since`
+        is too old.
+        """
+        query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": _WATCH_SECONDS}
+        query |= {"allowWatchBookmarks": "true"}
+        request = _Request("GET", f"{_path(kind, namespace)}?{urlencode(query)}", accept=_METADATA)
+        async with self._response(request, _WATCH_TIMEOUT) as response:
+            async for line in _lines(response):
+                event = _decode(line, request)
+                wire = event.get("object") or {}
+                if event.get("type") == "ERROR":
+                    raise error_mapping.from_answer(wire.get("code", 500), {}, json.dumps(wire).encode(), str(request))
+                yield event["type"], wire["metadata"]
 
     async def log(self, namespace: str, pod: str, container: str, *, lines: int, limit: int) -> str:
         """Return the last `lines` of a container's log, at most `limit` bytes of them. Raises NotFoundError.
@@ -183,6 +216,14 @@ class ApiClient:
         return _decode(await self._send(request), request)
 
     async def _send(self, request: _Request) -> bytearray:
+        async with self._response(request, self._timeout) as response:
+            return await _body(response)
+
+    @asynccontextmanager
+    async def _response(
+        self, request: _Request, limits: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Yield the response, whose body is not read. Raises the errors of the request, the response and its body."""
         if self._session is None or self._session.closed:
             raise RuntimeError("the client is not open")
         url = URL(self._connection.server + request.path, encoded=True)
@@ -194,13 +235,14 @@ class ApiClient:
                 headers={**self._connection.headers(), "Content-Type": request.content_type, "Accept": request.accept},
                 allow_redirects=False,
                 server_hostname=self._connection.tls_server_name,
+                timeout=limits,
             ) as response:
-                body = await _body(response)
+                if not response.ok or response.status >= 300:  # noqa: PLR2004 - a redirect is no answer either
+                    body = await _body(response)
+                    raise error_mapping.from_answer(response.status, response.headers, body, str(request))
+                yield response
         except error_mapping.FOREIGN as error:
             raise error_mapping.from_network_error(error, str(request)) from error
-        if not response.ok or response.status >= 300:  # noqa: PLR2004 - a redirect is no answer either
-            raise error_mapping.from_answer(response.status, response.headers, body, str(request))
-        return body
 
 
 def _no_fence() -> None:
@@ -240,6 +282,17 @@ def _decode(body: bytes | bytearray, request: _Request) -> Object:
     if not isinstance(answer, dict):
         raise ApiUnavailableError(f"{request}: the answer is not an object; is this an API server?")
     return answer
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Yield the whole lines of a body that does not end. aiohttp's own lines have a limit of 128 KiB."""
+    rest = b""
+    async for chunk in response.content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+        if len(rest) > _MAX_ANSWER_BYTES:
+            raise aiohttp.ClientPayloadError("the answer is too large")
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytearray:

@@ -6,9 +6,10 @@ A repeated message about the same object is one Event with a count: its name is 
 import hashlib
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 from topicschema import telemetry
-from topicschema.api.kinds import EVENT
+from topicschema.api.kinds import EVENT, Kind
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.errors import ConflictError
 from topicschema.cluster.microtime import micro_time
@@ -63,6 +64,13 @@ class EventRecorder:
             count = (existing.get("series") or {}).get("count", 1) + 1
             series = {"series": {"count": count, "lastObservedTime": event["eventTime"]}}
             await self._client.patch(EVENT, namespace, name, series)
+
+
+def object_reference(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ObjectReference of the object read as `wire`, for an Event."""
+    metadata = wire["metadata"]
+    named = {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
+    return {"apiVersion": kind.api_version, "kind": kind.name, **named}
 
 
 def shortened(note: str) -> str:

@@ -27,9 +27,6 @@ from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import Settings
-from topicschema.storage.claims import Claims
-from topicschema.storage.garbage_collection import GarbageCollector
-from topicschema.storage.record import RecordStorage
 
 _LOG = logging.getLogger(__name__)
 _GC_INTERVAL = 3600.0
@@ -44,27 +41,24 @@ class LeaderSession:
     ) -> None:
         self._settings = settings
         self._watch = watch
-        self._client = client
         self._health = health
         self._index = ObjectIndex()
         self._own_writes = OwnWrites()
         validation, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
         self.queue = WorkQueue(self._reconcile, settings.resync_period, broker_of=self._broker_of)
-        storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
-        self._judge = Judge(storage, checkers=settings.checkers)
+        self._storage = settings.storage(client, settings.namespace, identity=settings.identity)
+        self._judge = Judge(self._storage, checkers=settings.checkers)
         ctx = ReconcileContext(
             client=client,
-            storage=storage,
-            claims=claims,
-            policies=PolicyResolver(client, claims),
+            storage=self._storage,
+            policies=PolicyResolver(client, self._storage),
             judge=self._judge,
             events=EventRecorder(client, settings.identity),
             brokers=self._brokers,
             index=self._index,
             own_writes=self._own_writes,
             enqueue=self.queue.add,
-            namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
             validation=ValidationContext(
                 validation.image, JobLimiter(Limits(validation.jobs, validation.jobs_per_namespace)), hosts
@@ -83,7 +77,12 @@ class LeaderSession:
         self._health.last_activity.clear()
         router = EventRouter(self._index, self._own_writes, self.queue.add)
         with contextlib.closing(self._judge):
-            async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
+            async with (
+                contextlib.aclosing(self._storage),
+                contextlib.aclosing(self._brokers),
+                asyncio.TaskGroup() as group,
+            ):
+                group.create_task(self._follow_histories(router))  # first, so that it knows of the queue's writes
                 group.create_task(self.queue.run(self._settings.workers))
                 group.create_task(self._collect_garbage())
                 group.create_task(self._watch.run(router))
@@ -97,12 +96,15 @@ class LeaderSession:
     def _reconciler(self, key: Key) -> TopicSchemas | NamespaceSchemaPolicies:
         return self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
 
+    async def _follow_histories(self, router: EventRouter) -> None:
+        async for history in self._storage.changed():
+            router.on_history(history)
+
     async def _collect_garbage(self) -> None:
-        collector = GarbageCollector(self._client, self._settings.namespace)
         await asyncio.sleep(_FIRST_GC_SECONDS)
         while True:
             try:
-                removed = await collector.collect(datetime.now(UTC))
+                removed = await self._storage.collect_garbage(datetime.now(UTC))
             except TopicSchemaError as error:
                 _LOG.warning("garbage collection failed", extra={"fields": {"reason": error.reason}})
             else:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -40,15 +39,7 @@ class MetadataResponse(aiohttp.ClientResponse):
         return self._parsed
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The objects of a kind that are watched: those in a namespace, or with labels; all if both are empty."""
-
-    namespace: str = ""
-    labels: str = ""
-
-
-async def wait_until_served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
+async def wait_until_served(client: ApiClient, kinds: Iterable[Kind], is_missing: Callable[[], object]) -> None:
     """Wait until the API server lists each kind. Log kinds that are not installed or not allowed.
 
     `is_missing` is called after each failed attempt.
@@ -56,8 +47,8 @@ async def wait_until_served(client: ApiClient, kinds: Mapping[Kind, Scope], is_m
     logged = ""
     while True:
         try:
-            for kind, scope in kinds.items():
-                async for _ in client.pages(kind, scope.namespace, Selection(limit=1, metadata_only=True)):
+            for kind in kinds:
+                async for _ in client.pages(kind, "", Selection(limit=1, metadata_only=True)):
                     break
         except TopicSchemaError as error:
             is_missing()
@@ -72,7 +63,7 @@ async def wait_until_served(client: ApiClient, kinds: Mapping[Kind, Scope], is_m
 class WatchMiddleware:
     """A middleware for aiohttp's ClientSession, whose response class must be `MetadataResponse`.
 
-    It narrows `kinds` to their scopes, because kopf watches all namespaces or none. It calls `on_response` with the
+    `kinds` has the label selector of each kind, or "" for all objects. The middleware calls `on_response` with the
     plural of each kind whose list or watch began. It calls `on_list` with the plural and the metadata of a whole list,
     because kopf does not report deletions while no watch was open. `refused` is done once a list or watch got a
     response that a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops
@@ -83,13 +74,13 @@ class WatchMiddleware:
         self,
         connection: Connection,
         *,
-        kinds: Mapping[Kind, Scope],
+        kinds: Mapping[Kind, str],
         on_response: Callable[[str], None],
         on_list: Callable[[str, Iterable[Mapping[str, Any]]], None],
     ) -> None:
         self._connection = connection
         self._kinds = {_path(kind): kind for kind in kinds}
-        self._scopes = kinds
+        self._labels = kinds
         self._on_response = on_response
         self._on_list = on_list
         self.refused: asyncio.Future[Kind] = asyncio.get_running_loop().create_future()
@@ -104,10 +95,8 @@ class WatchMiddleware:
             return await handler(request)
         is_watch = "watch" in request.url.query
         request.headers["Accept"] = _METADATA_ONLY.format("" if is_watch else "List")
-        scope = self._scopes[kind]
-        request.url = request.url.with_path(_path(kind, scope.namespace), keep_query=True)
-        if scope.labels:
-            request.url = request.url.update_query(labelSelector=scope.labels)
+        if self._labels[kind]:
+            request.url = request.url.update_query(labelSelector=self._labels[kind])
         response = await handler(request)
         if _is_final(response.status) and not self.refused.done():
             self.refused.set_result(kind)
@@ -123,6 +112,6 @@ def _is_final(status: int) -> bool:
     return status in _CLIENT_ERRORS and status not in _RETRYABLE
 
 
-def _path(kind: Kind, namespace: str = "") -> str:
+def _path(kind: Kind) -> str:
     root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
-    return f"{root}/namespaces/{namespace}/{kind.plural}" if namespace else f"{root}/{kind.plural}"
+    return f"{root}/{kind.plural}"

@@ -15,7 +15,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 
 MAX_VERSIONS = 10_000
-"""The maximum number of entries of a history, tombstones too. One etcd object has space for them."""
+"""The maximum number of entries of a history, tombstones too. Every store has space for them."""
 WARNED_FROM = 9_000
 """The number of entries from which on the webhook warns that the history fills up."""
 _MARK_LENGTH = 9

@@ -4,7 +4,6 @@ Pulsar accepts many spellings of one topic and stores the schemas of all of them
 in exactly one way, so that no two resources can have the same topic unnoticed.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import Self
@@ -100,10 +99,9 @@ class TopicKey:
     topic: Topic
 
     @property
-    def history_name(self) -> str:
-        """The name of the topic's SchemaHistory: `h-` and 40 hex digits of the sha256 over its four parts."""
-        t = self.topic
-        return "h-" + _digest(self.pulsar_cluster, t.tenant, t.namespace, t.local_name)
+    def namespace_key(self) -> "PulsarNamespaceKey":
+        """The Pulsar namespace of the topic."""
+        return PulsarNamespaceKey(self.pulsar_cluster, self.topic.tenant, self.topic.namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +127,6 @@ class PulsarNamespaceKey:
         return cls(pulsar_cluster, *parts)
 
     @property
-    def claim_name(self) -> str:
-        """The name of the namespace's PulsarNamespaceClaim: `c-` and 40 hex digits of the sha256 over its parts."""
-        return "c-" + _digest(self.pulsar_cluster, self.tenant, self.namespace)
-
-    @property
     def pulsar_namespace(self) -> str:
         """`tenant/namespace`."""
         return f"{self.tenant}/{self.namespace}"
@@ -141,7 +134,3 @@ class PulsarNamespaceKey:
 
 def _is_entity(name: str) -> bool:
     return _ENTITY.fullmatch(name) is not None and name not in _DOTS
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40]

@@ -22,7 +22,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging import pulsar_versions
 from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.single_flight import SingleFlight
-from topicschema.storage.claims import StoredClaim
+from topicschema.storage.protocol import SchemaStorage, StoredClaim
 
 T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
@@ -37,16 +37,6 @@ class Reader(Protocol):
 
     async def list(self, kind: Kind, namespace: str = "") -> Sequence[dict[str, Any]]:
         """Return all objects of the kind in the namespace."""
-
-
-class ClaimReader(Protocol):
-    """Read access to claims."""
-
-    async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
-        """Return the current claim. Its owner is None if it is free."""
-
-    async def list_held(self, pulsar_namespace: str, address: str) -> Sequence[StoredClaim]:
-        """Return the owned claims on `tenant/namespace` at the broker of `address`, of all Pulsar clusters."""
 
 
 class _CachedPolicy(NamedTuple):
@@ -78,9 +68,9 @@ class PolicyResolver:
     review, but not for a registration (docs/decisions/0009-two-reads-for-an-answer.md).
     """
 
-    def __init__(self, client: Reader, claims: ClaimReader, *, trust_status: bool = False) -> None:
+    def __init__(self, client: Reader, storage: SchemaStorage, *, trust_status: bool = False) -> None:
         self._client = client
-        self._claims = claims
+        self._storage = storage
         self._trust_status = trust_status
         self._cache: dict[_Names, _CachedPolicy] = {}
         self._reads = SingleFlight(self._find)
@@ -111,7 +101,7 @@ class PolicyResolver:
     async def _find_cached(self, namespace: str, pulsar_namespace: str, cached: _CachedPolicy) -> ActivePolicy | None:
         key = PulsarNamespaceKey.parse(cached.pulsar_cluster, pulsar_namespace)
         reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, cached.name)
-        claim_reads = () if self._trust_status else (self._claims.get_claim(key),)
+        claim_reads = () if self._trust_status else (self._storage.get_claim(key),)
         wire, *claims = await asyncio.gather(reading, *claim_reads, return_exceptions=True)
         if isinstance(wire, NotFoundError):
             return None
@@ -120,7 +110,7 @@ class PolicyResolver:
             return None
         if self._trust_status and resource.metadata.deletion_timestamp is None and is_active(resource):
             return self._cache_policy(namespace, resource)
-        claim = _result_or_raise(claims[0]) if claims else await self._claims.get_claim(key)
+        claim = _result_or_raise(claims[0]) if claims else await self._storage.get_claim(key)
         return self._cache_policy(namespace, resource) if self._holds(claim, resource) else None
 
     def _cache_policy(self, namespace: str, resource: NamespaceSchemaPolicy) -> ActivePolicy:
@@ -145,7 +135,7 @@ class PolicyResolver:
         listed = await self._client.list(NAMESPACE_SCHEMA_POLICY, namespace)
         here = [r for r in map(_decode_or_none, listed) if r is not None and r.metadata.deletion_timestamp is None]
         naming = [r for r in here if r.spec.pulsar_namespace == pulsar_namespace]
-        return naming, await asyncio.gather(*(self._claims.get_claim(_claim_key(r)) for r in naming))
+        return naming, await asyncio.gather(*(self._storage.get_claim(_claim_key(r)) for r in naming))
 
     def _holds(self, claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
         """Return True if the policy owns the claim; without `trust_status`, at the broker that it names now."""

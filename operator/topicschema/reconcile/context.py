@@ -1,4 +1,4 @@
-"""The context of a reconcile: API server, record, brokers, judge, clocks, index of objects, work queue."""
+"""The context of a reconcile: API server, storage, brokers, judge, clocks, index of objects, work queue."""
 
 import asyncio
 import time
@@ -16,7 +16,6 @@ from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.storage.claims import Claims
 from topicschema.storage.protocol import SchemaStorage
 
 
@@ -45,12 +44,12 @@ class ReconcileContext:
     """The objects that all reconciles share.
 
     `enqueue` adds a key that is due within some seconds. `claims_are_open` allows every namespace to claim any Pulsar
-    namespace. `namespace` is the operator's own. `now` returns the time to store; `clock` is monotonic, in seconds.
+    namespace. Who reads several claims before it writes one holds `claiming`. `now` returns the time to store; `clock`
+    is monotonic, in seconds.
     """
 
     client: ApiClient
     storage: SchemaStorage
-    claims: Claims
     policies: PolicyResolver
     judge: Judge
     events: EventRecorder
@@ -58,8 +57,8 @@ class ReconcileContext:
     index: ObjectIndex
     own_writes: OwnWrites
     enqueue: Callable[[Key, float], None]
-    namespace: str
     claims_are_open: bool = False
+    claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
     now: Callable[[], str] = utc_now
     clock: Callable[[], float] = time.monotonic
     validation: ValidationContext = field(default_factory=ValidationContext)

@@ -11,6 +11,7 @@ from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.wire import encode
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiUnavailableError, ConflictError, NotFoundError, NotLeadingError
+from topicschema.cluster.events import object_reference
 from topicschema.core.reasons import Reason
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
@@ -57,13 +58,6 @@ async def _apply(client: ApiClient, kind: Kind, wire: Mapping[str, Any], status:
         # Fields of another field manager survive our apply, but the operator is the status's only writer.
         written = await client.replace(kind, namespace, name, {**written, "status": desired}, subresource="status")
     return str(written["metadata"]["resourceVersion"])
-
-
-def object_reference(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ObjectReference of the resource read as `wire`, for an Event."""
-    metadata = wire["metadata"]
-    named = {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
-    return {"apiVersion": kind.api_version, "kind": kind.name, **named}
 
 
 async def _emit_events(

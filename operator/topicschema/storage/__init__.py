@@ -1,1 +1,1 @@
-"""Stored histories, payloads and claims. See `core` for their meaning and `api.record` for their JSON."""
+"""Stored histories, payloads and claims: the interface in `protocol`, and one package for each implementation."""

@@ -1,19 +1,24 @@
-"""SchemaStorage: the interface of every store of schema histories, with the rules for all of them.
+"""SchemaStorage: the interface of every store of histories, payloads and claims, with the rules for all of them.
 
-* An unknown topic is an empty history with revision "".
-* A history changes by compare-and-swap only: ConflictError if it changed since it was read. The loser reads and judges
-  again.
+* An unknown topic is an empty history with revision "", and an unknown claim is free.
+* Histories and claims change by compare-and-swap only: ConflictError if one changed since it was read. The loser reads
+  and judges again.
 * A payload is written before the history that names it, never changed, and counts only once a history names it. So a
   crash between the two loses nothing: a retry reuses its payload.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Final, Protocol
 
-from topicschema.core.history import History, VersionEntry
+from topicschema.core.history import History, Owner, VersionEntry
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
+
+GRACE: Final = timedelta(hours=1)
+"""The age below which garbage collection retains a payload: a history may be about to name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +29,54 @@ class Stored:
     revision: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredClaim:
+    """A claim as it was read. `owner` is None if it is free, `revision` is as in Stored.
+
+    `original` holds each setting of the Pulsar namespace before its first write, or None until then. `managed` lists
+    the written settings. Both survive a change of the owner, because the operator is the writer in any case. `address`
+    is the address of the owner's broker, "" without one.
+    """
+
+    key: PulsarNamespaceKey
+    owner: Owner | None = None
+    revision: str = ""
+    original: NamespaceSettings | None = None
+    managed: tuple[Setting, ...] = ()
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClaims:
+    """The claims that were ever made on `tenant/namespace`, one per Pulsar cluster.
+
+    `keys` has also those whose other content cannot be read. `are_all` is false if the key of a claim cannot be read,
+    which may then be on this Pulsar namespace, too.
+    """
+
+    keys: tuple[PulsarNamespaceKey, ...]
+    claims: tuple[StoredClaim, ...]
+    are_all: bool
+
+    def held_at(self, address: str) -> tuple[StoredClaim, ...]:
+        """Return the claims that are held at the broker of that address."""
+        return tuple(each for each in self.claims if each.owner is not None and each.address == address)
+
+
 class SchemaStorage(Protocol):
-    """Store of histories and their payloads. All methods may raise WaitingError if the store is unreachable."""
+    """Store of histories, their payloads, and claims.
+
+    Each method but `changed` and `warn` may raise WaitingError if the store is unreachable.
+    """
 
     async def get_history(self, key: TopicKey) -> Stored:
         """Return the topic's current history, never from a cache.
 
         Raises StalledError(RecordDamaged) if it cannot be read.
         """
+
+    async def list_topics(self, key: PulsarNamespaceKey) -> tuple[TopicKey, ...]:
+        """Return the topics of a Pulsar namespace that have a history, in the order of their names."""
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
         """Write contents of entries of `history`, before `put` stores it. They count once it is stored.
@@ -72,11 +117,46 @@ class SchemaStorage(Protocol):
     async def delete(self, stored: Stored) -> None:
         """Remove the history, then its payloads. Raises ConflictError if it changed. A missing one is no error."""
 
-    async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
-        """Return the names of the histories of a Pulsar namespace, in order. A history may have a megabyte."""
+    async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
+        """Return the current claim. Raises StalledError(RecordDamaged) if it cannot be read."""
 
-    async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
-        """Return the history of that name, or None if it is gone, damaged, or of another Pulsar namespace."""
+    async def list_claims(self, pulsar_namespace: str) -> KnownClaims:
+        """Return the claims on `tenant/namespace`, of all Pulsar clusters."""
+
+    async def put_claim(self, stored: StoredClaim, owner: Owner | None, address: str = "") -> StoredClaim:
+        """Assign the claim to `owner`, or free it. Raises ConflictError if it changed since `stored` was read."""
+
+    async def put_settings(
+        self, stored: StoredClaim, original: NamespaceSettings, managed: tuple[Setting, ...]
+    ) -> StoredClaim:
+        """Store the original values and the managed settings in the claim.
+
+        Raises ConflictError if it changed since it was read.
+
+        Call it before the first write of a setting that is not in `stored.managed`.
+        """
+
+    async def collect_garbage(self, now: datetime) -> int:
+        """Remove payloads that are older than GRACE at `now` and that no history names. Return their number.
+
+        Those of an earlier incarnation stay, and those of a history that cannot be read.
+        """
+
+    def changed(self) -> AsyncIterator[TopicKey]:
+        """Yield the topic of each history that another client writes from now on, or that any client deletes.
+
+        Changes through this object are not yielded, but a topic may be yielded without a change. It never ends: if the
+        store is unreachable, it waits, and then yields what changed meanwhile.
+        """
+
+    async def warn(self, key: TopicKey, reason: str, note: str) -> None:
+        """Show a warning beside the topic's history to the administrators of the store. A failure is only logged."""
+
+    def name_of(self, key: TopicKey) -> str:
+        """Return the name by which an administrator finds the topic's history in the store, for messages."""
+
+    async def aclose(self) -> None:
+        """Close the store's own connections."""
 
 
 def check_put(stored: Stored, history: History, payloads: Sequence[SchemaInfo]) -> None:
@@ -99,8 +179,3 @@ def entries_of(history: History, payloads: Sequence[SchemaInfo]) -> Iterator[tup
     """Yield each payload that is put with the history, with its entry."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     return zip(entries[max(0, len(entries) - len(payloads)) :], payloads, strict=False)
-
-
-def is_of(key: TopicKey, pulsar_namespace: PulsarNamespaceKey) -> bool:
-    """Return True if the topic belongs to that Pulsar namespace of that Pulsar cluster."""
-    return pulsar_namespace == PulsarNamespaceKey(key.pulsar_cluster, key.topic.tenant, key.topic.namespace)

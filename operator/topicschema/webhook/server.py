@@ -31,10 +31,8 @@ from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.reasons import Reason
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
-from topicschema.settings import Claims as ClaimMode
-from topicschema.settings import InvalidSettingError, WebhookSettings
-from topicschema.storage.claims import Claims
-from topicschema.storage.record import RecordStorage
+from topicschema.settings import Claims, InvalidSettingError, WebhookSettings
+from topicschema.storage.protocol import SchemaStorage
 from topicschema.telemetry import ADMISSION_REVIEW_DURATION, ADMISSION_REVIEWS, INTERNAL_ERRORS, log_to_stderr
 from topicschema.webhook import bodies, connection_logs
 from topicschema.webhook.bodies import Bodies, Body, BodyRefusedError
@@ -216,16 +214,15 @@ class Health:
 
 
 def reviewers(
-    client: ApiClient, judge: Judge, storage: RecordStorage, settings: WebhookSettings
+    client: ApiClient, judge: Judge, storage: SchemaStorage, settings: WebhookSettings
 ) -> dict[str, Reviewer]:
     """Return the reviewer of each kind."""
-    claims = Claims(client, settings.namespace)
     hosts = None if settings.broker_hosts is None else AllowedHosts.parse(settings.broker_hosts)
     sources, resolver = (
-        policies.ReviewSources(client, storage, claims, hosts),
-        PolicyResolver(client, claims, trust_status=True),
+        policies.ReviewSources(client, storage, hosts),
+        PolicyResolver(client, storage, trust_status=True),
     )
-    is_open = settings.claims is ClaimMode.OPEN
+    is_open = settings.claims is Claims.OPEN
     return {
         TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, resolver, judge).review,
         NAMESPACE_SCHEMA_POLICY.name: policies.Policies(sources, judge, anyone_may_claim=is_open).review,
@@ -236,7 +233,7 @@ async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio
     """Serve until `stop` is set, and `drain` seconds more as not ready. Then finish the open requests."""
     certificate, health = Certificate(settings.certificate, settings.key, settings.client_ca), Health()
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
-        storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
+        storage = settings.storage(client, settings.namespace, cache_bytes=_PAYLOAD_CACHE_BYTES)
         judge = Judge(storage, checkers=settings.checkers)
         endpoint = Endpoint(reviewers(client, judge, storage, settings), stop=stop)
         runner = endpoint.runner()
@@ -254,6 +251,7 @@ async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio
             following.cancel()
             await runner.cleanup()
             judge.close()
+            await storage.aclose()
 
 
 async def _serve_until_signal(settings: WebhookSettings, connection: Connection) -> None:

@@ -27,7 +27,7 @@ from topicschema.core.strategies import Direction
 from topicschema.judging.judge import Judge
 from topicschema.reconcile.brokers import Brokers
 from topicschema.settings import WebhookSettings
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.webhook.server import Reviewer, reviewers
 
 _HASTE: Final = 100.0
@@ -141,7 +141,7 @@ async def operating(shops: list[BrokeredShop]) -> AsyncIterator[list[OperatorSid
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, HASTY)
         stack.push_async_callback(brokers.aclose)
         ctx = replace(first.ctx, brokers=brokers)
-        storage = RecordStorage(client, SYSTEM)
+        storage = KubernetesStorage(client, SYSTEM)
         judge = stack.enter_context(closing(Judge(storage)))
         reviewer = reviewers(client, judge, storage, WebhookSettings.load({}))[TOPIC_SCHEMA.name]
         sides = [

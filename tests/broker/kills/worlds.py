@@ -20,7 +20,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.cluster.errors import NotFoundError
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 _QUIET_SECONDS = 0.7
 _TIMEOUT_SECONDS = 200.0  # of a busy machine
@@ -109,7 +109,7 @@ class World:
     async def _contents_agree(self) -> None:
         """Compare payload by payload. A broker rewrites pairs."""
         key = record_key(self.topic.shop.watched, self.topic.name)
-        storage = RecordStorage(self.topic.shop.watched.shop.client, SYSTEM)
+        storage = KubernetesStorage(self.topic.shop.watched.shop.client, SYSTEM)
         history = (await storage.get_history(key)).history
         for entry in history.active_versions:
             recorded = await storage.get(key, history.incarnation, entry)

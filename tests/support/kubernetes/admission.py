@@ -20,8 +20,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.judge import Judge
 from topicschema.settings import WebhookSettings
-from topicschema.storage.claims import Claims
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.webhook.server import Endpoint, reviewers
 
 SYSTEM = "topicschema-system"
@@ -82,8 +81,7 @@ class World:
 
     def __init__(self, api: FakeApiServer, client: ApiClient, session: aiohttp.ClientSession) -> None:
         self.api = api
-        self.claims = Claims(client, SYSTEM)
-        self.storage = RecordStorage(client, SYSTEM)
+        self.storage = KubernetesStorage(client, SYSTEM)
         self._session = session
 
     async def policy(self, name: str = "orders", namespace: str = "shop", **spec: Any) -> Object:
@@ -94,7 +92,9 @@ class World:
         return there
 
     async def claim(self, owner: Owner | None) -> None:
-        await self.claims.put_claim(await self.claims.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders")), owner)
+        await self.storage.put_claim(
+            await self.storage.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders")), owner
+        )
 
     def namespace(self, name: str, globs: str | None) -> None:
         annotations = {} if globs is None else {PULSAR_NAMESPACES_ANNOTATION: globs}
@@ -159,7 +159,7 @@ async def running(**environment: str) -> AsyncIterator[World]:
     """The webhook's application on a socket, over an empty fake API server."""
     settings = WebhookSettings.load({"TOPICSCHEMA_NAMESPACE": SYSTEM, **environment})
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
-        storage = RecordStorage(client, SYSTEM)
+        storage = KubernetesStorage(client, SYSTEM)
         judge = Judge(storage)
         runner = Endpoint(reviewers(client, judge, storage, settings)).runner()
         await runner.setup()

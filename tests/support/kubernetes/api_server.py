@@ -69,6 +69,11 @@ class FakeApiServer:
         """Whether the object is there."""
         return path_of(kind, namespace, name) in self._objects
 
+    def names(self, kind: Kind, namespace: str) -> list[str]:
+        """Return the names of the objects of a kind."""
+        prefix = path_of(kind, namespace, "")
+        return [path.removeprefix(prefix) for path in self._objects if path.startswith(prefix)]
+
     def speak(self) -> None:
         """Answer what has not been answered, and from now on."""
         self.is_silent = False

@@ -15,28 +15,28 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import WorkQueue
-from topicschema.storage.claims import Claims
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
+from topicschema.storage.protocol import SchemaStorage
 
 
 @asynccontextmanager
-async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterator[ReconcileContext]:
-    """The context of reconciles at that API server and these brokers; the client stays open."""
-    storage, claims = RecordStorage(client, SYSTEM), Claims(client, SYSTEM)
+async def reconcile_context(
+    client: ApiClient, brokers: Brokers, storage: SchemaStorage | None = None
+) -> AsyncIterator[ReconcileContext]:
+    """The context of reconciles at that API server, these brokers and that store; the client stays open."""
+    storage = storage or KubernetesStorage(client, SYSTEM)
     with contextlib.closing(Judge(storage)) as judge:
         async with contextlib.aclosing(brokers):
             yield ReconcileContext(
                 client=client,
                 storage=storage,
-                claims=claims,
-                policies=PolicyResolver(client, claims),
+                policies=PolicyResolver(client, storage),
                 judge=judge,
                 events=EventRecorder(client, "test"),
                 brokers=brokers,
                 index=ObjectIndex(),
                 own_writes=OwnWrites(),
                 enqueue=lambda _key, _after: None,
-                namespace=SYSTEM,
             )
 
 

@@ -21,8 +21,7 @@ from topicschema.core import formats
 from topicschema.core.history import Origin, Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.storage.claims import Claims
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 Told = subprocess.CompletedProcess[str]
 
@@ -67,13 +66,13 @@ class Shop:
         told = self.apply(self.policy(**spec))
         assert told.returncode == 0, told.stderr
         there = await self.client.get(NAMESPACE_SCHEMA_POLICY, self.namespace, "orders")
-        claims = Claims(self.client, SYSTEM)
-        stored = await claims.get_claim(PulsarNamespaceKey("pulsar", "shop", self.namespace))
-        await claims.put_claim(stored, Owner(self.namespace, "orders", there["metadata"]["uid"]))
+        storage = KubernetesStorage(self.client, SYSTEM)
+        stored = await storage.get_claim(PulsarNamespaceKey("pulsar", "shop", self.namespace))
+        await storage.put_claim(stored, Owner(self.namespace, "orders", there["metadata"]["uid"]))
 
     async def register(self, *texts: str, name: str = "created") -> None:
         """Put AVRO schemas on record as the topic's next versions."""
-        storage = RecordStorage(self.client, SYSTEM)
+        storage = KubernetesStorage(self.client, SYSTEM)
         stored = await storage.get_history(TopicKey("pulsar", Topic("shop", self.namespace, name)))
         for text in texts:
             schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
@@ -82,7 +81,7 @@ class Shop:
 
     async def hold(self, name: str, uid: str) -> None:
         """Write the resource into the topic's history as its holder."""
-        storage = RecordStorage(self.client, SYSTEM)
+        storage = KubernetesStorage(self.client, SYSTEM)
         stored = await storage.get_history(TopicKey("pulsar", Topic("shop", self.namespace, name)))
         await storage.put(stored, stored.history.claimed_by(Owner(self.namespace, name, uid)))
 

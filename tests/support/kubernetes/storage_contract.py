@@ -1,12 +1,14 @@
-"""What every SchemaStorage promises, as tests: subclass it, give a `storage`, and each promise is asked of it.
+"""The contract of SchemaStorage, as tests: a subclass has the fixture `storage`, and runs them all.
 
-Not a test file by its name: the memory's is in the unit tier, the record's needs a cluster.
+Not a test file by its name: the memory's is in the unit tier, that of Kubernetes needs a cluster.
 """
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property, reduce
 
 import pytest
@@ -14,16 +16,18 @@ import pytest
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import MAX_VERSIONS, History, NumberedBy, Origin, Owner, TopicSettingsRecord, VersionEntry
-from topicschema.core.remote import TopicSettings
+from topicschema.core.remote import NamespaceSettings, Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.storage.protocol import SchemaStorage, Stored
+from topicschema.storage.protocol import KnownClaims, SchemaStorage, Stored, StoredClaim
 
 WRITERS = 32
 TIME = "2026-11-21T05:30:00Z"
 SETTINGS = TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.FULL))
 OWNER = Owner("shop", "orders-created", "7d1f6bd4-0d0f-4dd0-9d0e-6b1b3a9d5c11")
+ANOTHER_OWNER = Owner("else", "where", "00000000-0000-0000-0000-000000000000")
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -164,9 +168,9 @@ class SchemaStorageContract:
         await storage.delete(stored)
         assert await storage.get_history(key) == Stored(History(key), "")
         with pytest.raises(ConflictError):
-            await self.forgetful(storage).get(key, 0, stored.history.entries[0])
+            await self.another(storage).get(key, 0, stored.history.entries[0])
         assert await storage.get_history(other) == kept
-        assert await newest(self.forgetful(storage), kept) == text("one").info
+        assert await newest(self.another(storage), kept) == text("one").info
         assert (await append(storage, key, text("one"))).history.next_version == 1
 
     async def test_a_history_that_moved_is_not_deleted(self, storage: SchemaStorage, key: TopicKey) -> None:
@@ -176,7 +180,7 @@ class SchemaStorageContract:
             with pytest.raises(ConflictError):
                 await storage.delete(outdated)
         assert await storage.get_history(key) == after
-        assert await newest(self.forgetful(storage), after) == text("two").info
+        assert await newest(self.another(storage), after) == text("two").info
 
     async def test_deleting_what_is_not_there_does_nothing(self, storage: SchemaStorage, key: TopicKey) -> None:
         await storage.delete(Stored(History(key)))
@@ -199,15 +203,15 @@ class SchemaStorageContract:
         history = replace(history, numbered_by=NumberedBy.BROKER, topic_settings=SETTINGS)
         stored = await storage.put(Stored(History(key)), history, [each.info for each in schemas])
         assert (await storage.get_history(key)).history == stored.history == history
-        forgetful, kept = self.forgetful(storage), [each for each in history.entries if not each.is_tombstone]
-        assert [await forgetful.get(key, 0, each) for each in kept] == [each.info for each in schemas]
+        another, kept = self.another(storage), [each for each in history.entries if not each.is_tombstone]
+        assert [await another.get(key, 0, each) for each in kept] == [each.info for each in schemas]
 
     async def test_a_broker_s_versions_begin_a_new_incarnation(self, storage: SchemaStorage, key: TopicKey) -> None:
         before = await append(storage, key, text("ours"))
         anew = reduce(following, (text("theirs"), text("ours")), replace(before.history, incarnation=1, entries=()))
         stored = await storage.put(before, anew, [text("theirs").info, text("ours").info])
-        forgetful = self.forgetful(storage)
-        assert [await forgetful.get(key, 1, each) for each in stored.history.entries] == [
+        another = self.another(storage)
+        assert [await another.get(key, 1, each) for each in stored.history.entries] == [
             text("theirs").info,
             text("ours").info,
         ]
@@ -219,8 +223,8 @@ class SchemaStorageContract:
         stored = await self.crashed_before_history(storage, key, text("two"))
         both = reduce(following, (text("two"), text("three")), stored.history)
         again = await storage.put(stored, both, [text("two").info, text("three").info])
-        forgetful = self.forgetful(storage)
-        assert [(await forgetful.get(key, 0, each)).schema for each in again.history.entries] == [
+        another = self.another(storage)
+        assert [(await another.get(key, 0, each)).schema for each in again.history.entries] == [
             b"one",
             b"two",
             b"three",
@@ -229,35 +233,30 @@ class SchemaStorageContract:
     async def test_a_payload_of_a_megabyte_is_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
         large = text(random.Random(1).randbytes(500_000).hex())  # noqa: S311 - only to be hard to compress
         stored = await append(storage, key, large)
-        assert await newest(self.forgetful(storage), stored) == large.info
+        assert await newest(self.another(storage), stored) == large.info
 
     async def test_text_in_any_script_is_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
         key = TopicKey("pulsár", Topic("shop", "orders", f"{key.topic.local_name[:20]}-заказ-注文-🦀"))
         schema = text('{"doc": "Ελληνικά \\u0000 \U0001f980\u2028"}', {"владелец": "команда 🦀"})
         stored = await append(storage, key, schema)
         assert (await storage.get_history(key)).history == stored.history
-        assert await newest(self.forgetful(storage), stored) == schema.info
+        assert await newest(self.another(storage), stored) == schema.info
 
-    async def test_the_histories_of_a_pulsar_namespace_are_named(self, storage: SchemaStorage) -> None:
+    async def test_the_topics_of_a_pulsar_namespace_are_listed(self, storage: SchemaStorage) -> None:
         wanted = [TopicKey("pulsar", Topic("tenant", "listed", name)) for name in ("a", "b", "ü")]
         places = (("pulsar", "tenant", "other"), ("pulsar", "tenant2", "listed"), ("pulsar2", "tenant", "listed"))
         others = [TopicKey(cluster, Topic(tenant, namespace, "a")) for cluster, tenant, namespace in places]
         for key in (*reversed(wanted), *others):
             await append(storage, key, text("one"))
-        listed = PulsarNamespaceKey("pulsar", "tenant", "listed")
-        assert await storage.history_names(listed) == tuple(sorted(key.history_name for key in wanted))
-        assert await storage.history_names(PulsarNamespaceKey("pulsar", "tenant", "nothing")) == ()
-        for key in wanted:
-            assert await storage.read_history(listed, key.history_name) == await storage.get_history(key)
-        for key in (*others, TopicKey("pulsar", Topic("tenant", "listed", "nothing"))):
-            assert await storage.read_history(listed, key.history_name) is None
+        assert await storage.list_topics(PulsarNamespaceKey("pulsar", "tenant", "listed")) == tuple(wanted)
+        assert await storage.list_topics(PulsarNamespaceKey("pulsar", "tenant", "nothing")) == ()
 
     async def test_a_lost_payload_is_damage(self, storage: SchemaStorage, key: TopicKey) -> None:
         entry = (await append(storage, key, text("one"))).history.entries[0]
         await self.lose_payloads(storage, key)
         for read in (entry, replace(entry, pulsar_version=PulsarVersion.V4_1)):  # whichever parser read it since
             with pytest.raises(StalledError) as caught:
-                await self.forgetful(storage).get(key, 0, read)
+                await self.another(storage).get(key, 0, read)
             assert caught.value.reason == "RecordDamaged"
 
     async def test_a_version_that_the_history_names_no_more_is_a_conflict(
@@ -316,10 +315,119 @@ class SchemaStorageContract:
         with pytest.raises(ValueError, match="not the contents"):
             await storage.announce(following(History(key), text("two")), text("three").info)
 
-    def forgetful(self, storage: SchemaStorage) -> SchemaStorage:
-        """The same storage, with nothing remembered of what it was asked or told."""
+    async def test_one_of_many_gets_a_free_claim(self, storage: SchemaStorage) -> None:
+        claim = PulsarNamespaceKey("pulsar", "shop", "claimed-by-one")
+        assert await storage.get_claim(claim) == StoredClaim(claim)
+        held = await storage.put_claim(await storage.get_claim(claim), OWNER)
+        free = await storage.put_claim(held, None)
+        assert (await storage.get_claim(claim)).owner is None
+        owners = [Owner("n", f"policy-{n}", f"uid-{n}") for n in range(16)]
+        results = await asyncio.gather(*(storage.put_claim(free, owner) for owner in owners), return_exceptions=True)
+        (winner,) = [result for result in results if isinstance(result, StoredClaim)]
+        assert sum(isinstance(result, ConflictError) for result in results) == 15
+        assert await storage.get_claim(claim) == winner
+
+    async def test_original_settings_stay_when_the_owner_of_a_claim_changes(self, storage: SchemaStorage) -> None:
+        claim = PulsarNamespaceKey("pulsar", "shop", "settings")
+        held = await storage.put_claim(await storage.get_claim(claim), OWNER, "broker:8080")
+        original = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True)
+        noted = await storage.put_settings(held, original, (Setting.STRATEGY,))
+        expected = StoredClaim(claim, OWNER, noted.revision, original, (Setting.STRATEGY,), "broker:8080")
+        assert await storage.get_claim(claim) == noted == expected
+        with pytest.raises(ConflictError):
+            await storage.put_settings(held, NamespaceSettings(), (Setting.AUTO_UPDATE,))
+        passed = await storage.put_claim(await storage.put_claim(noted, None), ANOTHER_OWNER)
+        assert (passed.owner, passed.original, passed.managed) == (ANOTHER_OWNER, original, (Setting.STRATEGY,))
+        assert passed.address == ""
+        assert await storage.get_claim(claim) == passed
+
+    async def test_the_claims_on_a_pulsar_namespace_are_listed_of_all_clusters(self, storage: SchemaStorage) -> None:
+        name = "shop/listed-claims"
+        one, two, free = (PulsarNamespaceKey.parse(cluster, name) for cluster in ("a", "b", "c"))
+        held = await storage.put_claim(StoredClaim(one), OWNER, "broker:8080")
+        await storage.put_claim(StoredClaim(two), ANOTHER_OWNER, "other:8080")
+        await storage.put_claim(await storage.put_claim(StoredClaim(free), OWNER, "broker:8080"), None)
+        await storage.put_claim(StoredClaim(PulsarNamespaceKey("a", "shop", "elsewhere")), OWNER, "broker:8080")
+        known = await storage.list_claims(name)
+        assert (known.keys, known.are_all) == ((one, two, free), True)
+        assert known.held_at("broker:8080") == (held,)
+        assert await storage.list_claims("shop/nothing") == KnownClaims((), (), are_all=True)
+
+    async def test_garbage_collection_removes_unnamed_payloads_after_an_hour(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        stored = await self.crashed_before_history(storage, key, text("two"))
+        never = following(stored.history, text("two")).entries[-1]
+        assert await storage.collect_garbage(datetime.now(UTC)) == 0
+        assert await self.another(storage).get(key, 0, never) == text("two").info
+        assert await storage.collect_garbage(LATER) == 1
+        with pytest.raises(ConflictError):
+            await self.another(storage).get(key, 0, never)
+        assert await newest(self.another(storage), stored) == text("one").info
+
+    async def test_garbage_collection_retains_payloads_of_an_earlier_incarnation(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        stored = await append(storage, key, text("one"))
+        await storage.put(stored, History(key, incarnation=1))
+        assert await storage.collect_garbage(LATER) == 0
+        assert await self.another(storage).get(key, 0, stored.history.entries[0]) == text("one").info
+
+    async def test_the_stream_has_what_other_clients_write_and_delete(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        other, later = self.another(storage), replace(key, pulsar_cluster="later")
+        async with self.streaming(storage) as changes:
+            await append(storage, key, text("one"))
+            await append(other, later, text("one"))
+            assert await changes.get() == later  # and not the own write before
+            stored = await append(other, key, text("two"))
+            assert await changes.get() == key
+            await other.delete(stored)
+            assert await changes.get() == key
+            await append(other, key, text("one"))
+            assert await changes.get() == key
+
+    async def test_the_stream_has_the_write_of_another_client_during_an_own_one(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        other, later = self.another(storage), replace(key, pulsar_cluster="later")
+        stored = await append(storage, key, text("one"))
+        async with self.streaming(storage) as changes:
+            puts = (one.put(stored, stored.history.claimed_by(OWNER)) for one in (other, storage))
+            theirs, own = await asyncio.gather(*puts, return_exceptions=True)
+            assert isinstance(own, Stored) != isinstance(theirs, Stored)
+            await append(other, later, text("one"))
+            changed = [await changes.get()]
+            while changed[-1] != later:
+                changed.append(await changes.get())
+            assert changed == ([later] if isinstance(own, Stored) else [key, later])
+
+    @asynccontextmanager
+    async def streaming(self, storage: SchemaStorage) -> AsyncIterator[asyncio.Queue[TopicKey]]:
+        """Yield a queue of the histories that change from now on."""
+        changes: asyncio.Queue[TopicKey] = asyncio.Queue()
+
+        async def follow() -> None:
+            async for key in storage.changed():
+                await changes.put(key)
+
+        task, begin = asyncio.create_task(follow()), TopicKey("begin", Topic("shop", "orders", "begin"))
+        await asyncio.sleep(0)
+        for content in ("one", "two"):  # the second comes after all that the stream may begin with
+            await append(self.another(storage), begin, text(content))
+            while await changes.get() != begin:
+                pass
+        try:
+            yield changes
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def another(self, storage: SchemaStorage) -> SchemaStorage:
+        """Return another client of the same store, with nothing in memory."""
         raise NotImplementedError
 
     async def lose_payloads(self, storage: SchemaStorage, key: TopicKey) -> None:
-        """Damage the record: the topic's payloads are gone."""
+        """Delete the topic's payloads in the store."""
         raise NotImplementedError

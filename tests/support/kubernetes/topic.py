@@ -1,21 +1,21 @@
 """A topic with a record behind a played API server, at a broker in memory: what passes over it come to."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from yarl import URL
 
-from support.kubernetes.admission import SYSTEM
 from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.passes import reconcile_context
+from support.kubernetes.stores import KubernetesStore, ObservedStorage, Store
 from support.pulsar.fake_broker import TurnedClock
 from support.pulsar.schema_service import PulsarSchemas
 from support.pulsar.schema_service_rest import PulsarAtTheWire, serving
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
-from topicschema.api.record import version_name
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.broker.host_allow_list import AllowedHosts
@@ -34,6 +34,9 @@ from topicschema.reconcile.topicschema.gather import Judged, blocking_error
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"
+KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
+open_store: Callable[[FakeApiServer, ApiClient], Store] = KubernetesStore
+"""The store of the topics that are opened."""
 _PASSES = 12
 
 
@@ -44,6 +47,7 @@ class World:
     ctx: ReconcileContext
     broker: PulsarAtTheWire
     api: FakeApiServer
+    store: Store
     resource: TopicSchema = field(init=False)
 
     def wants(self, schema: Schema, **spec: object) -> None:
@@ -94,7 +98,13 @@ class World:
             return error.reason
 
     async def history(self) -> History:
-        return (await self.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
+        return (await self.ctx.storage.get_history(KEY)).history
+
+    @property
+    def storage(self) -> ObservedStorage:
+        """The controller's client of the store."""
+        assert isinstance(self.ctx.storage, ObservedStorage)
+        return self.ctx.storage
 
     def allow_claims(self, namespace: str = "shop") -> None:
         """Store the Kubernetes namespace with the leave to claim the Pulsar namespaces of `shop`."""
@@ -102,12 +112,13 @@ class World:
         self.api.put(NAMESPACE, "", namespace, {"metadata": {"annotations": annotations}})
 
     async def loses_its_record(self) -> None:
-        """Somebody deletes it, payloads too."""
-        history = await self.history()
-        for entry in history.entries:
-            name = version_name(history.key, history.incarnation, entry.schema_version, entry.content_hash)
-            self.api.take_away(SCHEMA_VERSION, SYSTEM, name)
-        self.api.take_away(SCHEMA_HISTORY, SYSTEM, history.key.history_name)
+        """Another client deletes it, payloads too."""
+        self.store.lose(KEY)
+
+    @property
+    def writes(self) -> int:
+        """The number of writes at the API server and in the store."""
+        return self.api.writes + self.store.writes
 
     def there(self, *schemas: Schema) -> None:
         """The broker has these versions, whoever brought them."""
@@ -140,7 +151,9 @@ async def opened() -> AsyncIterator[World]:
         spec["brokerProfile"] = {"pulsarVersion": "4.0"}  # the policy is not reconciled in most tests
         policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
-        async with reconcile_context(client, brokers) as ctx:
+        store = open_store(api, client)
+        storage: Any = ObservedStorage(store.client())
+        async with reconcile_context(client, brokers, storage) as ctx:
             owner = Owner("shop", "orders", policy["metadata"]["uid"])
-            await ctx.claims.put_claim(await ctx.claims.get_claim(ORDERS), owner, URL(broker.url).authority)
-            yield World(ctx, broker, api)
+            await ctx.storage.put_claim(await ctx.storage.get_claim(ORDERS), owner, URL(broker.url).authority)
+            yield World(ctx, broker, api, store)

@@ -17,9 +17,10 @@ from testbed import audit
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, PULSAR_NAMESPACE_CLAIM, TOPIC_SCHEMA, Kind
+from topicschema.api.record import claim_name
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 T = TypeVar("T")
 
@@ -153,7 +154,7 @@ class WatchedShop:
         return self._written(since, kind, after)
 
     def _written(self, since: int, kind: Kind, after: str) -> list[str]:
-        claim = PulsarNamespaceKey("pulsar", "shop", self.namespace).claim_name
+        claim = claim_name(PulsarNamespaceKey("pulsar", "shop", self.namespace))
         others = {"leases", TOPIC_SCHEMA.plural, NAMESPACE_SCHEMA_POLICY.plural} - {kind.plural}
         return [
             f"{request.verb} {request.resource}{request.subresource and '/'}{request.subresource}"
@@ -215,7 +216,7 @@ def record_key(shop: WatchedShop, topic: str = "created") -> TopicKey:
 
 
 async def has_record(shop: WatchedShop) -> bool:
-    return bool((await RecordStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))).revision)
+    return bool((await KubernetesStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))).revision)
 
 
 @asynccontextmanager

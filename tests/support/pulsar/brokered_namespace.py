@@ -15,7 +15,8 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.storage.claims import Claims, StoredClaim
+from topicschema.storage.kubernetes.storage import KubernetesStorage
+from topicschema.storage.protocol import StoredClaim
 
 RESYNC = {
     "TOPICSCHEMA_RESYNC_PERIOD": "0.4",
@@ -118,8 +119,8 @@ class BrokeredShop:
 
     async def claim(self) -> StoredClaim:
         """What is on record of the Pulsar namespace."""
-        claims = Claims(self.watched.shop.client, SYSTEM)
-        return await claims.get_claim(PulsarNamespaceKey("pulsar", "shop", self.watched.namespace))
+        storage = KubernetesStorage(self.watched.shop.client, SYSTEM)
+        return await storage.get_claim(PulsarNamespaceKey("pulsar", "shop", self.watched.namespace))
 
     async def events(self, reason: str) -> list[dict[str, Any]]:
         """The Events about the policy with that reason."""

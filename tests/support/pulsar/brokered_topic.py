@@ -13,7 +13,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.history import History
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 ONE, TWO, THREE = text("id"), text("id", "note?"), text("id", "note?", "more?")
 CLASHING, OTHER = text("id", "total"), text("id", "other?")
@@ -71,7 +71,7 @@ class BrokeredTopic:
 
     async def history(self) -> History:
         """The topic's record."""
-        storage = RecordStorage(self.shop.watched.shop.client, SYSTEM)
+        storage = KubernetesStorage(self.shop.watched.shop.client, SYSTEM)
         return (await storage.get_history(record_key(self.shop.watched, self.name))).history
 
     async def agree(self) -> list[int]:

@@ -245,15 +245,29 @@ def _spots(value: Any) -> Iterator[tuple[Any, Any]]:
 def spoilt(rng: random.Random) -> str:
     """A schema's text, broken: an odd value somewhere, a member lost or twice, or other characters."""
     value = schema(rng)
-    spots = list(_spots(value))
-    if spots and rng.random() < 0.7:
-        holder, key = rng.choice(spots)
-        if rng.random() < 0.3:
-            del holder[key]
-        else:
-            holder[key] = copy.deepcopy(rng.choice((*_ODD, *PRIMITIVES, *_NAMES, "fixed", "array", "record")))
+    if rng.random() < 0.7:
+        _spoil(rng, value)
     text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
     return text if rng.random() < 0.5 else _garbled(rng, text)
+
+
+def spoilt_twice(rng: random.Random) -> str:
+    """The text of a schema with two odd values, or members lost."""
+    value = schema(rng)
+    for _ in range(2):
+        _spoil(rng, value)
+    return json.dumps(value)
+
+
+def _spoil(rng: random.Random, value: Any) -> None:
+    spots = list(_spots(value))
+    if not spots:
+        return
+    holder, key = rng.choice(spots)
+    if rng.random() < 0.3:
+        del holder[key]
+    else:
+        holder[key] = copy.deepcopy(rng.choice((*_ODD, *PRIMITIVES, *_NAMES, "fixed", "array", "record")))
 
 
 _SNIPPETS = (

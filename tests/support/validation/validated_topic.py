@@ -20,7 +20,6 @@ from topicschema.reconcile.context import ValidationContext
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.reconcile.runtime.work_queue import Key, Result
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.storage.record import RecordStorage
 from topicschema.validation.job.log_protocol import report_lines
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, REQUEST_ANNOTATION
 from topicschema.validation.job.result import Answer, VerdictDocument
@@ -77,9 +76,9 @@ class AskedTopic:
 
     async def settle(self) -> Object:
         """The status after another pass, which writes nothing."""
-        before = self.world.api.writes
+        before = self.world.writes
         await self.look()
-        assert self.world.api.writes == before
+        assert self.world.writes == before
         return await self.status()
 
     async def look(self) -> str:
@@ -95,7 +94,7 @@ class AskedTopic:
     def begins_anew(self) -> None:
         """Another process goes on, which has no payload in memory."""
         ctx = self.topics._ctx
-        self.topics = TopicSchemas(replace(ctx, storage=RecordStorage(ctx.client, ctx.namespace)))
+        self.topics = TopicSchemas(replace(ctx, storage=self.world.store.client()))
 
     async def status(self) -> Object:
         wire: Object = dict(await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))
@@ -123,8 +122,8 @@ class AskedTopic:
         policy = await self.world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
         pulsar = policy["spec"].get("pulsar")
         address = "" if pulsar is None else URL(pulsar["adminURL"]).authority
-        claims, owner = self.world.ctx.claims, Owner("shop", "orders", policy["metadata"]["uid"])
-        await claims.put_claim(await claims.get_claim(ORDERS), owner, address)
+        storage, owner = self.world.ctx.storage, Owner("shop", "orders", policy["metadata"]["uid"])
+        await storage.put_claim(await storage.get_claim(ORDERS), owner, address)
 
     async def jobs(self) -> list[Object]:
         """The Jobs, by attempt."""

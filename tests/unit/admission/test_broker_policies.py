@@ -189,7 +189,7 @@ async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is
     there = await told_world.policy("theirs", "store", pulsar=PULSAR)
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
     owner = Owner("store", "theirs", there["metadata"]["uid"])
-    await told_world.claims.put_claim(await told_world.claims.get_claim(key), owner, "pulsar:8443")
+    await told_world.storage.put_claim(await told_world.storage.get_claim(key), owner, "pulsar:8443")
     spec = {"pulsarCluster": "main", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": url}}
     metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
     reply = await told_world.ask({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})

@@ -61,8 +61,8 @@ async def test_edits_of_one_kubernetes_namespace_are_judged_in_turn_and_hold_up_
     await world.policy()
     spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "other/orders", **PROFILE}
     there = world.api.put(NAMESPACE_SCHEMA_POLICY, "other", "orders", {"spec": spec})
-    unclaimed = await world.claims.get_claim(PulsarNamespaceKey("pulsar", "other", "orders"))
-    await world.claims.put_claim(unclaimed, Owner("other", "orders", there["metadata"]["uid"]))
+    unclaimed = await world.storage.get_claim(PulsarNamespaceKey("pulsar", "other", "orders"))
+    await world.storage.put_claim(unclaimed, Owner("other", "orders", there["metadata"]["uid"]))
     first = asyncio.create_task(ask(world, "shop", "3s"))
     await hanging.wait()
     hanging.clear()

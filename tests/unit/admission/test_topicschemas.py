@@ -169,8 +169,10 @@ async def test_a_new_policy_and_a_new_version_count_for_the_very_next_review(wor
 async def test_a_damaged_history_refuses_the_edit(world: World) -> None:
     await world.policy()
     await world.versions(V0)
-    (name,) = await world.storage.history_names(PulsarNamespaceKey("pulsar", "shop", "orders"))
-    world.api.change(f"schemahistories/{name}", lambda wire: wire["spec"].update(versions=["rubbish"]))
+    (key,) = await world.storage.list_topics(PulsarNamespaceKey("pulsar", "shop", "orders"))
+    world.api.change(
+        f"schemahistories/{world.storage.name_of(key)}", lambda wire: wire["spec"].update(versions=["rubbish"])
+    )
     assert (await world.create()).rules == ["RecordDamaged"]
 
 

@@ -18,8 +18,10 @@ from topicschema.api.record import (
     PULSAR_NAMESPACE_LABEL,
     Claim,
     claim_from_wire,
+    claim_name,
     claim_to_wire,
     history_from_wire,
+    history_name,
     history_to_wire,
     version_from_wire,
     version_name,
@@ -97,10 +99,10 @@ def newest(number: int) -> History:
 def test_a_history_reads_as_it_was_written(history: History) -> None:
     wire = json.loads(json.dumps(history_to_wire(history, namespace="topicschema-system", resource_version="7")))
     assert history_from_wire(wire) == history
-    assert wire["metadata"]["name"] == KEY.history_name
+    assert wire["metadata"]["name"] == history_name(KEY)
     assert wire["metadata"]["resourceVersion"] == "7"
     assert wire["metadata"]["labels"] == {
-        PULSAR_NAMESPACE_LABEL: PulsarNamespaceKey("pulsar", "shop", "orders").claim_name
+        PULSAR_NAMESPACE_LABEL: claim_name(PulsarNamespaceKey("pulsar", "shop", "orders"))
     }
 
 
@@ -159,11 +161,11 @@ def test_a_time_in_another_form_is_a_bug_of_the_caller() -> None:
 def test_a_version_reads_as_it_was_written() -> None:
     wire = json.loads(json.dumps(version_to_wire(newest(12), INFO, namespace="topicschema-system")))
     assert version_from_wire(wire) == INFO
-    name = f"{KEY.history_name}-0-12-{INFO.content_hash[7:19]}"
+    name = f"{history_name(KEY)}-0-12-{INFO.content_hash[7:19]}"
     assert wire["metadata"] == {
         "name": name,
         "namespace": "topicschema-system",
-        "labels": {HISTORY_LABEL: KEY.history_name},
+        "labels": {HISTORY_LABEL: history_name(KEY)},
     }
     assert version_name(KEY, 0, 12, INFO.content_hash) == name
 
@@ -189,7 +191,7 @@ def test_a_claim_reads_as_it_was_written(owner: Owner | None) -> None:
         json.dumps(claim_to_wire(key, Claim(owner), namespace="topicschema-system", resource_version=None))
     )
     assert claim_from_wire(wire) == Claim(owner)
-    assert wire["metadata"] == {"name": key.claim_name, "namespace": "topicschema-system"}
+    assert wire["metadata"] == {"name": claim_name(key), "namespace": "topicschema-system"}
 
 
 def payload(content: bytes) -> str:

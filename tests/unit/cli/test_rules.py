@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 from topicschema import payload
 from topicschema.cli import rules, rules_page
@@ -135,14 +134,6 @@ def test_limits_in_the_texts_are_those_of_the_code() -> None:
 def test_a_field_that_examples_do_not_have_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"no strictnes, but candidate, .*strictness"):
         rules.chapter("title: T\nrules: [{id: A, meaning: m, advice: a, refused: {strictnes: Strict}}]")
-
-
-def test_the_wheel_has_every_file_of_the_package() -> None:
-    packed = {each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()}
-    source = ROOT / "operator"
-    files = {str(path.relative_to(source)) for path in (source / "topicschema").rglob("*.*") if path.is_file()}
-    assert "topicschema/cli/rules/avro.yaml" in packed
-    assert {each for each in files if "__pycache__" not in each} <= packed
 
 
 def test_examples_fit_into_a_terminal() -> None:

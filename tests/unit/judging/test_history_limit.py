@@ -30,9 +30,9 @@ async def topic(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AskedTopic]:
 async def governed_without_broker(topic: AskedTopic) -> None:
     world = topic.world
     world.api.change("/namespaceschemapolicies/orders", lambda wire: wire["spec"].pop("pulsar"))
-    claim = await world.ctx.claims.get_claim(ORDERS)
+    claim = await world.ctx.storage.get_claim(ORDERS)
     assert claim.owner is not None
-    await world.ctx.claims.put_claim(claim, claim.owner)
+    await world.ctx.storage.put_claim(claim, claim.owner)
 
 
 async def fill(topic: AskedTopic, count: int = MOST) -> None:

@@ -24,7 +24,7 @@ from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.policies import PolicyResolver
 from topicschema.judging.policy_rules import policy_of
-from topicschema.storage.claims import Claims
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 TOPIC = Topic("shop", "orders", "created")
 
@@ -35,8 +35,8 @@ class Shop:
     def __init__(self, api: FakeApiServer, client: ApiClient) -> None:
         self.api = api
         self.client = client
-        self.claims = Claims(client, SYSTEM)
-        self.policies = PolicyResolver(client, self.claims)
+        self.storage = KubernetesStorage(client, SYSTEM)
+        self.policies = PolicyResolver(client, self.storage)
 
     def policy(
         self, name: str, namespace: str = "shop", *, pulsar_cluster: str = "pulsar", **members: object
@@ -49,8 +49,8 @@ class Shop:
         return self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": spec, **members})
 
     async def claim(self, policy: Object | None, pulsar_cluster: str = "pulsar") -> None:
-        stored = await self.claims.get_claim(PulsarNamespaceKey(pulsar_cluster, "shop", "orders"))
-        await self.claims.put_claim(stored, None if policy is None else _owner(policy))
+        stored = await self.storage.get_claim(PulsarNamespaceKey(pulsar_cluster, "shop", "orders"))
+        await self.storage.put_claim(stored, None if policy is None else _owner(policy))
 
     async def name(self) -> str:
         return (await self.policies.resolve("shop", "shop/orders")).resource.metadata.name
@@ -195,7 +195,7 @@ def active(generation: int = 1, status: str = "True") -> dict[str, object]:
 async def test_a_current_status_replaces_the_read_of_the_claim_for_a_review_only(
     shop: Shop, status: dict[str, object], reads: int, *, trust_status: bool
 ) -> None:
-    shop.policies = PolicyResolver(shop.client, shop.claims, trust_status=trust_status)
+    shop.policies = PolicyResolver(shop.client, shop.storage, trust_status=trust_status)
     await shop.claim(shop.policy("orders"))
     await shop.name()
     shop.api.change("namespaceschemapolicies/orders", lambda wire: wire.update(status=status))

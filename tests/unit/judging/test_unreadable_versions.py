@@ -150,7 +150,7 @@ async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str, j
 
 async def test_a_payload_that_is_lost_is_told_of(judge_of: JudgeOf) -> None:
     storage, history = await stored(info(DOLLAR), pulsar_version=PulsarVersion.V4_0)
-    storage._payloads.clear()
+    storage.memory.lose_payloads(KEY)
     judge = judge_of(storage)
     with pytest.raises(StalledError) as raised:
         await judge.for_version(history, PulsarVersion.V4_1)

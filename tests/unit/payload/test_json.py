@@ -123,7 +123,8 @@ JAVA_CLASSES = [
     ("string", "java.math.BigDecimal", ["1.5", ".5", "1e-2147483647", "null"], ["1,5", "NaN", "1e2147483648"]),
     ("string", "java.math.BigInteger", ["-12", 1e3], ["12.5", "1e3", "x"]),
     ("string", "java.net.URI", ["http://[::1]:80/?[", "é", "", "urn:x:["], ["http://x y", "//", "a:", "p[a]", "%4"]),
-    ("string", "java.net.URL", ["s3://x", " http://x y", ""], ["x", "//x", "url:"]),
+    ("string", "java.net.URL", [" HTTP://u@x:80/y z", "jar:file:/a!/b", "http://[::1]", "mailto:a", "jrt:", ""],
+     ["x", "//x", "url:", "s3://x", "http://x:a", "http://[::z]", "http://x y", "jar:a!/", "jar:file:/a", "mailto:"]),
     ("int", "java.lang.Byte", [-128, 255], [-129, 256]),
     ("int", "java.lang.Short", [-32768, 32767], [-32769, 32768]),
     ("int", "java.lang.Character", [0, 65535], [-1, 65536]),
@@ -148,7 +149,10 @@ def test_a_value_of_the_type_that_java_cannot_read_into_the_class_is_found(
 def test_a_date_is_a_number_or_one_of_the_texts_that_jackson_reads() -> None:
     schema = record(a=["null", {"type": "record", "name": "Date", "namespace": "java.util", "fields": []}])
     good = [5, "", "5", "2024-01-02", "2024-01-02T10:00:00.5+01:00", "Tue, 02 Jan 2024 10:00:00 GMT"]
-    bad = [1.5, True, [5], "x", "2024-01-02 10:00:00", "2024-1-2", 2**63, "9" * 19, "Tue, 02 Jan 2024 10:00:00"]
+    good += ["tuesday, 2 january 24 1:2:3 CETx", "Tue, 02 Jan 2024 10:00:00 -0100", "Tue, 2 May 24 1:2:3 GMT+1:30"]
+    bad = [1.5, True, [5], {}, {"a": 1}, "tues, 2 Jan 2024 1:2:3 GMT", "Tue, 2 foo 2024 1:2:3 GMT"]
+    bad += [f"Tue, 2 Jan 2024 1:2:3 {zone}" for zone in ("XYZ", "Z", "AFT", "+2400", "GMT+24:00")]  # AFT: Java 17 only
+    bad += ["x", "2024-01-02 10:00:00", "2024-1-2", 2**63, "9" * 19, "Tue, 02 Jan 2024 10:00:00"]
     for value in (*good, *bad):
         found = findings(schema, json.dumps({"a": value}).encode())
         assert [rule for rule, _, _, _ in found] == ["INVALID_FOR_CLASS"] * (value in bad)
@@ -171,6 +175,33 @@ def test_a_map_of_java_is_an_object_whatever_its_keys_are_and_a_char_array_is_a_
     letters = record(a={"type": "array", "items": "int", "java-class": "[C"})
     assert findings(schema, b'{"a":{"1":5}}') == findings(letters, b'{"a":"xy"}') == []
     assert [rule for rule, *_ in findings(schema, b'{"a":5}')] == ["WRONG_TYPE"]
+    for content in (b'{"a":[97]}', b'{"a":["x",97]}'):
+        assert [(rule, path) for rule, path, *_ in findings(letters, content)] == [("INVALID_FOR_CLASS", "$.a")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "good", "bad"),
+    [
+        (
+            "string",
+            "java.math.BigDecimal",
+            ["1e2147483647", "-0e-5", "1e400", "0.0"],
+            ["1e2147483648", "1e-2147483649"],
+        ),
+        (
+            "string",
+            "java.math.BigInteger",
+            ["1e100000", "1E-100000", "1e400"],
+            ["1e100001", "1e-100001", "0e999999999"],
+        ),
+        ("bytes", "decimal", ["1e400", "0.0"], ["1e2147483648"]),
+        ("long", "timestamp-millis", ["0", "0.0", "1e-400"], ["1e-2147483649"]),
+    ],
+)
+def test_a_number_has_an_exponent_that_java_reads(kind: str, name: str, good: list[str], bad: list[str]) -> None:
+    schema = of_class(kind, name)
+    for number in (*good, *bad):
+        assert_rules(schema, f'{{"a":{number}}}'.encode(), ["INVALID_FOR_CLASS"] * (number in bad))
 
 
 @pytest.mark.parametrize(("logical", "value"), [("time-millis", [10, 0]), ("date", 5), ("date", [2024, 1, 2])])

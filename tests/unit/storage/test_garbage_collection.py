@@ -9,10 +9,11 @@ from typing_extensions import override
 from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.storage_contract import append, following, text
 from topicschema.api.kinds import SCHEMA_HISTORY, Kind
+from topicschema.api.record import history_name
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.storage.garbage_collection import GarbageCollector
-from topicschema.storage.record import RecordStorage
+from topicschema.storage.kubernetes.garbage_collection import GarbageCollector
+from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 NAMESPACE = "topicschema-system"
 ONE, TWO = (TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("one", "two"))
@@ -25,7 +26,7 @@ class Sweeping(ApiClient):
     def __init__(self, api: FakeApiServer) -> None:
         super().__init__(api.connection)
         self.api = api
-        self.storage = RecordStorage(self, NAMESPACE)
+        self.storage = KubernetesStorage(self, NAMESPACE)
         self.collector = GarbageCollector(self, NAMESPACE)
         self.most = 0
         self._reading = 0
@@ -61,20 +62,20 @@ async def sweeping() -> AsyncIterator[Sweeping]:
 
 
 async def test_histories_are_read_again_only_if_they_changed(sweeping: Sweeping) -> None:
-    names = sorted(key.history_name for key in (ONE, TWO))
+    names = sorted(history_name(key) for key in (ONE, TWO))
     assert await sweeping.sweep() == (0, names)
     assert await sweeping.sweep() == (0, [])
     await append(sweeping.storage, TWO, text("second"))
-    assert await sweeping.sweep() == (0, [TWO.history_name])
-    sweeping.api.take_away(SCHEMA_HISTORY, NAMESPACE, ONE.history_name)
-    assert await sweeping.sweep() == (1, [ONE.history_name])
+    assert await sweeping.sweep() == (0, [history_name(TWO)])
+    sweeping.api.take_away(SCHEMA_HISTORY, NAMESPACE, history_name(ONE))
+    assert await sweeping.sweep() == (1, [history_name(ONE)])
     assert await sweeping.sweep() == (0, [])
 
 
 async def test_a_payload_without_a_history_is_found_beside_histories_that_did_not_change(sweeping: Sweeping) -> None:
     await sweeping.sweep()
     await sweeping.abandon(ONE, "left behind")
-    assert await sweeping.sweep() == (1, [ONE.history_name])
+    assert await sweeping.sweep() == (1, [history_name(ONE)])
     assert await sweeping.sweep() == (0, [])
 
 
@@ -83,7 +84,7 @@ async def test_a_payload_that_could_not_be_removed_is_removed_by_the_next_sweep(
     sweeping.api.refusals["DELETE"] = 409
     assert (await sweeping.sweep())[0] == 0
     sweeping.api.refusals.clear()
-    assert await sweeping.sweep() == (1, [ONE.history_name])
+    assert await sweeping.sweep() == (1, [history_name(ONE)])
 
 
 async def test_several_histories_are_read_at_once(sweeping: Sweeping) -> None:

@@ -1,4 +1,4 @@
-"""The memory keeps the promises of a SchemaStorage."""
+"""The memory fulfills the contract of SchemaStorage."""
 
 from functools import reduce
 
@@ -28,9 +28,9 @@ class TestMemoryStorage(SchemaStorageContract):
         return MemoryStorage()
 
     @override
-    def forgetful(self, storage: MemoryStorage) -> MemoryStorage:
-        return storage
+    def another(self, storage: MemoryStorage) -> MemoryStorage:
+        return MemoryStorage(storage.memory)
 
     @override
     async def lose_payloads(self, storage: MemoryStorage, key: TopicKey) -> None:
-        storage._payloads.clear()
+        storage.memory.lose_payloads(key)

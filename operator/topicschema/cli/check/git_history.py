@@ -67,10 +67,12 @@ class Past:
         self.resource = self.current = None
 
     def apply(self, resource: Resource, governing: Governing, commit: str, parse: Parse) -> None:
-        """Apply a resource if the webhook accepts it. A suspended one registers nothing."""
+        """Apply a resource if the API server and the webhook accept it. A suspended one registers nothing."""
+        if resource.fault is not None:
+            return
+        spec = resource.spec
+        policy = governing.for_topic(spec, self.left)
         try:
-            spec = resource.spec
-            policy = governing.for_topic(spec, self.left)
             info = resource.info(policy)
         except StalledError:
             return

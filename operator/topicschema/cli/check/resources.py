@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from topicschema.api import GROUP
+from topicschema.api import GROUP, bounds
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
@@ -36,9 +36,29 @@ class Resource:
         self._infos: dict[PulsarVersion, SchemaInfo] = {}
 
     @cached_property
+    def fault(self) -> tuple[str, str] | None:
+        """The place and the message of what the API server refuses, whatever the schema is, or None."""
+        try:
+            if self.kind == NAMESPACE_SCHEMA_POLICY.name:
+                spec = self.policy.spec
+                PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
+            else:
+                Topic.parse(self.spec.topic)
+        except StalledError as error:
+            place, colon, _ = error.message.partition(": ")
+            return place if colon and " " not in place else KINDS[self.kind], error.message
+        faults = bounds.faults(manifests.SPECS[self.kind], self.document.value["spec"], "spec")
+        return next(((path, f"{path}: {why}") for path, why in faults), None)
+
+    @property
+    def written_topic(self) -> str:
+        """The topic with its domain, or "" if the manifest has none."""
+        return _text(self.document.value, "spec", "topic")
+
+    @cached_property
     def topic(self) -> str:
         """The topic as `tenant/namespace/name`, or "" if the manifest has none."""
-        return _text(self.document.value, "spec", "topic").partition("://")[2]
+        return self.written_topic.partition("://")[2]
 
     @cached_property
     def pulsar_namespace(self) -> str:
@@ -133,17 +153,10 @@ def _error(resource: Resource, file: str) -> ManifestError | None:
         document = replace(document, file=file)
     try:
         manifests.check_members(document)
-        if resource.kind == NAMESPACE_SCHEMA_POLICY.name:
-            spec = resource.policy.spec
-            PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
-        elif resource.kind == TOPIC_SCHEMA.name:
-            Topic.parse(resource.spec.topic)
     except ManifestError as error:
         return error
-    except StalledError as error:
-        place, colon, _ = error.message.partition(": ")
-        return document.error(place if colon and " " not in place else KINDS[resource.kind], error.message)
-    return None
+    fault = resource.fault if resource.kind in KINDS else None
+    return None if fault is None else document.error(*fault)
 
 
 def _contents(name: str, texts: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:

@@ -183,8 +183,8 @@ class Judge:
                 Reason.TOPIC_ALREADY_CLAIMED, f"TopicSchema {owner.resource.name} already has this topic", "spec.topic"
             )
         before = None if self.git is None else self.git.at_tip(manifest)
-        if before is not None and before.topic != manifest.resource.topic:
-            return _immutable("spec.topic", before.topic)
+        if before is not None and before.written_topic != manifest.resource.written_topic:
+            return _immutable("spec.topic", before.written_topic)
         if len(manifest.content) > _LARGE:
             size = object_size.encoded_size(manifest.resource.document.value)
             if size > object_size.MAX_OBJECT_BYTES:

@@ -25,10 +25,11 @@ from topicschema.judging import schema_source
 from topicschema.protoc import ProtobufSources
 
 T = TypeVar("T")
-_SPECS: Final[Mapping[str, type]] = {
+SPECS: Final[Mapping[str, type]] = {
     TOPIC_SCHEMA.name: TopicSchemaSpec,
     NAMESPACE_SCHEMA_POLICY.name: NamespaceSchemaPolicySpec,
 }
+"""The types of the specs of the kinds with manifests."""
 _ROOT: Final = ("apiVersion", "kind", "metadata", "spec", "status")
 _ANCHORS: Final = "x-"
 _KINDS: Final = frozenset(each.name for each in vars(kinds).values() if isinstance(each, Kind) and each.group == GROUP)
@@ -229,9 +230,9 @@ def check_members(document: Document) -> None:
     if not isinstance(value, dict):
         return
     api_version = value.get("apiVersion")
-    if document.kind not in _SPECS:
+    if document.kind not in SPECS:
         if isinstance(api_version, str) and api_version.startswith(f"{GROUP}/") and document.kind not in _KINDS:
-            why = f"{GROUP} has no kind {_shown(value.get('kind'))}; {_advice(document.kind, tuple(_SPECS))}"
+            why = f"{GROUP} has no kind {_shown(value.get('kind'))}; {_advice(document.kind, tuple(SPECS))}"
             raise document.error("kind", why)
         return
     if api_version != TOPIC_SCHEMA.api_version:
@@ -240,7 +241,7 @@ def check_members(document: Document) -> None:
         if name not in _ROOT and not name.startswith(_ANCHORS):
             raise document.error(name, f"a {document.kind} has no member {_shown(name)}; {_advice(name, _ROOT)}")
     _check_metadata(document)
-    for parent, name, known in unknown_members(_SPECS[document.kind], value.get("spec"), "spec"):
+    for parent, name, known in unknown_members(SPECS[document.kind], value.get("spec"), "spec"):
         raise document.error(f"{parent}.{name}", f"{parent} has no member {_shown(name)}; {_advice(name, known)}")
     _check_rendered(document)
 

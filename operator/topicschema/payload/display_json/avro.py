@@ -4,26 +4,20 @@ from typing import Any
 
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.graph.trampoline import run
-from topicschema.core.formats.avro.model import Node
 from topicschema.payload.codec import refused
-from topicschema.payload.json import jackson, leaves
+from topicschema.payload.json import leaves
 from topicschema.payload.json.walk import Misfit, Walk
 from topicschema.payload.path import Path, shown
 
 
 def to_json(schema: AvroSchema, value: Any) -> Any:
     """Return the JSON of a value. Missing fields are null."""
-    return run(Walk(_shown, _refuse_unless_tolerated).whole(schema.root, value))
+    return run(Walk(leaves.write, _refuse_unless_tolerated).whole(schema.root, value))
 
 
 def of_json(schema: AvroSchema, value: Any) -> Any:
     """Return the value. Every field must be present."""
     return run(Walk(leaves.read, _refuse).whole(schema.root, value))
-
-
-def _shown(node: Node, value: Any) -> Any:
-    shown = leaves.write(node, value)
-    return value if isinstance(shown, Misfit) and jackson.takes(node, value) else shown
 
 
 def _refuse(misfit: Misfit, path: Path | None) -> None:

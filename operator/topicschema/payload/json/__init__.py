@@ -38,9 +38,8 @@ class JsonCodec:
         met = _Met()
         value: Any = None
         with suppress(_EnoughError):
-            value = run(
-                Walk(leaves.read if self.is_generic else java_classes.read, met.add).whole(self.root, content.value)
-            )
+            refusal = None if self.is_generic else java_classes.refusal
+            value = run(Walk(leaves.read, met.add, refusal=refusal).whole(self.root, content.value))
         offsets = content.offsets([in_text(path) for _, path in met.misfits])
         findings += [
             Finding(misfit.rule, misfit.message, shown(path), offset, misfit.is_tolerated)
@@ -50,7 +49,8 @@ class JsonCodec:
 
     def write(self, value: Any) -> bytes:
         """Return the payload, compact, fields in the schema's order. A number's spelling may differ from Java's."""
-        plain = run(Walk(java_classes.write, _refuse, leaves_out_null=True).whole(self.root, value))
+        walk = Walk(leaves.write, _refuse, refusal=java_classes.refusal, leaves_out_null=True)
+        plain = run(walk.whole(self.root, value))
         try:
             written = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
         except RecursionError:

@@ -5,6 +5,7 @@ also refuse an object with a duplicate name, because both values have to fit. On
 """
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,15 @@ from topicschema.payload.finding import unreadable
 
 _STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_MAY_BE_FAR: Final = re.compile(r"[0-9][eE][+-]?[0-9]{3}|[0-9]{309}")
 _NAME_OR_BRACE: Final = re.compile(rf"({_STRING.pattern})([ \t\r\n]*:)?|[{{}}]", re.DOTALL)
+
+
+class FarNumber(float):
+    """A number that a float rounds to 0 or an infinity. `text` is exact."""
+
+    __slots__ = ("text",)
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,28 @@ def read(payload: bytes) -> Document:
     again = _repeated(text) if repeats_a_name(text) else None
     if again is not None:
         raise unreadable("DUPLICATE_FIELD", "the object has this name already", len(text[:again].encode()))
-    return Document(text, value)
+    return Document(text, _with_far_numbers(text) if _MAY_BE_FAR.search(text) else value)
+
+
+def _with_far_numbers(text: str) -> Any:
+    try:
+        return _EXACT.decode(text)
+    except RecursionError:
+        raise unreadable(
+            "TOO_DEEP", "the text has large exponents, and is nested deeper than their reader goes", 0
+        ) from None
+
+
+def _real(digits: str) -> float:
+    number = float(digits)
+    if number and math.isfinite(number):
+        return number
+    far = FarNumber(number)
+    far.text = digits
+    return far
+
+
+_EXACT: Final = json.JSONDecoder(parse_float=_real)
 
 
 def repeats_a_name(text: str) -> bool:

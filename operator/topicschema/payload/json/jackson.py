@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.formats.avro.model import Array, Fixed, Node, Primitive, Record
+from topicschema.payload.json.document import FarNumber
 
 _DATE: Final = r"(\d{4}|\+\d{5,9}|-(?!0+-)\d{4,9})-(\d\d)-(\d\d)"
 _PLAIN_DATE: Final = r"(\d{4})-(\d\d)-(\d\d)"
@@ -39,7 +40,7 @@ def form_of(node: Node) -> Form | None:
     if isinstance(node, Record):
         return _no_object if node.namespace.partition(".")[0] == "java" else None
     if isinstance(node, Array):
-        return _text if java_class == _CHARACTERS else _object if _is_pairs(node.items) else None
+        return _text if java_class == CHARACTERS else _object if _is_pairs(node.items) else None
     kind = "bytes" if isinstance(node, Fixed) else node.kind if isinstance(node, Primitive) else ""
     if kind == "string":
         return _number if java_class in _DECIMALS else None
@@ -77,7 +78,7 @@ def _character(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return value.__class__ is int or value.__class__ is float
+    return value.__class__ in _NUMBERS
 
 
 def _date(value: Any) -> bool:
@@ -96,7 +97,7 @@ def _date_time(value: Any) -> bool:
 
 
 def _instant(value: Any) -> bool:
-    if value.__class__ is float:
+    if value.__class__ is float or value.__class__ is FarNumber:
         return _FIRST_SECOND <= value <= _LAST_SECOND
     if value.__class__ is str and _SECONDS_TEXT.fullmatch(value):
         return True
@@ -130,7 +131,8 @@ def _is_time(hour: int = 0, minute: int = 0, second: int = 0, nano: int = 0) -> 
 _PAIR: Final = "org.apache.avro.reflect.Pair"
 _CHARACTER: Final = "java.lang.Character"
 _LAST_CHARACTER: Final = "\uffff"
-_CHARACTERS: Final = "[C"
+CHARACTERS: Final = "[C"
+_NUMBERS: Final = frozenset({int, float, FarNumber})
 _DECIMALS: Final = ("java.math.BigDecimal", "java.math.BigInteger")
 _INSTANTS: Final = dict.fromkeys(("timestamp-millis", "timestamp-micros", "timestamp-nanos"), _instant)
 _LOCAL: Final = dict.fromkeys(("local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos"), _date_time)

@@ -27,8 +27,9 @@ def read(node: Node, value: Any) -> Any:
 
 
 def write(node: Node, value: Any) -> Any:
-    """Convert a value to JSON. Return a Misfit if it is not of the type."""
-    return _write_bytes(node, value) if is_bytes(node) else _checked(node, value, _WRITTEN)
+    """Convert a value to JSON, in the type's form or in Jackson's. Return a Misfit if it is not of the type."""
+    written = _write_bytes(node, value) if is_bytes(node) else _checked(node, value, _WRITTEN)
+    return value if isinstance(written, Misfit) and jackson.takes(node, value) else written
 
 
 def _checked(node: Node, value: Any, numbers_of: Mapping[str, Callable[[Any], Any]]) -> Any:

@@ -26,17 +26,22 @@ class Misfit:
 
 
 class Walk:
-    """Conversion of values, by `leaf` those that hold no others. A misfit is passed to `report` and becomes None."""
+    """Conversion of values, by `leaf` those that hold no others. A misfit is passed to `report` and becomes None.
+
+    `refusal` returns the misfit of a value that the type takes and a consumer does not, or None.
+    """
 
     def __init__(
         self,
         leaf: Callable[[Node, Any], Any],
         report: Callable[[Misfit, Path | None], None],
         *,
+        refusal: Callable[[Node, Any], Misfit | None] | None = None,
         leaves_out_null: bool = False,
     ) -> None:
         self._depth = 0
         self._leaf = leaf
+        self._refusal = refusal
         self._report = report
         self._leaves_out_null = leaves_out_null
 
@@ -55,8 +60,9 @@ class Walk:
         if value is None and not _is_null(node):
             return self._misfit(Misfit("UNEXPECTED_NULL", "null is not allowed here", is_tolerated=True), path)
         if isinstance(node, HOLDERS) and isinstance(value, list if isinstance(node, Array) else dict):
-            return self._inside(node, value, path)
-        converted = self._leaf(node, value)
+            refused = self._refusal(node, value) if self._refusal else None
+            return self._misfit(refused, path) if refused else self._inside(node, value, path)
+        converted = self._single(node, value)
         return self._misfit(converted, path) if isinstance(converted, Misfit) else converted
 
     def _inside(self, node: Record | Array | Map, value: Any, path: Path | None) -> Step[Any]:
@@ -123,7 +129,14 @@ class Walk:
             return isinstance(value, list)
         if isinstance(branch, Record | Map):
             return isinstance(value, dict)
-        return not isinstance(self._leaf(branch, value), Misfit)
+        return not isinstance(self._single(branch, value), Misfit)
+
+    def _single(self, node: Node, value: Any) -> Any:
+        """Return the converted value, which holds no others, or its misfit."""
+        converted = self._leaf(node, value)
+        if self._refusal is None or isinstance(converted, Misfit):
+            return converted
+        return self._refusal(node, value) or converted
 
     def _misfit(self, misfit: Misfit, path: Path | None) -> Any:
         self._report(misfit, path)

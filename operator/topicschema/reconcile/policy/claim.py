@@ -13,7 +13,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.policies import address_of, owner_of
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.storage.claims import StoredClaim
+from topicschema.storage.protocol import StoredClaim
 
 
 async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
@@ -21,7 +21,7 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
 
     Raise StalledError(ClaimNotAllowed, TopicAlreadyClaimed) if the policy may not have the claim.
     """
-    stored, me = await ctx.claims.get_claim(key), owner_of(resource)
+    stored, me = await ctx.storage.get_claim(key), owner_of(resource)
     if not await may_govern(ctx.client, me.namespace, key, anyone_may=ctx.claims_are_open):
         if stored.owner == me:
             await _transfer(ctx, key, stored, None)
@@ -38,7 +38,7 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
         raise StalledError(Reason.TOPIC_ALREADY_CLAIMED, f"{holder} already governs {key.pulsar_namespace}")
     if stored.owner != me:
         await _refuse_second(ctx, me, key)
-    async with ctx.claims.turn:
+    async with ctx.claiming:
         if address and await _is_governed_there(ctx, key, address):
             if stored.owner == me:
                 await _transfer(ctx, key, stored, None)
@@ -53,7 +53,7 @@ async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, add
 
     Two such policies would overwrite each other's settings, and both would have records of the same topics.
     """
-    for held in await ctx.claims.list_held(key.pulsar_namespace, address):
+    for held in (await ctx.storage.list_claims(key.pulsar_namespace)).held_at(address):
         if held.key != key and held.owner is not None and await _holder_is_valid(ctx, held.owner, held.key):
             return True
     return False
@@ -76,7 +76,7 @@ async def _transfer(
     ctx: ReconcileContext, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None, address: str = ""
 ) -> StoredClaim:
     try:
-        return await ctx.claims.put_claim(stored, owner, address)
+        return await ctx.storage.put_claim(stored, owner, address)
     finally:  # a write without an answer may have succeeded
         _enqueue_touched(ctx, key, stored.owner, owner)
 

@@ -4,6 +4,7 @@ All newest versions are checked when the policy changes, and once in each resync
 conflict are checked again, if they have another version or a strategy of their own.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from topicschema.api.policies import HistoryCheck, HistoryConflict, NamespaceSch
 from topicschema.core.errors import StalledError
 from topicschema.core.policy import Policy
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.judging.judge import CheckerTimeoutError
 from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.recheck import Recheck
@@ -21,6 +22,7 @@ from topicschema.reconcile.runtime.conditions import FINDING_BYTES, truncate
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key
 
+_LOG = logging.getLogger(__name__)
 # The limits of one check: about 25 seconds of work. The histories beyond them are not checked.
 _MOST_VERSIONS = 100_000
 _MOST_BYTES = 256 * 1024 * 1024
@@ -35,7 +37,7 @@ class _Topic(NamedTuple):
     latest: int | None
 
 
-_Topics = Mapping[str, _Topic]
+_Topics = Mapping[TopicKey, _Topic]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,40 +73,39 @@ class HistoryConflicts:
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
         last = self._checked_at.get(key)
         is_late = self._ctx.judge.has_checkers if last is None else time - last >= self._resync
-        report = None if is_late or _is_due(before, now) else await self._known(claims, before, policy, topics)
+        report = None if is_late or _is_due(before, now) else await self._known(before, policy, topics)
         if report is None:
-            names = await self._ctx.storage.history_names(claims)
-            conflicts, count = await self._conflicts(claims, policy, topics, names)
-            report = _report(len(conflicts), conflicts, HistoryCheck(total=len(names), checked=count))
+            keys = await self._ctx.storage.list_topics(claims)
+            conflicts, count = await self._conflicts(policy, topics, keys)
+            report = _report(len(conflicts), conflicts, HistoryCheck(total=len(keys), checked=count))
             last = None
         self._checked_at[key] = time if last is None else last
         return report
 
-    async def _known(
-        self, claims: PulsarNamespaceKey, before: NamespaceSchemaPolicy, policy: Policy, topics: _Topics
-    ) -> ConflictReport | None:
+    async def _known(self, before: NamespaceSchemaPolicy, policy: Policy, topics: _Topics) -> ConflictReport | None:
         """Return the remaining conflicts of the status, or None if some are over and it does not list all."""
         status = before.status
         known = {each.name: each for each in status.history_conflicts}
-        changed = [history for history, topic in topics.items() if _may_be_over(known.get(topic.name), topic)]
-        still, _ = await self._conflicts(claims, policy, topics, changed)
-        over = {topics[history].name for history in changed} - still.keys()
+        changed = [key for key, topic in topics.items() if _may_be_over(known.get(topic.name), topic)]
+        still, _ = await self._conflicts(policy, topics, changed)
+        over = {topics[key].name for key in changed} - still.keys()
         if over and status.history_conflict_count > len(known):
             return None
         conflicts = {name: each for name, each in (known | still).items() if name not in over}
         return _report(status.history_conflict_count - len(over), conflicts, status.history_check)
 
     async def _conflicts(
-        self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics, names: Sequence[str]
+        self, policy: Policy, topics: _Topics, keys: Sequence[TopicKey]
     ) -> tuple[dict[str, HistoryConflict], int]:
         """Return the conflicts by name, and the number of checked histories. One at a time is in memory."""
         recheck, conflicts = Recheck(self._ctx.judge, _MOST_VERSIONS, _MOST_BYTES), dict[str, HistoryConflict]()
-        for count, history_name in enumerate(names):
-            stored = await self._ctx.storage.read_history(claims, history_name)
-            if stored is None:
+        for count, key in enumerate(keys):
+            try:
+                history = (await self._ctx.storage.get_history(key)).history
+            except StalledError as error:
+                _LOG.warning("a history is left out: %s", error.message)
                 continue
-            history = stored.history
-            name, strategy, _ = topics.get(history_name) or _Topic(history.key.topic.local_name, None, None)
+            name, strategy, _ = topics.get(key) or _Topic(key.topic.local_name, None, None)
             try:
                 findings = await recheck.newest(history, strategy, policy)
             except (StalledError, CheckerTimeoutError) as error:
@@ -116,7 +117,7 @@ class HistoryConflicts:
                 conflicts[name] = _conflict(
                     name, history.entries[-1].schema_version, findings[0].rule, findings[0].path
                 )
-        return conflicts, len(names)
+        return conflicts, len(keys)
 
 
 def unchecked(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> ConflictReport:

@@ -18,7 +18,7 @@ from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
-from topicschema.storage.claims import StoredClaim
+from topicschema.storage.protocol import StoredClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ async def _write(ctx: ReconcileContext, namespace: _Namespace, change: Namespace
         return known
     due = rules.record_before(known, namespace.current, change)
     if due != known:
-        await ctx.claims.put_settings(claim, due.original, due.managed)
+        await ctx.storage.put_settings(claim, due.original, due.managed)
     await namespace.broker.set_namespace(claim.key, change)
     for setting in rules.named(change):
         telemetry.BROKER_SETTINGS_WRITES.labels(setting).inc()

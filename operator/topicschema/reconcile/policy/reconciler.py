@@ -19,6 +19,7 @@ from topicschema.api.policies import (
 )
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
+from topicschema.cluster.events import object_reference
 from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import PulsarNamespaceKey
@@ -144,7 +145,7 @@ class NamespaceSchemaPolicies:
         messages = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_status.notes(state):
             if note.text not in messages:
-                about = status_writer.object_reference(NAMESPACE_SCHEMA_POLICY, wire)
+                about = object_reference(NAMESPACE_SCHEMA_POLICY, wire)
                 await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(

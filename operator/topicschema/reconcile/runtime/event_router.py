@@ -12,18 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
+from topicschema.core.topics import TopicKey
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Key
 from topicschema.validation.job.manifest import TOPIC_LABEL
 
 _Metadata = Mapping[str, Any]
-
-
-def history_key(history: str) -> Key:
-    """Return the key of a SchemaHistory. All of them are in one namespace."""
-    return Key(SCHEMA_HISTORY.plural, "", history)
 
 
 class EventRouter:
@@ -46,8 +42,6 @@ class EventRouter:
                 self._annotations.pop(key.name, None)
         elif plural in (JOB.plural, POD.plural):
             self._on_job_or_pod(plural, metadata, is_deleted=is_deleted)
-        elif plural == SCHEMA_HISTORY.plural:
-            self._on_history(history_key(key.name), metadata, is_deleted=is_deleted)
         else:
             if plural == NAMESPACE_SCHEMA_POLICY.plural:
                 self._on_policy(key, metadata)
@@ -61,12 +55,6 @@ class EventRouter:
     def on_list(self, plural: str, items: Iterable[_Metadata]) -> None:
         """Handle a complete list of a kind. A known object that it lacks was deleted while no watch was open."""
         listed = {Key(plural, item.get("namespace", ""), item["name"]) for item in items}
-        if plural == SCHEMA_HISTORY.plural:
-            names = {key.name for key in listed}
-            for key in self._own_writes.existing(plural):
-                if key.name not in names:
-                    self._enqueue_topics_of(key)
-            return
         known = self._index.known.get(plural)
         if known is None:
             return
@@ -78,6 +66,11 @@ class EventRouter:
             self._index.are_topics_listed = True
             for policy in tuple(self._index.known[NAMESPACE_SCHEMA_POLICY.plural]):
                 self._enqueue(policy, HIGH_PRIORITY)
+
+    def on_history(self, history: TopicKey) -> None:
+        """Handle a history that another client changed."""
+        for topic in self._index.topics_of_history(history):
+            self._enqueue(topic, 0.0)
 
     def _is_relevant(self, key: Key, metadata: _Metadata) -> bool:
         """Return True if more than labels and annotations may have changed since the last event."""
@@ -107,10 +100,6 @@ class EventRouter:
             for policy in self._index.policies_in(namespace):
                 self._enqueue(policy, HIGH_PRIORITY)
 
-    def _on_history(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
-        if is_deleted or self._own_writes.is_external(key, metadata["resourceVersion"]):
-            self._enqueue_topics_of(key)
-
     def _on_job_or_pod(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:
         """Enqueue the topic of the Job or pod with priority, because a user waits for it. A pod ends before its Job."""
         topic = owner_key(metadata) if plural == JOB.plural else self._topic_of_pod(metadata)
@@ -125,10 +114,6 @@ class EventRouter:
         name = (metadata.get("labels") or {}).get(TOPIC_LABEL, "")
         topic = Key(TOPIC_SCHEMA.plural, metadata.get("namespace", ""), name)
         return topic if topic in self._index.known[TOPIC_SCHEMA.plural] else None
-
-    def _enqueue_topics_of(self, history: Key) -> None:
-        for topic in self._index.topics_of_history(history.name):
-            self._enqueue(topic, 0.0)
 
 
 def _hash_of_relevant_fields(metadata: _Metadata) -> int:

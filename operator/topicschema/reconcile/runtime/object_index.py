@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
 from topicschema.api.metadata import Condition
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.reconcile.runtime.work_queue import Key
 
 
@@ -19,13 +19,13 @@ from topicschema.reconcile.runtime.work_queue import Key
 class TopicSummary:
     """The summary of a TopicSchema as of its last reconcile.
 
-    `topic` is tenant/namespace/topic, or "" if the spec is invalid. `history` is the name of its record, if known, and
+    `topic` is tenant/namespace/topic, or "" if the spec is invalid. `history` is the key of its history, if known, and
     `latest` the number of its newest version. `lost_claim` is True if another resource holds its topic.
     """
 
     topic: str = ""
     pulsar_namespace: str = ""
-    history: str | None = None
+    history: TopicKey | None = None
     strategy: Strategy | None = None
     latest: int | None = None
     is_ready: bool = False
@@ -55,7 +55,7 @@ class ObjectIndex:
         self._topics: dict[Key, TopicSummary] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._with_jobs: set[Key] = set()
-        self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
+        self._of_topic: defaultdict[str | TopicKey, set[Key]] = defaultdict(set)
 
     def update_topic(self, key: Key, summary: TopicSummary) -> bool:
         """Store the summary of a topic. Return True if it changed."""
@@ -121,9 +121,9 @@ class ObjectIndex:
         """Return the keys with the same topic name or the same history."""
         return {key for shared in _shared(summary) for key in self._of_topic.get(shared, ())}
 
-    def topics_of_history(self, history: str) -> set[Key]:
+    def topics_of_history(self, history: TopicKey) -> set[Key]:
         """Return the topics with that history."""
-        return set(self._of_topic.get(("history", history), ()))
+        return set(self._of_topic.get(history, ()))
 
     def policies_of_pulsar_namespace(self, pulsar_namespace: str, namespace: str | None = None) -> set[Key]:
         """Return the policies that name a Pulsar namespace, in all Kubernetes namespaces or in one."""
@@ -185,6 +185,5 @@ class ObjectIndex:
         return summary
 
 
-def _shared(summary: TopicSummary) -> tuple[tuple[str, str], ...]:
-    topic = ("topic", summary.topic)
-    return (topic, ("history", summary.history)) if summary.history else (topic,)
+def _shared(summary: TopicSummary) -> tuple[str | TopicKey, ...]:
+    return (summary.topic, summary.history) if summary.history else (summary.topic,)

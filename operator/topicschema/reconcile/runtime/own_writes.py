@@ -7,11 +7,11 @@ from topicschema.reconcile.runtime.work_queue import Key
 
 
 class OwnWrites:
-    """The revisions at which objects were last read or written, "" for a missing one."""
+    """The revisions at which objects were last read or written."""
 
     def __init__(self) -> None:
         self._known: dict[Key, str] = {}
-        # One set of revisions for each pending write: two topics may write one record at the same time.
+        # One set of revisions for each pending write.
         self._pending: dict[Key, list[set[str]]] = {}
 
     def record(self, key: Key, revision: str) -> None:
@@ -46,7 +46,3 @@ class OwnWrites:
                 del self._pending[key]
             if revisions - {self._known.get(key)}:
                 enqueue()
-
-    def existing(self, plural: str) -> set[Key]:
-        """Return the known existing objects of a kind."""
-        return {key for key, revision in self._known.items() if key.plural == plural and revision}

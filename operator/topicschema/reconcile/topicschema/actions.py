@@ -21,8 +21,6 @@ from topicschema.core.history import History, Origin
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topic_settings import RecordSettings, WriteSettings
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.event_router import history_key
-from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.topicschema.broker_actions import apply_at_broker, at_broker
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, schema_of
@@ -141,16 +139,10 @@ async def _store_imported_versions(
 async def _put(
     ctx: ReconcileContext, loaded: Loaded, history: History, payloads: tuple[SchemaInfo, ...] = ()
 ) -> Loaded:
-    """Write the history by compare-and-swap, and record its event as the operator's own."""
-    metadata = loaded.resource.metadata
-    record = history_key(history.key.history_name)
-    topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
+    """Write the history by compare-and-swap."""
     is_newest_ours = bool(history.entries) and history.entries[-1].origin is Origin.SPEC
-    with ctx.own_writes.suppress(record, lambda: ctx.enqueue(topic, 0.0)):
-        sources = loaded.source_hash if is_newest_ours else None
-        after = await ctx.storage.put(loaded.stored, history, payloads, sources)
-        ctx.own_writes.record(record, after.revision)
-    return replace(loaded, stored=after)
+    sources = loaded.source_hash if is_newest_ours else None
+    return replace(loaded, stored=await ctx.storage.put(loaded.stored, history, payloads, sources))
 
 
 def _with_source(judged: Judged) -> History:

@@ -25,7 +25,7 @@ from topicschema.core.reasons import Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topic_settings import TopicSettingsState
-from topicschema.core.topics import Topic, TopicKey
+from topicschema.core.topics import Topic
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
@@ -59,8 +59,8 @@ async def gather_state(
     """
     state = await fetch(ctx, broker, query)
     if isinstance(state.alignment, HistoryLost):
-        raise lost_error(query.history.key, state.alignment)
-    _check_not_older_than_status(resource, query.history, state.alignment)
+        raise lost_error(query.topic, ctx.storage.name_of(query.history.key), state.alignment)
+    _check_not_older_than_status(ctx, resource, query.history, state.alignment)
     if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(query, state):
         raise StalledAtBrokerError(
             Reason.ADOPTION_REFUSED,
@@ -78,34 +78,40 @@ def may_write(governing: ActivePolicy, resource: TopicSchema) -> bool:
     return ManagementPolicy.OBSERVE not in policies
 
 
-def lost_error(key: TopicKey, alignment: HistoryLost) -> StalledAtBrokerError:
-    """Return the error for a history that the broker lost. A new version would get a number that was used before."""
+def lost_error(topic: Topic, name: str, alignment: HistoryLost) -> StalledAtBrokerError:
+    """Return the error for a history, of that name in the store, whose versions the broker lost.
+
+    A new version would get a number that was used before.
+    """
     return StalledAtBrokerError(
         Reason.HISTORY_LOST,
-        f"topic {key.topic}: the broker {alignment.why}; nothing is uploaded. A forced delete, or the deletion of an "
-        "idle topic, deletes its schemas. Upload them again in order from SchemaHistory "
-        f"{key.history_name} (`topicschema export`, docs/broker.md). Or delete that SchemaHistory to start again with "
+        f"topic {topic}: the broker {alignment.why}; nothing is uploaded. A forced delete, or the deletion of an "
+        "idle topic, deletes its schemas. Upload them again in order from the history "
+        f"{name} (`topicschema export`, docs/broker.md). Or delete that history to start again with "
         "the versions of the broker; if it has none, delete this resource, too, and create it again",
     )
 
 
-def _check_not_older_than_status(resource: TopicSchema, history: History, alignment: Alignment) -> None:
-    """Raise HistoryLost if record and broker lack versions of the status, which is written after them."""
+def _check_not_older_than_status(
+    ctx: ReconcileContext, resource: TopicSchema, history: History, alignment: Alignment
+) -> None:
+    """Raise HistoryLost if history and broker lack versions of the status, which is written after them."""
     status, key, there = resource.status, history.key, history.version_count
+    name = ctx.storage.name_of(key)
     if isinstance(alignment, HistoryBehind) or not history.lacks(status.incarnation, status.version_count):
         return
     if not history.entries:
         advice = (
-            f"Pulsar cluster {key.pulsar_cluster} has neither SchemaHistory {key.history_name} nor any schema of it at "
-            "its broker: a new version would get a number that was used before. Restore that SchemaHistory and its "
-            "versions. Or, if the cluster had another name before, upload them in order from the SchemaHistory of that "
-            "name (`kubectl get schemahistories`, docs/broker.md). Or delete this resource and create it again, to "
+            f"Pulsar cluster {key.pulsar_cluster} has neither the history {name} nor any schema of it at "
+            "its broker: a new version would get a number that was used before. Restore that history and its "
+            "versions. Or, if the cluster had another name before, upload them in order from the history of that "
+            "name (docs/broker.md). Or delete this resource and create it again, to "
             "start with version 0"
         )
     elif isinstance(alignment, HistoryAhead):
         advice = (
-            f"SchemaHistory {key.history_name} has {there}, and the broker has fewer: a new version would get a number "
-            "that was used before. Restore the newest SchemaHistory and its versions. Or, to continue from this one, "
+            f"the history {name} has {there}, and the broker has fewer: a new version would get a number "
+            "that was used before. Restore the newest history and its versions. Or, to continue from this one, "
             "delete this resource (with deletionPolicy: Retain, which keeps the history) and create it again"
         )
     else:

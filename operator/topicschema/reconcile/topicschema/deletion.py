@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from topicschema.api import FINALIZER, SKIP_BROKER_DELETE_ANNOTATION
-from topicschema.api.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, SCHEMA_HISTORY, TOPIC_SCHEMA, Kind
+from topicschema.api.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, TOPIC_SCHEMA, Kind
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
@@ -24,6 +24,7 @@ from topicschema.broker.errors import (
     TenantNotFoundError,
 )
 from topicschema.cluster.errors import NotFoundError
+from topicschema.cluster.events import object_reference
 from topicschema.core import plan
 from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
@@ -33,16 +34,14 @@ from topicschema.core.reasons import Category, Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion
 from topicschema.core.topic_settings import TopicSettingsState, WriteSettings
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.core.topics import Topic, TopicKey
 from topicschema.judging.policies import ActivePolicy
-from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.actions import remove_finalizer
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.broker_gather import may_write, retry_with_fresh_credentials, topic_settings
 from topicschema.reconcile.topicschema.gather import owner_of
-from topicschema.storage.claims import KnownKeys
-from topicschema.storage.protocol import Stored
+from topicschema.storage.protocol import KnownClaims, Stored
 
 """The reason of the Event about schemas that stay."""
 """The reason of the Event about a topic's own settings."""
@@ -89,7 +88,7 @@ async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Del
     if spec.suspend or spec.deletion_policy is not DeletionPolicy.DELETE or FINALIZER not in metadata.finalizers:
         return Deletion(resource)
     is_skipped = metadata.annotations.get(SKIP_BROKER_DELETE_ANNOTATION) == "true"
-    known = await ctx.claims.list_keys(topic.pulsar_namespace)
+    known = await ctx.storage.list_claims(topic.pulsar_namespace)
     for key in _possible_keys(ctx, metadata.namespace, topic, known):
         stored = await ctx.storage.get_history(key)
         if stored.history.claim != owner_of(metadata):
@@ -100,7 +99,7 @@ async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Del
             return Deletion(resource, stored, "the CRD of TopicSchemas is being deleted")
         return await _at_broker(ctx, Deletion(resource, stored), stored, is_skipped=is_skipped)
     if not known.are_all and not is_skipped:
-        message = "a PulsarNamespaceClaim cannot be read, and no known SchemaHistory is this resource's"
+        message = "a claim on a Pulsar namespace cannot be read, and no known history is this resource's"
         raise WaitingError(Reason.RECORD_DAMAGED, f"{message}; {_SKIP_ADVICE}")
     return Deletion(resource)
 
@@ -139,13 +138,9 @@ async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], de
     if not deletion.released:
         return
     note = f"{deletion.released}: the schemas of topic {deletion.topic} and its history stay, as with Retain"
-    references = [status_writer.object_reference(TOPIC_SCHEMA, wire)]
+    await ctx.events.record(object_reference(TOPIC_SCHEMA, wire), "Warning", Reason.DELETION_SKIPPED, note, "Delete")
     if deletion.stored is not None:
-        with suppress(NotFoundError):
-            record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, deletion.stored.history.key.history_name)
-            references.append(status_writer.object_reference(SCHEMA_HISTORY, record))
-    for about in references:
-        await ctx.events.record(about, "Warning", Reason.DELETION_SKIPPED, note, "Delete")
+        await ctx.storage.warn(deletion.stored.history.key, Reason.DELETION_SKIPPED, note)
 
 
 async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
@@ -161,9 +156,7 @@ async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str,
             f"topic {deletion.topic} keeps the settings at the broker that the operator wrote: {', '.join(retained)}; "
             "to restore a former value, set it at the broker"
         )
-        await ctx.events.record(
-            status_writer.object_reference(TOPIC_SCHEMA, wire), "Normal", Reason.SETTING_RETAINED, note, "Delete"
-        )
+        await ctx.events.record(object_reference(TOPIC_SCHEMA, wire), "Normal", Reason.SETTING_RETAINED, note, "Delete")
 
 
 def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
@@ -290,7 +283,7 @@ async def _is_terminating(ctx: ReconcileContext, kind: Kind, name: str) -> bool:
     return decode(Metadata, wire.get("metadata")).deletion_timestamp is not None
 
 
-def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: KnownKeys) -> Iterator[TopicKey]:
+def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: KnownClaims) -> Iterator[TopicKey]:
     # Not by the policy alone: a namespace that is deleted may lose its policy before its topics.
     expected = ctx.policies.expected_key(namespace, topic)
     if expected is not None:
@@ -301,6 +294,5 @@ def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: K
 
 async def _is_governed_elsewhere(ctx: ReconcileContext, key: TopicKey, namespace: str) -> bool:
     # A namespace that lost the Pulsar namespace to another tenant may not delete its records any more.
-    topic = key.topic
-    claim = await ctx.claims.get_claim(PulsarNamespaceKey(key.pulsar_cluster, topic.tenant, topic.namespace))
+    claim = await ctx.storage.get_claim(key.namespace_key)
     return claim.owner is not None and claim.owner.namespace != namespace

@@ -27,7 +27,6 @@ from topicschema.judging.holders import other_holder
 from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.event_router import history_key
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery
 from topicschema.reconcile.topicschema.broker_gather import (
     TOPIC_SECONDS,
@@ -138,10 +137,9 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePo
     Raise StalledError or WaitingError, except those of a broker.
     """
     stored = await ctx.storage.get_history(governing.key(Topic.parse(resource.spec.topic)))
-    ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
     await _check_unclaimed(ctx, stored, owner_of(resource.metadata))
     if governing.resource.spec.pulsar is None:
-        _check_history_present(stored, resource)
+        _check_history_present(ctx, stored, resource)
     pulsar_version = governing.policy.profile.pulsar_version
     stored = replace(stored, history=await ctx.judge.for_version(stored.history, pulsar_version))
     return Loaded(resource, governing, stored, await ctx.judge.schema_of(resource.spec, pulsar_version, stored.history))
@@ -264,7 +262,7 @@ async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) 
         raise StalledError(Reason.TOPIC_ALREADY_CLAIMED, message)
 
 
-def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
+def _check_history_present(ctx: ReconcileContext, stored: Stored, resource: TopicSchema) -> None:
     """Raise HistoryLost if the history lacks versions of the status, which is written after the history."""
     status, history = resource.status, stored.history
     if history.lacks(status.incarnation, status.version_count):
@@ -273,7 +271,7 @@ def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
             Reason.HISTORY_LOST,
             f"the status has {status.version_count} versions, but the history of topic {key.topic} of Pulsar cluster "
             f"{key.pulsar_cluster} has {there or 'none'}: a new version would get a number that was used before. "
-            f"Restore SchemaHistory {key.history_name} and its versions. Or, to continue from version "
+            f"Restore the history {ctx.storage.name_of(key)} and its versions. Or, to continue from version "
             f"{history.next_version}, delete this resource (with deletionPolicy: Retain, which keeps the history) and "
             "create it again",
         )

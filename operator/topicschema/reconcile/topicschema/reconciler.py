@@ -259,13 +259,13 @@ class TopicSchemas:
             topic = Topic.parse(spec.topic)
         except StalledError:
             return TopicSummary()
-        before, record = self._ctx.index.summary(key), self._ctx.policies.expected_key(key.namespace, topic)
+        before, expected = self._ctx.index.summary(key), self._ctx.policies.expected_key(key.namespace, topic)
         known = before.history if before else None
         ready = next((c for c in status.conditions if c.type is ConditionType.READY), None)
         return TopicSummary(
             topic=str(topic),
             pulsar_namespace=topic.pulsar_namespace,
-            history=record.history_name if record else known,
+            history=expected or known,
             strategy=spec.schema_compatibility_strategy or _unmanaged_strategy(status, before),
             latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,

@@ -21,12 +21,13 @@ from topicschema.cluster.errors import (
     ForbiddenError,
     NotFoundError,
 )
+from topicschema.cluster.events import object_reference
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.reasons import Reason
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.status_writer import FIELD_MANAGER, object_reference
+from topicschema.reconcile.status_writer import FIELD_MANAGER
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job import manifest as job_manifest

@@ -71,6 +71,19 @@ def test_a_name_that_nothing_defines_is_refused_as_before() -> None:
     assert refusal(both, NEW) == ("DUPLICATE_BRANCH", "$.fields[0].type[1]")
 
 
+def test_a_later_fault_is_met_before_a_name_that_nothing_defines() -> None:
+    huge = {**array("int"), "x": 2**63}
+    for text in (["Lost", {}], [{"type": "Lost"}, {}], [huge, {}], ["int", "int", {}]):
+        assert refusal(text, NEW, SchemaType.PROTOBUF) == ("MISSING_ATTRIBUTE", f"$[{len(text) - 1}]")
+    assert refusal(["Lost", {}], OLD, SchemaType.PROTOBUF) == ("UNDEFINED_NAME", "$[0]")
+    assert refusal(["Lost", "int", "int", {"type": "Gone"}], NEW) == ("DUPLICATE_BRANCH", "$[2]")
+
+
+def test_a_branch_that_is_named_before_its_definition_and_defined_again_is_twice_in_the_union() -> None:
+    assert refusal(["Part", PART], NEW) == ("DUPLICATE_BRANCH", "$[1]")
+    assert refusal(["Part", PART, {}], NEW) == ("MISSING_ATTRIBUTE", "$[2]")
+
+
 def test_until_it_is_defined_a_type_is_a_record_to_its_fields_default() -> None:
     def with_default(default: Any, late: dict[str, Any]) -> dict[str, Any]:
         return record("Order", field("first", late["name"], default=default), field("last", late))

@@ -324,3 +324,13 @@ def test_the_writers_model_is_left_as_it_was() -> None:
     assert resolver.unreadable(reader, writer) == ()
     assert isinstance(writer, Record)
     assert (writer.full_name, writer.fields[0].name) == ("n.S", "old")
+
+
+def test_a_comparison_of_records_nests_deeper_than_texts_and_pythons_calls_may() -> None:
+    def box(definitions: str, value: str) -> dict[str, Any]:
+        chain = [record("R0", field("value", value))]
+        chain += [record(f"R{number}", field("next", f"R{number - 1}")) for number in range(1, 2_000)]
+        return record("Box", field(definitions, ["null", *chain], default=None), field("next", "R1999"))
+
+    [(rule, path, _)] = found(box("of_reader", "string"), box("of_writer", "int"))
+    assert (rule, path) == ("TYPE_MISMATCH", "$.fields[0].type[1].fields[0].type")

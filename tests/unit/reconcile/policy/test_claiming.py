@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from support.kubernetes.admission import PROFILE
+from support.kubernetes.stores import on_both_stores
 from support.kubernetes.topic import ORDERS, World
 from support.pulsar.fake_broker import PlayedBroker, playing
 from topicschema.api.brokers import PulsarSpec
@@ -14,6 +15,8 @@ from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.work_queue import Key, Result
+
+pytestmark = on_both_stores
 
 FIRST = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 SECOND = Key(NAMESPACE_SCHEMA_POLICY.plural, "store", "secret-name")
@@ -36,7 +39,7 @@ def name_broker(world: World, url: str | None) -> None:
 
 
 async def holder(world: World, key: PulsarNamespaceKey) -> str | None:
-    owner = (await world.ctx.claims.get_claim(key)).owner
+    owner = (await world.ctx.storage.get_claim(key)).owner
     return None if owner is None else owner.namespace
 
 
@@ -58,10 +61,10 @@ async def test_a_broker_under_a_second_name_of_its_cluster_has_one_policy_for_a_
     assert "orders" not in told.replace("shop/orders", "")
     assert await holder(world, THEIRS) is None
     assert await policies.reconcile(FIRST) is Result.DONE
-    world.api.requests.clear()
+    writes = world.writes
     await refused(policies, SECOND)
     assert await policies.reconcile(FIRST) is Result.DONE
-    assert [each for each in world.api.requests if not each.startswith("GET")] == []
+    assert world.writes == writes
 
 
 async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: World, elsewhere: PlayedBroker) -> None:

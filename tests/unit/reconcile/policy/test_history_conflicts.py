@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.kubernetes.stores import on_both_stores
 from support.kubernetes.topic import World
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -22,7 +23,10 @@ from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key
 
+pytestmark = on_both_stores
+
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
+READS = {"get_history", "list_topics"}
 UNSEEN = Key(TOPIC_SCHEMA.plural, "shop", "unseen")
 
 
@@ -39,7 +43,7 @@ async def on_record(world: World, name: str, *schemas: Schema) -> None:
 
 def sees(world: World, name: str, strategy: Strategy | None = None, latest: int | None = None) -> None:
     key = TopicKey("pulsar", Topic("shop", "orders", name))
-    summary = TopicSummary(str(key.topic), "shop/orders", key.history_name, strategy, latest)
+    summary = TopicSummary(str(key.topic), "shop/orders", key, strategy, latest)
     world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
 
 
@@ -107,12 +111,12 @@ async def test_a_check_that_is_stopped_in_the_middle_is_done_by_the_next_control
     edit(world, schemaCompatibilityStrategy="FULL")
     policies = restarted(world)
     all_seen(world, *names)
-    world.api.requests.clear()
+    world.storage.calls.clear()
     running = asyncio.create_task(policies.reconcile(KEY))
-    while sum("/schemahistories/" in request for request in world.api.requests) < 3:
+    while world.storage.calls.count("get_history") < 3:
         assert not running.done()
-        world.api.was_asked.clear()
-        await world.api.was_asked.wait()
+        world.storage.was_called.clear()
+        await world.storage.was_called.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert running.cancelled()
@@ -154,10 +158,11 @@ async def test_a_topic_that_changes_its_strategy_has_only_its_own_history_read(w
         await on_record(world, name, record("id"), record("other"))
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     assert (await status(world, policies)).history_conflict_count == 3
-    world.api.requests.clear()
+    world.storage.calls.clear()
     sees(world, "two", Strategy.ALWAYS_COMPATIBLE)
     assert [each.name for each in (await status(world, policies)).history_conflicts] == ["one", "three"]
-    assert sum("/schemahistories" in request for request in world.api.requests) == 1
+    assert READS & set(world.storage.calls) == {"get_history"}
+    assert world.storage.calls.count("get_history") == 1
 
 
 async def test_a_strategy_that_a_topic_drops_counts_at_the_next_resync(world: World) -> None:
@@ -173,9 +178,9 @@ async def test_a_strategy_that_a_topic_drops_counts_at_the_next_resync(world: Wo
         found.append((await status(world, policies)).history_conflict_count)
         sees(world, "two")
     assert found == [1, 1, 2, 2]
-    world.api.requests.clear()
+    world.storage.calls.clear()
     await policies.reconcile(KEY)
-    assert not any("/schemahistories" in request for request in world.api.requests)
+    assert not READS & set(world.storage.calls)
 
 
 async def test_where_the_status_lists_not_all_conflicts_others_take_over_from_those_that_are_over(
@@ -209,10 +214,9 @@ async def test_histories_are_read_one_by_one(world: World) -> None:
     schemas = [record(f"f{number}?") for number in range(100)]
     for number in range(10):
         await on_record(world, f"t{number}", *schemas)
-    one = world.api.largest
-    world.api.largest = 0
+    world.storage.most.clear()
     await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
-    assert world.api.largest <= one
+    assert world.storage.most["get_history"] == 1
 
 
 async def test_conflicts_change_with_the_settings_of_the_broker_and_the_strategy_of_the_topic(world: World) -> None:

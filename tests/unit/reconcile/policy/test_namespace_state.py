@@ -17,7 +17,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
-from topicschema.storage.claims import StoredClaim
+from topicschema.storage.protocol import StoredClaim
 
 
 @dataclass
@@ -41,7 +41,7 @@ class World:
         return state
 
     async def claim(self) -> StoredClaim:
-        return await self.ctx.claims.get_claim(ORDERS)
+        return await self.ctx.storage.get_claim(ORDERS)
 
     @property
     def written(self) -> list[str]:

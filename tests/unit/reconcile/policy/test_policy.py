@@ -70,7 +70,7 @@ async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes
         spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": world.broker.url}}
         uid = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
         await policies.reconcile(KEY)
-    assert (await world.ctx.claims.get_claim(ORDERS)).owner is not None
+    assert (await world.ctx.storage.get_claim(ORDERS)).owner is not None
     assert set(world.ctx.brokers._cached) == {uid}
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert await policies.reconcile(KEY) is Result.DELETED
@@ -93,9 +93,9 @@ async def test_a_new_and_a_deleted_policy_enqueue_only_their_own_topics_and_a_se
     await policies.reconcile(KEY)
     assert set(enqueued) == {ours}
     enqueued.clear()
-    writes = world.api.writes
+    writes = world.writes
     await policies.reconcile(KEY)
-    assert (enqueued, world.api.writes) == ([], writes)
+    assert (enqueued, world.writes) == ([], writes)
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     await policies.reconcile(KEY)
     assert set(enqueued) == {ours}

@@ -3,15 +3,15 @@ from typing import Any
 
 import pytest
 
-from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.runtime.event_router import EventRouter, history_key
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.validation.job.manifest import TOPIC_LABEL
 
 TOPICS, POLICIES = "topicschemas", "namespaceschemapolicies"
-HISTORIES, NAMESPACES = "schemahistories", "namespaces"
+NAMESPACES = "namespaces"
 CREATED, CHANGED = Key(TOPICS, "shop", "created"), Key(TOPICS, "shop", "changed")
 ORDERS = Key(POLICIES, "shop", "orders")
 POD = Key("pods", "shop", "created-check-1")
@@ -85,20 +85,6 @@ def test_an_edit_enqueues_a_topic_once_unless_it_is_of_labels_and_annotations_of
     assert not is_ready or handlers.event(CREATED, "3", is_listed=True, **edited) == set()
 
 
-def test_two_writes_of_one_history_suppress_events_until_the_last_one_ends(handlers: Handlers) -> None:
-    history, enqueued = history_key("h-1"), []
-    first = handlers.own_writes.suppress(history, lambda: enqueued.append("first"))
-    second = handlers.own_writes.suppress(history, lambda: enqueued.append("second"))
-    first.__enter__()
-    second.__enter__()
-    assert handlers.event(history, "7") == set()
-    handlers.own_writes.record(history, "7")
-    first.__exit__(None, None, None)
-    assert handlers.event(history, "8") == set()
-    second.__exit__(None, None, None)
-    assert enqueued == ["second"]
-
-
 def test_the_event_of_our_own_write_enqueues_nothing_but_a_later_change_does(handlers: Handlers) -> None:
     handlers.own_writes.record(CREATED, "7")
     assert handlers.event(CREATED, "7") == set()
@@ -157,18 +143,13 @@ def test_a_changed_annotation_of_a_namespace_enqueues_its_policies(handlers: Han
     assert handlers.event(shop, "5", annotations=None) == {ORDERS}
 
 
-def test_a_history_that_another_client_changed_or_deleted_enqueues_its_topics(handlers: Handlers) -> None:
-    handlers.index.update_topic(CREATED, TopicSummary("shop/orders/created", "shop/orders", "h-1"))
-    handlers.index.update_topic(CHANGED, TopicSummary("shop/orders/changed", "shop/orders", "h-2"))
-    handlers.own_writes.record(history_key("h-1"), "5")
-    handlers.own_writes.record(history_key("h-2"), "")
-    history = Key(HISTORIES, "topicschema-system", "h-1")
-    assert handlers.event(history, "5") == set()
-    assert handlers.event(history, "6") == {CREATED}
-    assert handlers.event(history, "6", is_deleted=True) == {CREATED}
-    assert handlers.event(Key(HISTORIES, "topicschema-system", "h-3"), "1") == set()
-    assert handlers.list(HISTORIES, history) == set()
-    assert handlers.list(HISTORIES) == {CREATED}
+def test_a_history_that_another_client_changed_enqueues_its_topics(handlers: Handlers) -> None:
+    created, changed = (TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("created", "changed"))
+    handlers.index.update_topic(CREATED, TopicSummary(str(created.topic), "shop/orders", created))
+    handlers.router.on_history(created)
+    assert handlers.enqueued() == {CREATED}
+    handlers.router.on_history(changed)
+    assert handlers.enqueued() == set()
 
 
 def test_topics_that_share_a_topic_are_indexed_until_they_are_removed() -> None:

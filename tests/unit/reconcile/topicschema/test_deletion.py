@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import SYSTEM
-from support.kubernetes.topic import ORDERS, TOPIC, World, opened
+from support.kubernetes.stores import on_both_stores
+from support.kubernetes.topic import KEY, ORDERS, TOPIC, World, opened
 from support.schemas.examples import record
 from topicschema.api import FINALIZER, SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import (
@@ -32,16 +32,14 @@ from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.judge import Judge
 from topicschema.reconcile.topicschema.actions import apply
 from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
 from topicschema.reconcile.topicschema.deletion import Deletion, emit_released_event, gather_deletion
 from topicschema.reconcile.topicschema.gather import judge, owner_of
 from topicschema.storage.protocol import Stored
-from topicschema.storage.record import RecordStorage
 
-KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
+pytestmark = on_both_stores
+
 ONE, TWO, OTHER = record("id"), record("id", "a?"), record("other")
 
 
@@ -175,9 +173,9 @@ async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_
     await holds(world, wire, ONE, numbered_by=NumberedBy.BROKER)
     if is_governed:
         world.api.change("/namespaceschemapolicies/orders", lambda policy: policy["spec"].pop("pulsar"))
-        claim = await world.ctx.claims.get_claim(ORDERS)
+        claim = await world.ctx.storage.get_claim(ORDERS)
         assert claim.owner is not None
-        await world.ctx.claims.put_claim(claim, claim.owner)
+        await world.ctx.storage.put_claim(claim, claim.owner)
     else:
         world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     for _ in range(2):
@@ -199,9 +197,7 @@ async def test_what_no_broker_counted_goes_with_a_namespace_that_ends_and_what_o
 async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the_annotation(world: World) -> None:
     wire = resource(world, ONE)
     await holds(world, wire, ONE)
-    world.api.change(
-        PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
-    )
+    world.store.damage(ORDERS)
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     with pytest.raises(WaitingError, match="cannot be read"):
         await gather_deletion(world.ctx, going(wire))
@@ -228,7 +224,7 @@ async def test_a_crd_that_is_being_deleted_retains_schemas_and_history(
 async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so(world: World) -> None:
     wire = resource(world, ONE)
     await holds(world, wire, ONE, numbered_by=NumberedBy.BROKER)
-    claims = world.ctx.claims
+    claims = world.ctx.storage
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
     assert await lets_go_of(world, {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}) == ""
     assert "another policy governs its topic now" in await lets_go_of(world, wire)
@@ -355,14 +351,13 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
     assert entry.flaw is Flaw.UNPARSABLE
     history = History(KEY, Owner("shop", "created", wire["metadata"]["uid"]), 0, (entry,), NumberedBy.BROKER)
     await world.ctx.storage.put(Stored(History(KEY)), history, (text,))
-    storage = RecordStorage(world.ctx.client, SYSTEM)  # as after a restart: nothing is remembered
-    world.ctx = replace(world.ctx, storage=storage, judge=Judge(storage))
-    world.api.refusals = {f"GET /apis/topicschema.io/v1alpha1/namespaces/{SYSTEM}/schemaversions": 403}
-    with pytest.raises(ForbiddenError):  # it passes by itself: nothing is decided meanwhile
+
+    def forbid(method: str, *_: object) -> Exception | None:
+        return ForbiddenError("no right to payloads") if method == "get" else None
+
+    with world.storage.refusing(forbid), pytest.raises(ForbiddenError):  # it passes by itself: nothing is decided
         await first(world, wire)
-    world.api.refusals = {}
     assert await first(world, wire) == plan.SoftDelete()
-    world.ctx.judge.close()
 
 
 @pytest.mark.parametrize(

@@ -4,24 +4,32 @@ from contextlib import suppress
 
 import pytest
 
+from support.kubernetes.stores import on_both_stores
 from support.kubernetes.topic import World
 from support.schemas.examples import record
 from topicschema.api.brokers import AdoptionPolicy
+from topicschema.cluster.errors import ApiUnavailableError
 from topicschema.core.errors import WaitingError
 from topicschema.core.history import Origin
 from topicschema.core.schemas import Schema
+from topicschema.storage.protocol import Stored
+
+pytestmark = on_both_stores
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
-RECORD = "/apis/topicschema.io/v1alpha1/namespaces/topicschema-system"
 OURS, THEIRS = Origin.SPEC, Origin.BROKER
 
 
 async def killed(world: World) -> None:
     """Passes end before they put on record what the broker has."""
-    world.api.refusals[f"PATCH {RECORD}/schemahistories/"] = 503
-    with suppress(WaitingError):
+    with world.storage.refusing(_away), suppress(WaitingError):
         await world.settle()
-    world.api.refusals.clear()
+
+
+def _away(method: str, stored: object = None, *_: object) -> Exception | None:
+    """Let no history that exists be written."""
+    is_refused = method == "put" and isinstance(stored, Stored) and stored.revision != ""
+    return ApiUnavailableError("no answer in time") if is_refused else None
 
 
 async def origins(world: World) -> list[Origin]:
@@ -65,8 +73,7 @@ async def test_a_version_of_another_client_is_theirs(world: World, *, is_beside_
 async def test_a_payload_is_written_once_before_its_upload(world: World) -> None:
     world.wants(ONE)
     assert await origins(world) == [OURS]
-    writes = [each for each in world.api.requests if "/schemaversions" in each and not each.startswith("GET")]
-    assert writes == [f"POST {RECORD}/schemaversions"]
+    assert world.store.payload_writes == 1
 
 
 async def test_what_was_left_behind_is_put_again_if_the_broker_takes_it_later(world: World) -> None:
@@ -76,4 +83,4 @@ async def test_what_was_left_behind_is_put_again_if_the_broker_takes_it_later(wo
         await world.settle()
     world.broker.upload_status = 200
     assert await origins(world) == [OURS]
-    assert [each for each in world.api.requests if each.startswith(f"PATCH {RECORD}/schemaversions")] != []
+    assert world.store.payload_writes == 2

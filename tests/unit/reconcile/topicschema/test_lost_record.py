@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from support.kubernetes.stores import on_both_stores
 from support.kubernetes.topic import ORDERS, TOPIC, World, opened
 from support.schemas.examples import record
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+
+pytestmark = on_both_stores
 
 ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
 
@@ -20,9 +23,9 @@ async def world() -> AsyncIterator[World]:
     """Without a broker, and with two versions on record."""
     async with opened() as world:
         world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].pop("pulsar"))
-        claim = await world.ctx.claims.get_claim(ORDERS)
+        claim = await world.ctx.storage.get_claim(ORDERS)
         assert claim.owner is not None
-        await world.ctx.claims.put_claim(claim, claim.owner)
+        await world.ctx.storage.put_claim(claim, claim.owner)
         for schema in (ONE, TWO):
             world.wants(schema)
             assert await world.settle() == ""
@@ -85,14 +88,14 @@ async def test_who_moves_to_an_empty_broker_of_another_name_is_sent_to_the_recor
         assert await world.settle() == ""
         world.broker.schemas.force_delete(TOPIC)
         world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsarCluster="new"))
-        before = await world.ctx.claims.get_claim(ORDERS)
-        moved = await world.ctx.claims.get_claim(PulsarNamespaceKey("new", ORDERS.tenant, ORDERS.namespace))
+        before = await world.ctx.storage.get_claim(ORDERS)
+        moved = await world.ctx.storage.get_claim(PulsarNamespaceKey("new", ORDERS.tenant, ORDERS.namespace))
         assert before.owner is not None
-        await world.ctx.claims.put_claim(moved, before.owner, before.address)
+        await world.ctx.storage.put_claim(moved, before.owner, before.address)
         tells(world, 0, 1)
         for _ in range(2):
             with pytest.raises(
-                StalledError, match=r"cluster new has neither SchemaHistory .* another name before"
+                StalledError, match=r"cluster new has neither the history .* another name before"
             ) as told:
                 await world.settle()
             assert told.value.reason == "HistoryLost"

@@ -60,7 +60,7 @@ async def test_what_the_broker_counted_and_hides_by_now_is_on_record_with_its_sc
         for schema in (ONE, TWO):
             world.wants(schema)
             assert await world.settle() == ""
-        claims, policy, named = world.ctx.claims, "/shop/namespaceschemapolicies/orders", {}
+        claims, policy, named = world.ctx.storage, "/shop/namespaceschemapolicies/orders", {}
         at_broker = await claims.get_claim(ORDERS)
         assert at_broker.owner is not None
         world.api.change(policy, lambda wire: named.update(pulsar=wire["spec"].pop("pulsar")))

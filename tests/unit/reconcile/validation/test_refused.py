@@ -2,10 +2,10 @@
 
 import pytest
 
+from support.kubernetes.topic import KEY
 from support.schemas.examples import record
 from support.validation.validated_topic import asked
-from topicschema.api.kinds import JOB, SCHEMA_VERSION
-from topicschema.api.record import version_name
+from topicschema.api.kinds import JOB
 from topicschema.validation import request
 from topicschema.validation.job.result import Answer
 
@@ -46,11 +46,8 @@ async def test_a_refused_job_blocks_only_a_gate(refusals: dict[str, int], why: s
 async def test_a_payload_that_is_gone_keeps_messages_from_being_asked_and_nothing_else() -> None:
     async with asked("Off") as topic:
         await topic.look()
-        history = await topic.world.history()
-        (entry,) = history.entries
-        name = version_name(history.key, history.incarnation, 0, entry.content_hash)
         topic.governs("Report")
-        topic.world.api.take_away(SCHEMA_VERSION, topic.world.ctx.namespace, name)
+        topic.world.store.lose_payloads(KEY)
         topic.begins_anew()
         assert [await topic.look() for _ in range(2)] == ["", ""]
         await topic.settle()

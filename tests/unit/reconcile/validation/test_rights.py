@@ -9,12 +9,18 @@ from support.kubernetes.topic import ORDERS
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.history import Owner
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 from topicschema.validation.job.result import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
+
+
+def refuse(method: str, *_: object) -> Exception | None:
+    """Let no history be read."""
+    return ApiRefusedError("never", 422) if method == "get_history" else None
 
 
 def delete_policy(topic: AskedTopic) -> None:
@@ -50,7 +56,7 @@ async def test_a_run_ends_with_the_permission_for_it(reason: str, mode: str) -> 
 async def test_a_run_ends_if_another_namespace_has_the_claim() -> None:
     async with asked("Gate") as topic:
         await topic.look()
-        claims = topic.world.ctx.claims
+        claims = topic.world.ctx.storage
         await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
         assert await topic.look() == "TopicAlreadyClaimed"
         assert await topic.jobs() == []
@@ -92,9 +98,8 @@ async def test_a_run_goes_on_where_something_else_is_refused_than_the_right_to_i
     async with asked("Gate") as topic:
         await topic.look()
         topic.wants(schemaCompatibilityStrategy="FULL")  # a new generation of the same question
-        path = "/apis/topicschema.io/v1alpha1/namespaces/topicschema-system/schemahistories"
-        topic.world.api.refusals = {f"GET {path}": 422}
-        assert await topic.look() == "RefusedByApiServer"
+        with topic.world.storage.refusing(refuse):
+            assert await topic.look() == "RefusedByApiServer"
         assert len(await topic.jobs()) == 1
         assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
 

@@ -17,7 +17,7 @@ from topicschema.payload.columnar.json.writer_types import Nodes
 from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Loss, Verdicts
 from topicschema.payload.finding import Unreadable
-from topicschema.payload.json import document, java_classes
+from topicschema.payload.json import document, java_classes, leaves
 from topicschema.payload.json.walk import Misfit, Walk
 from topicschema.payload.path import Path, in_text, shown, steps_of
 
@@ -89,7 +89,8 @@ class JsonValidator(BaseValidator):
             return FirstFinding.first([stop.finding])
         first = _First(self._writer)
         try:
-            run(Walk(java_classes.read, first.report).whole(self._reader, content.value))
+            walk = Walk(leaves.read, first.report, refusal=java_classes.refusal)
+            run(walk.whole(self._reader, content.value))
         except _FirstFindingError:
             offset = content.offsets([in_text(first.path)])[0]
             self._lost.clear()

@@ -1,7 +1,8 @@
 """Recursion without the call stack: generators that yield other generators, driven by one loop.
 
-A text has at most 1,000 levels, but chains of named types can be longer than Python's call stack. A step is a
-generator: instead of calling itself, it yields the call (another generator) and receives the return value.
+A text has at most 1,000 levels, but a comparison follows the names of types, and pairs of records nest tens of
+thousands deep (docs/decisions/0022-deep-schemas-without-the-call-stack.md). A step is a generator: instead of calling
+itself, it yields the call (another generator) and receives the return value.
 """
 
 from collections.abc import Generator

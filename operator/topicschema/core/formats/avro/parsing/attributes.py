@@ -41,17 +41,24 @@ def type_name(value: _Json, path: str, space: str, library: Library) -> str:
     if not isinstance(name, str):
         _refuse_name(value, f"a type '{value['type']}'", path)
     namespace = text_or_none(value, "namespace")
-    full = names.full(name, space if namespace is None else namespace, f"{path}.name", library)
-    if full in names.PRIMITIVES:
-        message = f"no type may be named {names.shown(full)} like a primitive"
+    return names.full(name, space if namespace is None else namespace, f"{path}.name", library)
+
+
+def refuse_primitive(full_name: str, path: str) -> None:
+    """Raise INVALID_NAME if a type has the name of a primitive."""
+    if full_name in names.PRIMITIVES:
+        message = f"no type may be named {names.shown(full_name)} like a primitive"
         refuse("INVALID_NAME", message, f"{path}.name", escapes=True)
-    if library is Library.AVRO_1_12:
-        names.check_namespace(full, f"{path}.{'name' if '.' in name or namespace is None else 'namespace'}")
-    return full
 
 
-def field_name(text: Any, path: str, library: Library) -> str:
-    """Return the name of a field. Raise InvalidSchemaError if the name is invalid or the type is missing."""
+def check_namespace(value: _Json, full_name: str, path: str) -> None:
+    """Raise INVALID_NAME if a part of the namespace that a definition gives its type is not a simple name."""
+    is_in_name = "." in value["name"] or text_or_none(value, "namespace") is None
+    names.check_namespace(full_name, f"{path}.{'name' if is_in_name else 'namespace'}")
+
+
+def field_name(text: Any, path: str) -> str:
+    """Return the name of a field. Raise InvalidSchemaError if the name or the type is missing."""
     if not isinstance(text, dict):
         refuse("INVALID_ATTRIBUTE", "a field must be an object with 'name' and 'type'", path)
     name = text.get("name")
@@ -59,22 +66,20 @@ def field_name(text: Any, path: str, library: Library) -> str:
         _refuse_name(text, "a field", path)
     if "type" not in text:
         refuse("MISSING_ATTRIBUTE", f"the field {names.shown(name)} needs 'type'", path)
-    if not names.is_plain(name):
-        names.check(name, f"{path}.name", library)
     return name
 
 
-def field(text: _Json, name: str, node: Node, path: str) -> Field:
-    """Return the field of that name and type, with its other attributes."""
-    if len(text) == _NAME_AND_TYPE:
-        return Field(name=name, type=node, path=path)
-    made = Field(
-        name=name, type=node, path=path, doc=text_or_none(text, "doc"), props=custom_props(text, _RESERVED_IN_FIELD)
-    )
-    if "default" in text:
-        made.default = _default(text["default"], node, f"{path}.default")
-    if "order" in text:
-        made.order = _order(text["order"], f"{path}.order")
+def field(text: _Json, name: str, node: Node, path: str, library: Library) -> Field:
+    """Return the field of that name and type, with its other attributes. Raise InvalidSchemaError if one is invalid."""
+    made = Field(name=name, type=node, path=path)
+    if len(text) > _NAME_AND_TYPE:
+        made.doc, made.props = text_or_none(text, "doc"), custom_props(text, _RESERVED_IN_FIELD)
+        if "order" in text:
+            made.order = _order(text["order"], f"{path}.order")
+        if "default" in text:
+            made.default = _default(text["default"], node, f"{path}.default")
+    if not names.is_plain(name):
+        names.check(name, f"{path}.name", library)
     if "aliases" in text:
         made.aliases = aliases(text, path)
     return made
@@ -123,9 +128,8 @@ def required_list(value: _Json, attribute: str, what: str, path: str) -> list[An
     return values
 
 
-def symbols(value: _Json, path: str, library: Library) -> list[str]:
-    """Return an enum's symbols. Raise InvalidSchemaError if one is invalid or occurs twice."""
-    texts = required_list(value, "symbols", "an enum", path)
+def check_symbols(texts: list[Any], path: str, library: Library) -> None:
+    """Raise InvalidSchemaError if one of an enum's symbols is invalid or occurs twice."""
     earlier: set[str] = set()
     for index, symbol in enumerate(texts):
         if not isinstance(symbol, str):
@@ -136,7 +140,6 @@ def symbols(value: _Json, path: str, library: Library) -> list[str]:
             message = f"the enum has the symbol {names.shown(symbol)} twice"
             refuse("DUPLICATE_SYMBOL", message, f"{path}.symbols[{index}]")
         earlier.add(symbol)
-    return texts
 
 
 def size(value: _Json, path: str) -> int:
@@ -164,18 +167,17 @@ def custom_props(value: _Json, reserved: frozenset[str] = RESERVED) -> Mapping[s
     return {name: prop for name, prop in value.items() if name not in reserved}
 
 
-def copied_props(value: _Json, path: str, library: Library) -> Mapping[str, JsonValue]:
-    """Return the properties of a record, array or map, which Avro 1.12 copies when it resolves names.
+def error_of_copy(props: Mapping[str, JsonValue], path: str) -> InvalidSchemaError | None:
+    """Return the error if a property has an integer beyond 64 bits, which Avro 1.12 cannot copy, or None.
 
-    Raise InvalidSchemaError for an integer beyond 64 bits: Avro 1.12 cannot copy it and throws (JacksonUtils.toObject).
+    Avro throws (JacksonUtils.toObject).
     """
-    props = custom_props(value)
-    if library is Library.AVRO_1_12:
-        for name, prop in props.items():
-            if _has_huge(prop):
-                place = json_text.member(path, name)
-                refuse("INVALID_ATTRIBUTE", "an integer here may have 64 bits at most", place, escapes=True)
-    return props
+    for name, prop in props.items():
+        if _has_huge(prop):
+            place = Place(json_text.member(path, name))
+            message = "an integer here may have 64 bits at most"
+            return InvalidSchemaError("INVALID_ATTRIBUTE", message, place, escapes=True)
+    return None
 
 
 def _has_huge(prop: JsonValue) -> bool:

@@ -5,13 +5,16 @@ recursion. Names resolve in the order of the text: a type may be named once its
 definition has begun. Avro 1.12 also accepts names before that (`forward_references`). It also accepts a second
 definition of a name if both are equal at that moment: an enum, a fixed, or a record within the record of its name.
 References mean the first.
+
+Of several faults, the builder raises the one that Avro meets first, because the broker treats Avro's exceptions
+differently (`broker_errors`).
 """
 
 from collections.abc import Callable, Mapping
 from types import GeneratorType
 from typing import Any, ClassVar, TypeVar
 
-from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
@@ -21,6 +24,7 @@ from topicschema.core.formats.avro.model import (
     Enum,
     Field,
     Fixed,
+    JsonValue,
     Map,
     Named,
     Node,
@@ -51,11 +55,14 @@ class Builder:
         self.value = value
         self.library = library
         self._open: set[Named] = set()
+        self._last_error: InvalidSchemaError | None = None
         self._length = LengthLimit()
 
     def build(self) -> Node:
         """Return the root. Raise InvalidSchemaError with rule and path."""
         root: Node = run(settled(self._schema(self.value, "$", "")))
+        if self._last_error is not None:
+            raise self._last_error
         return root
 
     def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":
@@ -87,7 +94,7 @@ class Builder:
             known = self._meant(names.full(kind, space, f"{path}.type", self.library))
         if known is None:
             message = f"{names.shown(kind)} is neither a type of Avro nor a name defined before this place"
-            attributes.refuse("UNKNOWN_TYPE", _with_hint(message, kind), f"{path}.type")
+            return self._undefined("UNKNOWN_TYPE", _with_hint(message, kind), f"{path}.type")
         return known
 
     def _reference(self, name: str, path: str, space: str) -> Node:
@@ -99,8 +106,16 @@ class Builder:
             known = self._meant(full_name, names.full(name, "", path, self.library))
         if known is None:
             message = f"the name {names.shown(name)} is not defined before this place"
-            attributes.refuse("UNDEFINED_NAME", _with_hint(message, name), path)
+            return self._undefined("UNDEFINED_NAME", _with_hint(message, name), path)
         return known
+
+    def _undefined(self, rule: str, message: str, path: str) -> Node:
+        """Raise the error. With Avro 1.12, which resolves names last, return a record for the unknown type instead."""
+        error = InvalidSchemaError(rule, message, Place(path))
+        if self.library is Library.AVRO_1_11:
+            raise error
+        self._last_error = self._last_error or error
+        return Record(path=path, full_name=f"<{path}>")
 
     def _known(self, name: str, path: str, space: str) -> Named | None:
         """Return the earlier or later type that Avro 1.12 finds by a name, or None. It does not validate the name."""
@@ -114,58 +129,79 @@ class Builder:
         if "items" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "an array needs 'items', the type of its elements", path)
         items = yield settled(self._schema(value["items"], f"{path}.items", space))
-        return Array(path=path, props=attributes.copied_props(value, path, self.library), items=items)
+        return Array(path=path, props=self._copied_props(value, path), items=items)
 
     def _map(self, value: _Json, path: str, space: str) -> _Building:
         if "values" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "a map needs 'values', the type of its values", path)
         values = yield settled(self._schema(value["values"], f"{path}.values", space))
-        return Map(path=path, props=attributes.copied_props(value, path, self.library), values=values)
+        return Map(path=path, props=self._copied_props(value, path), values=values)
+
+    def _copied_props(self, value: _Json, path: str) -> Mapping[str, JsonValue]:
+        """Return the properties of a record, array or map, which Avro 1.12 copies when it resolves names."""
+        props = attributes.custom_props(value)
+        if self.library is Library.AVRO_1_12 and props:
+            self._last_error = self._last_error or attributes.error_of_copy(props, path)
+        return props
 
     def _union(self, value: list[Any], path: str, space: str) -> "Node | _Building":
         if not all(text.__class__ is str for text in value):
             return self._deep_union(value, path, space)
-        branches: dict[str, Node] = {}
-        for index, name in enumerate(value):
-            inner = f"{path}[{index}]"
-            branch: Any = self._schema(name, inner, space)
-            _add_branch(branches, branch, inner)
-        return Union(path=path, branches=tuple(branches.values()))
+        branches: list[Any] = [self._schema(name, f"{path}[{index}]", space) for index, name in enumerate(value)]
+        return self._union_of(branches, path)
 
     def _deep_union(self, value: list[Any], path: str, space: str) -> _Building:
-        branches: dict[str, Node] = {}
+        branches: list[Node] = []
         for index, text in enumerate(value):
-            inner = f"{path}[{index}]"
-            made: Any = self._schema(text, inner, space)
-            _add_branch(branches, (yield made) if made.__class__ is GeneratorType else made, inner)
-        return Union(path=path, branches=tuple(branches.values()))
+            made: Any = self._schema(text, f"{path}[{index}]", space)
+            branches.append((yield made) if made.__class__ is GeneratorType else made)
+        return self._union_of(branches, path)
+
+    def _union_of(self, branches: list[Node], path: str) -> Union:
+        """Return the union. Raise InvalidSchemaError if a branch is a union, or has the label of an earlier branch."""
+        places: dict[str, str] = {}
+        for index, branch in enumerate(branches):
+            place = f"{path}[{index}]"
+            if isinstance(branch, Union):
+                message = "a union may not stand directly in a union; list all branches in one"
+                attributes.refuse("NESTED_UNION", message, place)
+            label = _label(branch)
+            if label in places:
+                message = f"the union has {names.shown(label)} twice; keep one of them"
+                error = InvalidSchemaError("DUPLICATE_BRANCH", message, Place(place))
+                if self.forward.places.isdisjoint((place, places[label])):
+                    raise error
+                self._last_error = self._last_error or error
+            places[label] = place
+        return Union(path=path, branches=tuple(branches))
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:
         full_name = attributes.type_name(value, path, space, self.library)
-        record = self._define(Record(path=path, full_name=full_name, doc=attributes.text_or_none(value, "doc")))
+        attributes.refuse_primitive(full_name, path)
+        record = self._define(Record(path=path, full_name=full_name, doc=attributes.text_or_none(value, "doc")), value)
         self._open.add(record)
         space = record.namespace
-        texts = attributes.required_list(value, "fields", "a record", path)
-        fields: dict[str, Field] = {}
-        for index, text in enumerate(texts):
+        fields: list[Field] = []
+        for index, text in enumerate(attributes.required_list(value, "fields", "a record", path)):
             inner = f"{path}.fields[{index}]"
-            name = attributes.field_name(text, inner, self.library)
+            name = attributes.field_name(text, inner)
             made: Any = self._schema(text["type"], f"{inner}.type", space)
             kind: Node = (yield made) if made.__class__ is GeneratorType else made
-            if name in fields:
-                message = f"the record {names.shown(record.full_name)} has the field {names.shown(name)} twice"
-                attributes.refuse("DUPLICATE_FIELD", message, f"{inner}.name")
-            field = fields[name] = attributes.field(text, name, kind, inner)
+            field = attributes.field(text, name, kind, inner, self.library)
+            fields.append(field)
             self.fields.append(field)
+        _refuse_duplicates(fields, record)
         self._open.discard(record)
-        record.fields = tuple(fields.values())
-        record.props = attributes.copied_props(value, path, self.library)
+        record.fields = tuple(fields)
+        record.props = self._copied_props(value, path)
         record.aliases = self._aliases(value, record)
         return record
 
     def _enum(self, value: _Json, path: str, space: str) -> Node:
         name = attributes.type_name(value, path, space, self.library)
-        symbols = attributes.symbols(value, path, self.library)
+        symbols = attributes.required_list(value, "symbols", "an enum", path)
+        attributes.refuse_primitive(name, path)
+        attributes.check_symbols(symbols, path, self.library)
         default = attributes.text_or_none(value, "default")
         if default is not None and default not in symbols:
             message = f"the enum's default {names.shown(default)} is not one of its symbols"
@@ -182,10 +218,11 @@ class Builder:
     def _fixed(self, value: _Json, path: str, space: str) -> Node:
         name = attributes.type_name(value, path, space, self.library)
         size, doc = attributes.size(value, path), attributes.text_or_none(value, "doc")
+        attributes.refuse_primitive(name, path)
         return self._finish(Fixed(path=path, full_name=name, doc=doc, size=size), value)
 
     def _finish(self, node: Named, value: _Json, reserved: frozenset[str] = attributes.RESERVED) -> Named:
-        node = self._define(node)
+        node = self._define(node, value)
         node.props = attributes.custom_props(value, reserved)
         node.aliases = self._aliases(value, node)
         return node
@@ -199,8 +236,10 @@ class Builder:
         self._length.add("", space, len(aliases))
         return dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases)
 
-    def _define(self, node: _N) -> _N:
+    def _define(self, node: _N, value: _Json) -> _N:
         """Return the node that represents the type. Raise DUPLICATE_NAME if another type has the name."""
+        if self.library is Library.AVRO_1_12:
+            attributes.check_namespace(value, node.full_name, node.path)
         if self.forward.places:
             node = self.forward.resolve(node)
         earlier = self.named.setdefault(node.full_name, node)
@@ -248,14 +287,13 @@ def _refuse_slip(name: str, path: str) -> None:
         attributes.refuse(error.rule, f"{names.shown(name)} is no name of a type; {hint}", path)
 
 
-def _add_branch(branches: dict[str, Node], branch: Node, path: str) -> None:
-    """Add the branch of a union by its label. Raise InvalidSchemaError if it is a union, or the label is known."""
-    if isinstance(branch, Union):
-        attributes.refuse("NESTED_UNION", "a union may not stand directly in a union; list all branches in one", path)
-    label = _label(branch)
-    if label in branches:
-        attributes.refuse("DUPLICATE_BRANCH", f"the union has {names.shown(label)} twice; keep one of them", path)
-    branches[label] = branch
+def _refuse_duplicates(fields: list[Field], record: Record) -> None:
+    earlier: set[str] = set()
+    for field in fields:
+        if field.name in earlier:
+            message = f"the record {names.shown(record.full_name)} has the field {names.shown(field.name)} twice"
+            attributes.refuse("DUPLICATE_FIELD", message, f"{field.path}.name")
+        earlier.add(field.name)
 
 
 def _label(node: Node) -> str:

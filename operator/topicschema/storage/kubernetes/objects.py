@@ -1,4 +1,4 @@
-"""Compare-and-swap of whole objects. The record changes in no other way."""
+"""Compare-and-swap of whole objects. Histories and claims change in no other way."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +8,8 @@ from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.errors import ConflictError, NotFoundError
 
 JSON_PATCH = "application/json-patch+json"
+REUSED_ANNOTATION = "topicschema.io/reused-at"
+"""Annotation on a payload that a writer reused. Until then no history may have needed it."""
 
 
 def revision(wire: Object) -> str:
@@ -31,7 +33,7 @@ async def swap(client: ApiClient, kind: Kind, wire: Object, expected: str) -> st
     try:
         return revision(await client.patch(kind, namespace, name, patch, content_type=JSON_PATCH))
     except NotFoundError as error:
-        raise ConflictError(f"{kind.name} {name} is gone since it was read") from error
+        raise ConflictError(f"{name} is gone since it was read") from error
 
 
 async def delete_as_listed(client: ApiClient, kind: Kind, metadata: Mapping[str, Any]) -> bool:

@@ -1,68 +1,80 @@
-"""RecordStorage: SchemaHistory and SchemaVersion objects in the operator's own namespace.
+"""KubernetesStorage: the store in objects of the operator's own namespace, one module for each of its larger parts.
 
-See `api.record` for the form of the objects and `garbage_collection` for payloads that no history names.
+See `api.record` for the form of the objects.
 """
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from topicschema.api import record
-from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.cluster.client import ApiClient, Object, Selection
 from topicschema.cluster.errors import ConflictError, NotFoundError
+from topicschema.cluster.events import EventRecorder, object_reference
 from topicschema.cluster.microtime import micro_time
-from topicschema.core.errors import StalledError
-from topicschema.core.history import History, VersionEntry
+from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.history import History, Owner, VersionEntry
 from topicschema.core.lru_cache import LruCache
 from topicschema.core.reasons import Reason
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
-from topicschema.storage import objects
+from topicschema.storage.kubernetes import objects
+from topicschema.storage.kubernetes.changes import Changes, topic_of
+from topicschema.storage.kubernetes.garbage_collection import GarbageCollector
 from topicschema.storage.payloads import weight
-from topicschema.storage.protocol import (
-    Stored,
-    check_contents,
-    check_put,
-    entries_of,
-    is_of,
-)
+from topicschema.storage.protocol import KnownClaims, Stored, StoredClaim, check_contents, check_put, entries_of
 
 _LOG = logging.getLogger(__name__)
 _LARGE_BYTES = 64 * 1024
 _CACHE_BYTES = 64 << 20
 _WRITES_AT_ONCE = 16
 
-REUSED_ANNOTATION = "topicschema.io/reused-at"
-"""Annotation on a payload that a writer reused. Until then no history may have needed it."""
 ANNOUNCED_ANNOTATION = "topicschema.io/announced"
 """Annotation on a payload that was written before its upload to a broker: its content hash."""
 
 
-class RecordStorage:
+class KubernetesStorage:
     """A SchemaStorage on the API server, which outlives resources, namespaces and this process.
 
-    `client` is open, and its owner closes it. `cache_bytes` bounds the payloads in memory.
+    `client` is open, and its owner closes it. `identity` is this process's name in Events. `cache_bytes` bounds the
+    payloads in memory.
     """
 
-    def __init__(self, client: ApiClient, namespace: str, cache_bytes: int = _CACHE_BYTES) -> None:
+    def __init__(
+        self, client: ApiClient, namespace: str, *, identity: str = "topicschema", cache_bytes: int = _CACHE_BYTES
+    ) -> None:
         self._client = client
         self._namespace = namespace
+        self._events = EventRecorder(client, identity)
         self._payloads: LruCache[str, SchemaInfo] = LruCache(cache_bytes)
+        self._collector = GarbageCollector(client, namespace)
+        self._changes = Changes(client, namespace)
 
     async def get_history(self, key: TopicKey) -> Stored:
         """See SchemaStorage."""
         try:
-            wire = await self._client.get(SCHEMA_HISTORY, self._namespace, key.history_name)
+            wire = await self._client.get(SCHEMA_HISTORY, self._namespace, self.name_of(key))
         except NotFoundError:
             return Stored(History(key))
         history = record.history_from_wire(wire)
         if history.key != key:
-            raise StalledError(Reason.RECORD_DAMAGED, f"the history {key.history_name} belongs to another topic")
+            raise StalledError(Reason.RECORD_DAMAGED, f"the history {self.name_of(key)} belongs to another topic")
         return Stored(history, objects.revision(wire))
+
+    async def list_topics(self, key: PulsarNamespaceKey) -> tuple[TopicKey, ...]:
+        """See SchemaStorage. Histories that cannot be read are left out, unless their metadata has the topic."""
+        selection = Selection(labels=f"{record.PULSAR_NAMESPACE_LABEL}={record.claim_name(key)}", metadata_only=True)
+        pages = self._client.pages(SCHEMA_HISTORY, self._namespace, selection)
+        listed = [await topic_of(self._client, item["metadata"]) async for page in pages for item in page]
+        topics = (each for each in listed if each is not None and each.namespace_key == key)
+        return tuple(sorted(topics, key=lambda each: each.topic.local_name))
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
         """See SchemaStorage."""
@@ -92,7 +104,10 @@ class RecordStorage:
         check_put(stored, history, payloads)
         await self._put_payloads(history, tuple(entries_of(history, payloads)), source_hash)
         wire = record.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
-        return Stored(history, await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision))
+        with self._changes.writing(self.name_of(history.key)):
+            revision = await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision)
+            self._changes.record(revision)
+        return Stored(history, revision)
 
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
         """See SchemaStorage."""
@@ -118,7 +133,7 @@ class RecordStorage:
         The payloads are listed before the history is deleted, and deleted only if they did not change since. So a
         payload that a new history of the same topic reuses stays. Garbage collection removes the rest after a crash.
         """
-        history = stored.history.key.history_name
+        history = self.name_of(stored.history.key)
         if not stored.revision:
             await self._expect_unknown(stored.history.key)
             return
@@ -133,23 +148,68 @@ class RecordStorage:
         at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
         await asyncio.gather(*(self._delete_payload(item["metadata"], at_once) for item in payloads))
 
-    async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
+    async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
         """See SchemaStorage."""
-        selection = Selection(labels=f"{record.PULSAR_NAMESPACE_LABEL}={key.claim_name}", metadata_only=True)
-        pages = self._client.pages(SCHEMA_HISTORY, self._namespace, selection)
-        return tuple(sorted([item["metadata"]["name"] async for page in pages for item in page]))
-
-    async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
-        """See SchemaStorage. A damaged history is logged."""
         try:
-            wire = await self._client.get(SCHEMA_HISTORY, self._namespace, name)
-            history = record.history_from_wire(wire)
+            wire = await self._client.get(PULSAR_NAMESPACE_CLAIM, self._namespace, record.claim_name(key))
         except NotFoundError:
-            return None
-        except StalledError as error:
-            _LOG.warning("a history is left out: %s", error.message)
-            return None
-        return Stored(history, objects.revision(wire)) if is_of(history.key, key) else None
+            return StoredClaim(key)
+        return _claim(key, wire)
+
+    async def list_claims(self, pulsar_namespace: str) -> KnownClaims:
+        """See SchemaStorage."""
+        listed = [(_key_of(wire), wire) for wire in await self._client.list(PULSAR_NAMESPACE_CLAIM, self._namespace)]
+        here = {key: wire for key, wire in listed if key is not None and key.pulsar_namespace == pulsar_namespace}
+        claims = []
+        for key, wire in here.items():
+            with suppress(StalledError):
+                claims.append(_claim(key, wire))
+        keys = sorted(here, key=lambda key: key.pulsar_cluster)
+        return KnownClaims(tuple(keys), tuple(claims), are_all=all(key is not None for key, _ in listed))
+
+    async def put_claim(self, stored: StoredClaim, owner: Owner | None, address: str = "") -> StoredClaim:
+        """See SchemaStorage."""
+        return await self._put_claim(stored, replace(stored, owner=owner, address=address))
+
+    async def put_settings(
+        self, stored: StoredClaim, original: NamespaceSettings, managed: tuple[Setting, ...]
+    ) -> StoredClaim:
+        """See SchemaStorage."""
+        return await self._put_claim(stored, replace(stored, original=original, managed=managed))
+
+    async def _put_claim(self, stored: StoredClaim, desired: StoredClaim) -> StoredClaim:
+        wire = record.claim_to_wire(
+            desired.key,
+            record.Claim(desired.owner, desired.original, desired.managed, desired.address),
+            namespace=self._namespace,
+            resource_version=stored.revision or None,
+        )
+        revision = await objects.swap(self._client, PULSAR_NAMESPACE_CLAIM, wire, stored.revision)
+        return replace(desired, revision=revision)
+
+    async def collect_garbage(self, now: datetime) -> int:
+        """See SchemaStorage."""
+        return await self._collector.collect(now)
+
+    def changed(self) -> AsyncIterator[TopicKey]:
+        """See SchemaStorage."""
+        return self._changes.stream()
+
+    async def warn(self, key: TopicKey, reason: str, note: str) -> None:
+        """See SchemaStorage. It is an Event about the SchemaHistory."""
+        try:
+            wire = await self._client.get(SCHEMA_HISTORY, self._namespace, self.name_of(key))
+        except TopicSchemaError as error:
+            _LOG.warning("no Event about a history: %s", error.message)
+            return
+        await self._events.record(object_reference(SCHEMA_HISTORY, wire), "Warning", reason, note, "Delete")
+
+    def name_of(self, key: TopicKey) -> str:
+        """See SchemaStorage."""
+        return record.history_name(key)
+
+    async def aclose(self) -> None:
+        """Do nothing: the client is not this object's."""
 
     async def _put_payloads(
         self,
@@ -182,7 +242,7 @@ class RecordStorage:
 
     async def _reuse(self, name: str, payload: SchemaInfo, annotations: Mapping[str, str]) -> None:
         """Reuse the existing payload. The patch changes its revision, so that garbage collection does not remove it."""
-        moved = {"metadata": {"annotations": {**annotations, REUSED_ANNOTATION: micro_time()}}}
+        moved = {"metadata": {"annotations": {**annotations, objects.REUSED_ANNOTATION: micro_time()}}}
         try:
             existing = await self._client.patch(SCHEMA_VERSION, self._namespace, name, moved)
         except NotFoundError as error:
@@ -196,9 +256,24 @@ class RecordStorage:
 
     async def _expect_unknown(self, key: TopicKey) -> None:
         if (await self.get_history(key)).revision:
-            raise ConflictError(f"the history {key.history_name} was created in the meantime")
+            raise ConflictError(f"the history {self.name_of(key)} was created in the meantime")
 
     async def _expect_named(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> None:
         history = (await self.get_history(key)).history
         if history.incarnation != incarnation or not history.names(entry):
-            raise ConflictError(f"the history {key.history_name} moved since it was read")
+            raise ConflictError(f"the history {self.name_of(key)} moved since it was read")
+
+
+def _claim(key: PulsarNamespaceKey, wire: Object) -> StoredClaim:
+    claim = record.claim_from_wire(wire)
+    return StoredClaim(key, claim.owner, objects.revision(wire), claim.original, claim.managed, claim.address)
+
+
+def _key_of(wire: Object) -> PulsarNamespaceKey | None:
+    """Return the key of a claim, or None if its name does not match its content."""
+    spec = wire.get("spec") or {}
+    try:
+        key = PulsarNamespaceKey.parse(str(spec.get("pulsarCluster")), str(spec.get("pulsarNamespace")))
+    except StalledError:
+        return None
+    return key if record.claim_name(key) == wire["metadata"]["name"] else None

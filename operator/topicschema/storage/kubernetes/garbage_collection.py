@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from topicschema.api import record
@@ -12,11 +12,10 @@ from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
-from topicschema.storage import objects
-from topicschema.storage.record import REUSED_ANNOTATION
+from topicschema.storage.kubernetes import objects
+from topicschema.storage.kubernetes.objects import REUSED_ANNOTATION
+from topicschema.storage.protocol import GRACE
 
-GRACE = timedelta(hours=1)
-"""Age below which a payload is retained: a history may be about to name it."""
 _AT_ONCE = 8
 
 _Payloads = dict[str, Mapping[str, Any]]  # the metadata of payloads, by their names

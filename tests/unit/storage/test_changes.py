@@ -1,0 +1,130 @@
+"""The stream of changed histories over lists and watches whose answers a test gives.
+
+What a real API server sends is in the contract, in the cluster tier.
+"""
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+from kubernetes.client import Configuration
+
+from support.http_server import served
+from topicschema.api import record
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import Connection
+from topicschema.core.history import History
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.kubernetes import changes
+from topicschema.storage.kubernetes.changes import Changes
+
+ONE, TWO, LAST = (TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("one", "two", "last"))
+GONE = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}}
+
+
+def history(key: TopicKey, revision: str) -> dict[str, Any]:
+    return record.history_to_wire(History(key), namespace="system", resource_version=revision)
+
+
+def event(key: TopicKey, revision: str, kind: str = "MODIFIED") -> dict[str, Any]:
+    return {"type": kind, "object": history(key, revision)}
+
+
+class Server:
+    """An API server. Each list has the next of `lists`, each watch the next of `watches` and then ends."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[dict[str, Any]]] = []
+        self.watches: list[list[dict[str, Any]]] = []
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.since: list[str] = []
+        self.is_watched = asyncio.Event()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        name = request.path.rpartition("/")[2]
+        if name.startswith("h-"):
+            return web.json_response(self.objects[name])
+        if "watch" not in request.query:
+            items = self.lists.pop(0)
+            return web.json_response({"metadata": {"resourceVersion": "100"}, "items": items})
+        self.since.append(request.query["resourceVersion"])
+        self.is_watched.set()
+        if not self.watches:
+            await asyncio.Event().wait()
+        lines = "".join(f"{json.dumps(each)}\n" for each in self.watches.pop(0))
+        return web.Response(text=lines)
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Server, Changes]]:
+    monkeypatch.setattr(changes, "_RETRY_SECONDS", 0.0)
+    fake = Server()
+    async with (
+        served(fake.answer) as url,
+        ApiClient(Connection(url, ssl.create_default_context(), None, Configuration())) as client,
+    ):
+        yield fake, Changes(client, "system")
+
+
+async def until_last(stream: AsyncIterator[TopicKey]) -> list[TopicKey]:
+    """Return what the stream yields before LAST."""
+    found = []
+    async for key in stream:
+        if key == LAST:
+            break
+        found.append(key)
+    return found
+
+
+async def test_it_begins_with_all_histories_and_continues_a_watch_that_ended(server: tuple[Server, Changes]) -> None:
+    fake, stream = server
+    fake.lists = [[history(ONE, "1"), history(TWO, "2")]]
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "103"}}}
+    fake.watches = [[event(ONE, "101"), event(TWO, "102", "DELETED"), bookmark], [event(LAST, "104", "ADDED")]]
+    assert await until_last(stream.stream()) == [ONE, TWO, ONE, TWO]
+    assert fake.since == ["100", "103"]
+
+
+async def test_after_a_failure_it_yields_what_changed_meanwhile(server: tuple[Server, Changes]) -> None:
+    fake, stream = server
+    three = TopicKey("pulsar", Topic("shop", "orders", "three"))
+    fake.lists = [
+        [history(ONE, "1"), history(TWO, "2"), history(three, "3")],
+        [history(ONE, "1"), history(TWO, "9"), history(LAST, "10")],
+    ]
+    fake.watches = [[GONE]]
+    found = await until_last(stream.stream())
+    assert found[:3] == [ONE, TWO, three]
+    assert set(found[3:]) <= {TWO, three}
+    assert TWO in found[3:]
+
+
+async def test_an_own_write_is_not_yielded_even_if_its_event_comes_before_its_answer(
+    server: tuple[Server, Changes],
+) -> None:
+    fake, stream = server
+    fake.lists = [[]]
+    fake.watches = [[event(ONE, "101", "ADDED"), event(TWO, "102", "ADDED"), event(ONE, "103"), event(LAST, "104")]]
+    with stream.writing(record.history_name(ONE)):
+        reading = asyncio.create_task(until_last(stream.stream()))
+        await fake.is_watched.wait()
+        stream.record("101")
+    assert await reading == [TWO, ONE]
+
+
+async def test_a_history_without_its_annotation_is_read(server: tuple[Server, Changes]) -> None:
+    fake, stream = server
+    bare = history(ONE, "1")
+    bare["metadata"]["annotations"] = {record.TOPIC_ANNOTATION: "pulsar/shop/orders/two"}  # of another topic
+    assert record.topic_of(bare["metadata"]) is None
+    assert record.topic_of(history(ONE, "1")["metadata"]) == ONE
+    damaged = history(TWO, "2")
+    damaged["metadata"]["annotations"] = None
+    fake.objects = {record.history_name(ONE): bare, record.history_name(TWO): {**damaged, "spec": {}}}
+    fake.lists = [[bare, damaged]]
+    fake.watches = [[event(LAST, "3")]]
+    assert await until_last(stream.stream()) == [ONE]

@@ -1,0 +1,47 @@
+"""The store that a setting names."""
+
+from pathlib import Path
+
+import pytest
+
+from topicschema.settings import InvalidSettingError, Settings, WebhookSettings
+from topicschema.storage.kubernetes.storage import KubernetesStorage
+
+SOURCE = "def open_store(client, namespace, *, identity='', cache_bytes=0):\n    pass\n\nTEXT = ''\n"
+ENTRIES = "[topicschema.storage]\nacme = acme_store:open_store\ntext = acme_store:TEXT\nmissing = acme_store:nothing\n"
+
+
+@pytest.fixture(autouse=True)
+def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distribution as an installer leaves it."""
+    info = tmp_path / "acme_store-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-store\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRIES)
+    (tmp_path / "acme_store.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_the_default_is_the_store_in_kubernetes() -> None:
+    assert Settings.load({}).storage is WebhookSettings.load({}).storage is KubernetesStorage
+    assert Settings.load({"TOPICSCHEMA_STORAGE": "kubernetes"}).storage is KubernetesStorage
+
+
+def test_an_entry_point_makes_the_store_of_both_processes() -> None:
+    for settings in (Settings, WebhookSettings):
+        made = settings.load({"TOPICSCHEMA_STORAGE": "acme"}).storage
+        assert made.__module__ == "acme_store"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("postgres", "there is no store 'postgres', but acme, kubernetes, missing, text"),
+        ("text", "the store 'text' cannot be used: acme_store:TEXT is not callable"),
+        ("missing", "the store 'missing' cannot be used: AttributeError"),
+    ],
+)
+def test_a_store_that_cannot_be_used_ends_the_process(name: str, message: str) -> None:
+    with pytest.raises(InvalidSettingError) as refused:
+        Settings.load({"TOPICSCHEMA_STORAGE": name})
+    assert str(refused.value).startswith(f"TOPICSCHEMA_STORAGE: {message}")
