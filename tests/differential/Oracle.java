@@ -21,14 +21,14 @@ import org.apache.avro.SchemaValidator;
 import org.apache.avro.SchemaValidatorBuilder;
 
 /**
- * Asks Avro's own library what it thinks of schema texts: one JSON request per line in, one JSON answer per line out.
+ * The verdicts of Avro's own library on schema texts: one JSON request per line in, one JSON answer per line out.
  *
  * <p>Requests: {"op":"parse","text":T,"validate":B}, {"op":"equals","a":T,"b":T}, {"op":"canRead","reader":T,"writer":T}.
- * Answers: {"verdict":true|false} or {"verdict":"error:SimpleClassName"}, with "detail" where something was thrown.
- * {"op":"pair","a":T,"b":T} asks all of that at once, both ways; its answer has such a verdict under each of the names
+ * Answers: {"verdict":true|false} or {"verdict":"error:SimpleClassName"}, with "detail" after an exception.
+ * {"op":"pair","a":T,"b":T} is all of that at once, both ways; its answer has such a verdict under each of the names
  * parse, validate, parseOther, validateOther, equals, reads, isRead, mutual. {"op":"history","texts":[T]}, oldest first,
- * answers with "reads", where row r and column w tell whether text r reads text w, and "follows", which tells by
- * strategy of each text whether it may follow all before it (validateAll for the transitive ones, else validateLatest).
+ * answers with "reads", where row r and column w are true if text r reads text w, and "follows", which has by
+ * strategy for each text true if it may follow all before it (validateAll for the transitive ones, else validateLatest).
  * canRead goes the way of Pulsar's AvroSchemaBasedCompatibilityCheck: fresh parsers, defaults not validated, the
  * validator of SchemaValidatorBuilder; a SchemaParseException means incompatible, any other exception is an error.
  *
@@ -70,18 +70,18 @@ public final class Oracle {
 
     private static ObjectNode pair(String a, String b) {
         ObjectNode all = JSON.createObjectNode();
-        all.set("parse", answer(asked("parse").put("text", a).put("validate", false)).get("verdict"));
-        all.set("validate", answer(asked("parse").put("text", a).put("validate", true)).get("verdict"));
-        all.set("parseOther", answer(asked("parse").put("text", b).put("validate", false)).get("verdict"));
-        all.set("validateOther", answer(asked("parse").put("text", b).put("validate", true)).get("verdict"));
-        all.set("equals", answer(asked("equals").put("a", a).put("b", b)).get("verdict"));
-        all.set("reads", answer(asked("canRead").put("reader", a).put("writer", b)).get("verdict"));
-        all.set("isRead", answer(asked("canRead").put("reader", b).put("writer", a)).get("verdict"));
-        all.set("mutual", answer(asked("mutual").put("reader", a).put("writer", b)).get("verdict"));
+        all.set("parse", answer(request("parse").put("text", a).put("validate", false)).get("verdict"));
+        all.set("validate", answer(request("parse").put("text", a).put("validate", true)).get("verdict"));
+        all.set("parseOther", answer(request("parse").put("text", b).put("validate", false)).get("verdict"));
+        all.set("validateOther", answer(request("parse").put("text", b).put("validate", true)).get("verdict"));
+        all.set("equals", answer(request("equals").put("a", a).put("b", b)).get("verdict"));
+        all.set("reads", answer(request("canRead").put("reader", a).put("writer", b)).get("verdict"));
+        all.set("isRead", answer(request("canRead").put("reader", b).put("writer", a)).get("verdict"));
+        all.set("mutual", answer(request("mutual").put("reader", a).put("writer", b)).get("verdict"));
         return all;
     }
 
-    private static ObjectNode asked(String operation) {
+    private static ObjectNode request(String operation) {
         return JSON.createObjectNode().put("op", operation);
     }
 
@@ -159,8 +159,8 @@ public final class Oracle {
             case "mutual":
                 Schema reader = parse(request.get("reader").textValue(), false);
                 Schema writer = parse(request.get("writer").textValue(), false);
-                SchemaValidatorBuilder asked = operation.equals("mutual") ? mutual() : canRead();
-                asked.validateLatest().validate(reader, List.of(writer));
+                SchemaValidatorBuilder builder = operation.equals("mutual") ? mutual() : canRead();
+                builder.validateLatest().validate(reader, List.of(writer));
                 return true;
             default:
                 throw new IllegalArgumentException(operation);

@@ -22,13 +22,13 @@ import org.apache.avro.io.DecoderFactory;
  * answer out.
  *
  * <p>A request is {"reader": text, "writer": text, "payloads": [base64]}; the answer {"verdict": true, "read": R}, where R
- * has a character for each payload: y where GenericDatumReader read it, n where it threw, e where it had no end: it skips
+ * has a character for each payload: y if GenericDatumReader read it, n if it threw, e if it had no end: it skips
  * a block by the size that the block claims, and one below zero leads back to where it has been. A length beyond 16 MB is
  * refused (no payload here has as many bytes), so that no broken one fills the memory.
  */
 public final class ReadingOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final long PATIENCE_SECONDS = 20;
+    private static final long TIMEOUT_SECONDS = 20;
     private static ExecutorService reading = another();
 
     private ReadingOracle() {}
@@ -60,7 +60,7 @@ public final class ReadingOracle {
 
     private static char inTime(Callable<Boolean> task) throws IOException {
         try {
-            return reading.submit(task).get(PATIENCE_SECONDS, TimeUnit.SECONDS) ? 'y' : 'n';
+            return reading.submit(task).get(TIMEOUT_SECONDS, TimeUnit.SECONDS) ? 'y' : 'n';
         } catch (TimeoutException e) {
             reading = another();
             return 'e';

@@ -1,9 +1,8 @@
-"""Java as an oracle: what it takes to start it, and the asking. What is asked stands in the tests.
+"""Java as an oracle: its programs and class paths, and the run of a batch. The tests have the requests.
 
 There are three: AVRO, Avro's own library (as Pulsar 4.0.7 ships it), BROKER, the classes of a Pulsar 4.0.7 broker, and
-CLIENT, those of its Java client. AVRO_OF and BROKER_OF name the class path of each Pulsar version.
-A batch is one run of
-the oracle's program, which documents requests and answers.
+CLIENT, those of its Java client. AVRO_OF and BROKER_OF name the class path of each Pulsar version. A batch is one run
+of the oracle's program, which documents requests and answers.
 """
 
 import json
@@ -38,10 +37,10 @@ JUDGING = tuple(
 """The Pulsar versions as parameters. In a sample 5.0 stands for 4.2, whose brokers judge alike."""
 
 
-def ask(
+def query(
     requests: Iterable[dict[str, Any]], program: Path = AVRO, class_path: Path | None = None
 ) -> list[dict[str, Any]]:
-    """One answer per request, in order: `verdict` true, false or `error:Class`; `detail` where something was thrown.
+    """Return one answer per request, in order: `verdict` true, false or `error:Class`; `detail` after an exception.
 
     `class_path` is a pom, by default the one beside the program.
     """

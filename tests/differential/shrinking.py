@@ -1,4 +1,4 @@
-"""A small pair out of a large one: parts are taken away for as long as what is looked for stays."""
+"""A small pair out of a large one: parts are removed as long as the disagreement stays."""
 
 import copy
 import json
@@ -9,14 +9,14 @@ Pair = tuple[str, str]
 _MOST_ROUNDS = 60
 
 
-def shrunk(pair: Pair, is_wanted: Callable[[list[Pair]], list[bool]]) -> Pair:
-    """The smallest pair met, which `is_wanted` like the first; it is asked of many pairs at once."""
+def shrink(pair: Pair, has_fault: Callable[[list[Pair]], list[bool]]) -> Pair:
+    """Return a smallest pair with the fault, which `has_fault` checks for many pairs at once."""
     for _ in range(_MOST_ROUNDS):
         smaller = sorted(set(_smaller(pair)), key=lambda each: len(each[0]) + len(each[1]))
-        kept = [each for each, wanted in zip(smaller, is_wanted(smaller), strict=True) if wanted]
-        if not kept:
+        faulty = [each for each, is_faulty in zip(smaller, has_fault(smaller), strict=True) if is_faulty]
+        if not faulty:
             break
-        pair = kept[0]
+        pair = faulty[0]
     return pair
 
 
@@ -34,7 +34,7 @@ def _smaller(pair: Pair) -> Iterator[Pair]:
 
 
 def _lessened(value: Any) -> Iterator[Any]:
-    """The value with one part taken away, or with one part in place of what holds it."""
+    """Yield the value with one part removed, or with one part in place of its container."""
     for path in _paths(value):
         less = copy.deepcopy(value)
         holder = less
@@ -54,7 +54,7 @@ def _lessened(value: Any) -> Iterator[Any]:
 
 
 def _paths(value: Any) -> Iterator[tuple[Any, ...]]:
-    """The way to every part of a JSON value."""
+    """Yield the path to every part of a JSON value."""
     steps = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for step in steps:
         yield (step,)

@@ -1,4 +1,4 @@
-"""What a producer with AUTO_PRODUCE sends and what it refuses, beside the client's own class."""
+"""The messages that a producer with AUTO_PRODUCE sends and refuses, beside the client's own class."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ PIECES = (b"", b" ", b"{}", b'{"a":1}', b"[]", b"null", b"\xff", b"{", b"1 2", b
 
 
 def single(rng: random.Random) -> tuple[SchemaInfo, bytes]:
-    """A schema and bytes for it: right ones, broken ones, those of something else."""
+    """Return a schema and bytes for it: right ones, broken ones, those of another schema."""
     roll = rng.random()
     if roll < 0.25:
         info = rng.choice(primitive_values.INFOS)
@@ -68,19 +68,19 @@ def message(number: int) -> tuple[Schema, bytes] | None:
     return formats.parse(info), content
 
 
-def told(schema: Schema, content: bytes) -> dict[str, Any]:
+def request_of(schema: Schema, content: bytes) -> dict[str, Any]:
     info = schema.info
     encoded = base64.b64encode(info.schema).decode()
     wire = {"type": info.type.value, "schema": encoded, "properties": dict(info.properties)}
     return {"op": "send", "info": wire, "payload": base64.b64encode(content).decode(), "schema": None}
 
 
-def test_we_say_that_it_is_sent_exactly_where_the_client_sends_it() -> None:
-    asked = [each for each in map(message, range(MESSAGES)) if each is not None]
-    answers = oracle.ask((told(*each) for each in asked), oracle.CLIENT)
+def test_a_message_is_sent_exactly_if_the_client_sends_it() -> None:
+    messages = [each for each in map(message, range(MESSAGES)) if each is not None]
+    answers = oracle.query((request_of(*each) for each in messages), oracle.CLIENT)
     wrong: list[object] = []
     met: Counter[object] = Counter()
-    for (schema, content), answer in zip(asked, answers, strict=True):
+    for (schema, content), answer in zip(messages, answers, strict=True):
         refused = auto_produce.refusals(schema, content)
         met.update([(schema.info.type, not refused)])
         if (answer["verdict"] is True) != (not refused):

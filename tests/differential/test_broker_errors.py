@@ -1,8 +1,4 @@
-"""Where the broker's comparison ends in an exception, not a verdict, `check --batch` says so: beside its own classes.
-
-On generated pairs, alone and as the values of a KEY_VALUE beside a second pair as the keys.
-It takes longer than most tests: 1,500 comparisons of the broker's classes for each Pulsar version.
-"""
+"""Errors of `check --batch` beside the broker's own classes: comparisons that end in an exception, not in a verdict."""
 
 import base64
 import random
@@ -23,21 +19,21 @@ pytestmark = pytest.mark.differential
 
 STRATEGIES = [each for each in Strategy if each.directions]
 REST = 1 / 500
-"""Pairs never seen before of which the error may be the wrong one; the verdict never is.
+"""Number of new pairs of which the error may be the wrong one; the verdict never is.
 
-About one in 50,000: say, where the text of Avro's exception quotes a schema that Avro itself cannot print.
+About one in 50,000, as when the text of Avro's exception quotes a schema that Avro itself cannot print.
 """
 TYPES_OF_PAIR = {"key.schema.type": "AVRO", "value.schema.type": "JSON"}
 
 
 def texts(seed: str, number: int) -> tuple[str, str]:
-    """Every third pair is one of records that come back to themselves."""
+    """Return a pair, every third time one of records that come back to themselves."""
     rng = random.Random(f"{seed} {number}")  # noqa: S311 - chance for tests, to be repeated
     return avro_pairs.pair(seed, number) if number % 3 else avro_circles.pair(rng)
 
 
 def pairs(seed: str) -> Iterator[tuple[SchemaInfo, SchemaInfo]]:
-    """An earlier schema and a candidate."""
+    """Yield earlier schemas with candidates."""
     for number in range(seeds.PAIRS):
         candidate, earlier = texts(seed, number)
         yield SchemaInfo(SchemaType.JSON, earlier.encode()), SchemaInfo(SchemaType.JSON, candidate.encode())
@@ -52,9 +48,9 @@ def joined(key: str, value: str) -> SchemaInfo:
 
 
 def is_readable(info: SchemaInfo, pulsar_version: PulsarVersion) -> bool:
-    """Whether it comes to a comparison; JSON's checker in 4.1 knows no names with $, unlike its validator."""
-    asked = Question(info, (), Policy(profile=BrokerProfile(pulsar_version)), Step.COMPATIBILITY)
-    return answer(asked).refusal is None and (pulsar_version is not PulsarVersion.V4_1 or b"$" not in info.schema)
+    """Return True if the schema can be compared. JSON's checker in 4.1 rejects names with $, unlike its validator."""
+    question = Question(info, (), Policy(profile=BrokerProfile(pulsar_version)), Step.COMPATIBILITY)
+    return answer(question).refusal is None and (pulsar_version is not PulsarVersion.V4_1 or b"$" not in info.schema)
 
 
 def wire(info: SchemaInfo) -> dict[str, Any]:
@@ -64,15 +60,15 @@ def wire(info: SchemaInfo) -> dict[str, Any]:
 
 
 def is_error(verdict: Any, strategy: Strategy) -> bool:
-    """Whether an answer of a checker becomes an HTTP 500: a check of all versions wraps exceptions, but no error."""
+    """Return True if a checker's answer becomes an HTTP 500. A check of all versions wraps exceptions, but no error."""
     failed = isinstance(verdict, str)
     return verdict == "error:StackOverflowError" if strategy.is_transitive else failed
 
 
 def is_undecided(ours: Answer, theirs: Any) -> bool:
-    """Whether a record was left early on which Avro may yet fail: what was resolved around it decides.
+    """Return True if the comparison left a record early on which Avro may still fail, depending on its context.
 
-    It is endless, too; or it comes back to itself, and Avro meets it again, half made, by a way that was not left.
+    It is endless, too; or it comes back to itself, and Avro meets it again, half made, by another way.
     """
     rules = {each.rule for each in ours.incompatibilities}
     is_half_made = theirs["verdict"] == "error:NullPointerException"
@@ -82,15 +78,15 @@ def is_undecided(ours: Answer, theirs: Any) -> bool:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", seeds.SEEDS.values(), ids=seeds.SEEDS)
 @pytest.mark.parametrize("pulsar_version", oracle.JUDGING)
-def test_an_error_is_told_exactly_where_the_brokers_comparison_fails(pulsar_version: PulsarVersion, seed: str) -> None:
-    asked = [
+def test_an_error_is_reported_exactly_if_the_brokers_comparison_fails(pulsar_version: PulsarVersion, seed: str) -> None:
+    questions = [
         (earlier, candidate, STRATEGIES[number % len(STRATEGIES)])
         for number, (earlier, candidate) in enumerate(pairs(seed))
         if earlier.schema != candidate.schema
         and is_readable(earlier, pulsar_version)
         and is_readable(candidate, pulsar_version)
     ]
-    assert len(asked) > seeds.PAIRS / 2
+    assert len(questions) > seeds.PAIRS / 2
     requests = (
         {
             "op": "check",
@@ -99,11 +95,11 @@ def test_an_error_is_told_exactly_where_the_brokers_comparison_fails(pulsar_vers
             "strategy": strategy.value,
             "all": strategy.is_transitive,
         }
-        for earlier, candidate, strategy in asked
+        for earlier, candidate, strategy in questions
     )
     met, differing = 0, []
     for question, theirs in zip(
-        asked, oracle.ask(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version]), strict=True
+        questions, oracle.query(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version]), strict=True
     ):
         earlier, candidate, strategy = question
         policy = Policy(strategy, profile=BrokerProfile(pulsar_version))

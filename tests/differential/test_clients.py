@@ -1,7 +1,7 @@
-"""Our answers to clients beside the broker's own validator and checkers, most of all on texts that cannot be read.
+"""Our responses to clients beside the broker's own validator and checkers, most of all on texts that cannot be read.
 
-What stands around them in the broker (which versions are looked at, dedupe, what becomes of an exception) is not asked
-here: tests/unit/core/test_clients.py has it, row by row.
+Their context in the broker (the versions that it reads, dedupe, the handling of exceptions) is not tested here:
+tests/unit/core/test_clients.py has it, row by row.
 """
 
 import base64
@@ -68,17 +68,17 @@ def wire(info: SchemaInfo) -> dict[str, Any]:
     return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
 
 
-def named(found: dict[str, Any], *, wraps: bool = False) -> BrokerError | None:
-    """The error that a client gets for what the broker's class said."""
-    if found["verdict"] is True:
+def named(answer: dict[str, Any], *, wraps: bool = False) -> BrokerError | None:
+    """Return the error of a client for an answer of the broker's class."""
+    if answer["verdict"] is True:
         return None
-    if found["verdict"] is False or (wraps and found["verdict"] != "error:StackOverflowError"):
+    if answer["verdict"] is False or (wraps and answer["verdict"] != "error:StackOverflowError"):
         return BrokerError.INCOMPATIBLE_SCHEMA
     return BrokerError.UNKNOWN_ERROR
 
 
 def begins(ours: Connection, theirs: dict[str, Any]) -> bool:
-    """Whether the broker's text begins as we say, where we do."""
+    """Return True if the broker's text begins as ours, if we have one."""
     _, _, text = str(theirs.get("detail", "")).partition(": ")
     return theirs["verdict"] is not False or text.startswith(ours.message)
 
@@ -92,8 +92,8 @@ CHECKS = (Strategy.BACKWARD, Strategy.BACKWARD_TRANSITIVE, Strategy.FULL_TRANSIT
 
 
 @functools.cache
-def answered(pulsar_version: PulsarVersion) -> list[dict[str, Any]]:
-    """What the broker's classes say: of each schema, then under each strategy of each couple; one run of Java."""
+def recorded(pulsar_version: PulsarVersion) -> list[dict[str, Any]]:
+    """Return the broker's answers in one run of Java: of each schema, then under each strategy of each couple."""
     checks = (
         {
             "op": "check",
@@ -106,29 +106,29 @@ def answered(pulsar_version: PulsarVersion) -> list[dict[str, Any]]:
         for existing, sent in COUPLES
     )
     validations = ({"op": "validate", "schema": wire(each)} for each in SCHEMAS)
-    return oracle.ask([*validations, *checks], oracle.BROKER, oracle.BROKER_OF[pulsar_version])
+    return oracle.query([*validations, *checks], oracle.BROKER, oracle.BROKER_OF[pulsar_version])
 
 
 @pytest.mark.parametrize("pulsar_version", oracle.JUDGING)
-def test_what_an_empty_topic_takes_of_a_producer_is_what_the_brokers_validator_takes(
+def test_an_empty_topic_accepts_of_a_producer_what_the_brokers_validator_accepts(
     pulsar_version: PulsarVersion,
 ) -> None:
     differing = []
-    for sent, theirs in zip(SCHEMAS, answered(pulsar_version)[: len(SCHEMAS)], strict=True):
+    for sent, theirs in zip(SCHEMAS, recorded(pulsar_version)[: len(SCHEMAS)], strict=True):
         ours = producer(sent, topic(pulsar_version=pulsar_version))
-        # What nobody catches there leaves the client without an answer.
-        wanted = BrokerError.NO_ANSWER if named(theirs) is BrokerError.UNKNOWN_ERROR else named(theirs)
-        if ours.error is not wanted or not begins(ours, theirs):
+        # An uncaught exception there leaves the client without a response.
+        expected = BrokerError.NO_ANSWER if named(theirs) is BrokerError.UNKNOWN_ERROR else named(theirs)
+        if ours.error is not expected or not begins(ours, theirs):
             differing.append((sent, ours.error, ours.message, theirs))
     assert differing == []
 
 
 @pytest.mark.parametrize("strategy", [Strategy.FULL, Strategy.BACKWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE])
 @pytest.mark.parametrize("pulsar_version", oracle.JUDGING)
-def test_a_consumer_is_answered_as_the_brokers_checker_says(pulsar_version: PulsarVersion, strategy: Strategy) -> None:
+def test_a_consumer_gets_the_response_of_the_brokers_checker(pulsar_version: PulsarVersion, strategy: Strategy) -> None:
     position = CHECKS.index(strategy if strategy.is_transitive else Strategy.BACKWARD)
     start = len(SCHEMAS) + position * len(COUPLES)
-    answers = answered(pulsar_version)[start : start + len(COUPLES)]
+    answers = recorded(pulsar_version)[start : start + len(COUPLES)]
     assert len(answers) > 900
     differing = []
     for (existing, sent), theirs in zip(COUPLES, answers, strict=True):

@@ -1,7 +1,4 @@
-"""Messages as a consumer with AUTO_CONSUME gets them, beside the generic records of Pulsar's Java client.
-
-What is in a PROTOBUF_NATIVE message is `test_payload_protobuf`'s matter.
-"""
+"""Messages as a consumer with AUTO_CONSUME gets them, beside the generic records of Pulsar's Java client."""
 
 import base64
 import json
@@ -43,12 +40,12 @@ def avro(rng: random.Random) -> tuple[Schema, bytes]:
 
 
 def odd_offset(rng: random.Random) -> tuple[Schema, bytes]:
-    """An AVRO message with any property, attribute and number of bytes before it."""
-    said = rng.choice(("5", "+5", "-5", "05", "0", "", "five", " 5", "2147483648", "2147483647"))
-    attribute = rng.choice((None, None, said, 5, "0", "x"))
+    """Return an AVRO message with any property, attribute and number of bytes before it."""
+    offset = rng.choice(("5", "+5", "-5", "05", "0", "", "five", " 5", "2147483648", "2147483647"))
+    attribute = rng.choice((None, None, offset, 5, "0", "x"))
     text: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}][: rng.randrange(2)]}
     text |= {} if attribute is None else {OFFSET: attribute}
-    info = SchemaInfo(SchemaType.AVRO, json.dumps(text).encode(), {OFFSET: said} if rng.random() < 0.8 else {})
+    info = SchemaInfo(SchemaType.AVRO, json.dumps(text).encode(), {OFFSET: offset} if rng.random() < 0.8 else {})
     return formats.parse(info), rng.randbytes(5)[rng.choice((0, 0, 1, 5)) :] + b"\2"
 
 
@@ -77,7 +74,7 @@ def primitive(rng: random.Random) -> tuple[Schema, bytes]:
 
 
 def pair(rng: random.Random) -> tuple[Schema, bytes, bytes | None]:
-    """A KEY_VALUE and its message: the payload, and the message's key where that is a part of its value."""
+    """Return a KEY_VALUE and its message: the payload, and the message's key if that is a part of its value."""
     (key, of_key), (value, of_value) = (rng.choice((avro, plain_json, native, primitive))(rng) for _ in range(2))
     encoding = rng.choice(list(Encoding))
     schema = formats.parse(encode(KeyValue(Part(key.info), Part(value.info), encoding)))
@@ -86,7 +83,7 @@ def pair(rng: random.Random) -> tuple[Schema, bytes, bytes | None]:
     return schema, b"".join(len(each).to_bytes(4) + each for each in (of_key, of_value)), None
 
 
-def asked(schema: Schema, content: bytes, key: bytes | None) -> dict[str, Any]:
+def request_of(schema: Schema, content: bytes, key: bytes | None) -> dict[str, Any]:
     of_key = {} if key is None else {"key": base64.b64encode(key).decode()}
     return {
         "type": schema.info.type.value,
@@ -98,19 +95,19 @@ def asked(schema: Schema, content: bytes, key: bytes | None) -> dict[str, Any]:
 
 
 def ours(schema: Schema, value: Any) -> Any:
-    """A value as `theirs` has it."""
+    """Return a value as `theirs` has it."""
     if isinstance(value, GenericRecord):
         return (
             ours(schema, value.value)
             if not value.fields
-            else [[name, held(schema, value, name)] for name in value.fields]
+            else [[name, field_of(schema, value, name)] for name in value.fields]
         )
     if isinstance(value, Pair):
         return [ours(schema.key, value.key), ours(schema.value, value.value)]  # type: ignore[attr-defined]
     return plain(value)
 
 
-def held(schema: Schema, record: GenericRecord, name: str) -> Any:
+def field_of(schema: Schema, record: GenericRecord, name: str) -> Any:
     if record.type is SchemaType.PROTOBUF_NATIVE:
         return None if record[name] is None else "set"
     if record.type is not SchemaType.JSON:
@@ -134,7 +131,7 @@ def plain(value: Any) -> Any:
 
 
 def theirs(value: Any, *, is_outer: bool = True) -> Any:
-    """A value of the oracle's: a record within another is sorted as a map is."""
+    """Return a value of the oracle's, in which an inner record is sorted like a map."""
     if value is None:
         return None
     kind, of = value
@@ -156,17 +153,17 @@ Make = Callable[[random.Random], tuple[Schema, bytes] | tuple[Schema, bytes, byt
 @pytest.mark.parametrize("make", [avro, odd_offset, plain_json, native, primitive, pair])
 def test_a_message_is_the_record_that_the_client_has(make: Make) -> None:
     messages = [(*made, None)[:3] for number in range(MESSAGES) for made in (make(random.Random(SEED + number)),)]  # noqa: S311  # seeds
-    answers = oracle.ask((asked(*each) for each in messages), ORACLE)
+    answers = oracle.query((request_of(*each) for each in messages), ORACLE)
     met: Counter[bool] = Counter()
     wrong = []
     for (schema, content, key), answer in zip(messages, answers, strict=True):
         try:
-            found = ours(schema, generic_records.record(schema, content, key))
+            result = ours(schema, generic_records.record(schema, content, key))
         except (InvalidPayloadError, InvalidSchemaError) as error:
-            found = error
+            result = error
         is_read = answer["verdict"] is True
         met[is_read] += 1
-        if is_read is isinstance(found, Exception) or (is_read and found != theirs(answer["value"])):
-            wrong.append((schema.info, content, key, found, answer))
+        if is_read is isinstance(result, Exception) or (is_read and result != theirs(answer["value"])):
+            wrong.append((schema.info, content, key, result, answer))
     assert wrong == []
     assert met[True] > MESSAGES / (10 if make is odd_offset else 2)

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.differential, pytest.mark.full, pytest.mark.timeout(18
 
 PULSAR_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 and 5.0 judge with the library of 4.1
 PAIRWISE = (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL)
-ASKED_OF_AVRO = (*PAIRWISE, *(strategy for strategy in Strategy if strategy.is_transitive))
+ALL_STRATEGIES = (*PAIRWISE, *(strategy for strategy in Strategy if strategy.is_transitive))
 
 
 @functools.cache
@@ -35,7 +35,7 @@ def texts(file: str) -> list[str]:
 
 @functools.cache
 def avro(file: str, class_path: Path) -> dict[str, Any]:
-    (answer,) = oracle.ask([{"op": "history", "texts": texts(file)}], class_path=class_path)
+    (answer,) = oracle.query([{"op": "history", "texts": texts(file)}], class_path=class_path)
     return answer
 
 
@@ -52,27 +52,25 @@ def is_admitted(candidate: Schema, before: list[Schema], strategy: Strategy) -> 
 
 @pytest.mark.parametrize("file", datahub_releases.FILES)
 @pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
-def test_every_release_follows_every_other_exactly_where_avro_says_so(file: str, pulsar_version: PulsarVersion) -> None:
+def test_every_release_follows_every_other_exactly_as_avro_does(file: str, pulsar_version: PulsarVersion) -> None:
     schemas, reads = parsed(file, pulsar_version), avro(file, oracle.AVRO_OF[pulsar_version])["reads"]
     wrong = []
     for before, after in product(range(len(schemas)), repeat=2):
         backward, forward = reads[after][before], reads[before][after]
         expected = dict(zip(PAIRWISE, (backward, forward, backward and forward), strict=True))
-        found = {strategy: is_admitted(schemas[after], [schemas[before]], strategy) for strategy in PAIRWISE}
-        wrong += [(before, after)] if found != expected else []
+        admitted = {strategy: is_admitted(schemas[after], [schemas[before]], strategy) for strategy in PAIRWISE}
+        wrong += [(before, after)] if admitted != expected else []
     assert wrong == []
     assert len(schemas) == len(datahub_releases.RELEASES) == 40
 
 
 @pytest.mark.parametrize("file", datahub_releases.FILES)
 @pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
-def test_every_release_follows_all_before_it_exactly_where_avro_says_so(
-    file: str, pulsar_version: PulsarVersion
-) -> None:
+def test_every_release_follows_all_before_it_exactly_as_avro_does(file: str, pulsar_version: PulsarVersion) -> None:
     schemas, follows = parsed(file, pulsar_version), avro(file, oracle.AVRO_OF[pulsar_version])["follows"]
-    for strategy in ASKED_OF_AVRO:
-        found = [is_admitted(schema, schemas[:number], strategy) for number, schema in enumerate(schemas)]
-        assert found == follows[strategy.value], strategy
+    for strategy in ALL_STRATEGIES:
+        admitted = [is_admitted(schema, schemas[:number], strategy) for number, schema in enumerate(schemas)]
+        assert admitted == follows[strategy.value], strategy
     assert all(
         is_admitted(schema, schemas[:number], Strategy.ALWAYS_COMPATIBLE) for number, schema in enumerate(schemas)
     )

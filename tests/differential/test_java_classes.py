@@ -75,7 +75,7 @@ OTHERS = (
 
 
 def values(seed: str, number: int) -> tuple[str, str]:
-    """A field, and the JSON of a value."""
+    """Return a field, and the JSON of a value."""
     chance = random.Random(f"java classes {seed} {number}")  # noqa: S311
     name = chance.choice((*PARTS, "small", "tiny"))
     if chance.random() < 0.2:
@@ -105,19 +105,21 @@ def fits(text: str) -> Callable[[bytes], bool]:
     schema = formats.parse(SchemaInfo(SchemaType.JSON, text.encode()))
     columns = validator_for(schema.info, schema.info, PulsarVersion.V4_0)
 
-    def ask(content: bytes) -> bool:
-        found = payload.validate(schema, content)
-        assert bool(found) == bool(columns.validate(Column.of([content])).reasons[0]), content
-        return not found
+    def is_valid(content: bytes) -> bool:
+        findings = payload.validate(schema, content)
+        assert bool(findings) == bool(columns.validate(Column.of([content])).reasons[0]), content
+        return not findings
 
-    return ask
+    return is_valid
 
 
-def test_a_class_reads_all_that_fits_and_refuses_what_is_found_in_a_value_of_the_schemas_type() -> None:
+def test_a_class_reads_all_that_fits_and_refuses_each_finding_in_a_value_of_the_schemas_type() -> None:
     drawn = sorted({values(seed, number) for seed in seeds.SEEDS.values() for number in range(seeds.PAIRS * 3)})
     contents = [f'{{"{name}":{value}}}'.encode() for name, value in drawn]
-    asked = [{"op": "decode", "box": True, "payload": base64.b64encode(each).decode()} for each in contents]
-    described, encoded, *answers = oracle.ask([{"op": op, "box": True} for op in ("schema", "encode")] + asked, ORACLE)
+    requests = [{"op": "decode", "box": True, "payload": base64.b64encode(each).decode()} for each in contents]
+    described, encoded, *answers = oracle.query(
+        [{"op": op, "box": True} for op in ("schema", "encode")] + requests, ORACLE
+    )
     of_classes, of_types = fits(described["schema"]), fits(json.dumps(without_classes(json.loads(described["schema"]))))
     assert all(of_classes(base64.b64decode(each)) for each in encoded["payloads"])
     read = [answer["verdict"] is True for answer in answers]

@@ -1,4 +1,4 @@
-"""JSON messages as Pulsar's Java client writes and reads them with a class, beside what the validator says of them."""
+"""JSON messages as Pulsar's Java client writes and reads them with a class, beside the validator's findings."""
 
 import base64
 
@@ -44,12 +44,12 @@ STRICTER = {
     "UNKNOWN_FIELD": ('{"other":{"a":1}}',),
     "MISSING_FIELD": ("{}",),
 }
-"""What the validator finds, and Java reads: docs/validation-reasons.md tells so of each of these reasons."""
+"""Findings of the validator in messages that Java reads, as docs/validation-reasons.md lists them."""
 REQUIRED = {"number": "0", "large": "0", "real": "0.0", "small": "0.0", "flag": "false"}
 
 
 def whole(text: str) -> bytes:
-    """The message with the fields that a class always has."""
+    """Return the message with the fields that a class always has."""
     if not text.startswith("{") or text == "{}":
         return text.encode()
     added = "".join(f',"{name}":{each}' for name, each in REQUIRED.items() if f'"{name}"' not in text)
@@ -57,12 +57,14 @@ def whole(text: str) -> bytes:
     return (text[:end] + added + text[end:]).encode()
 
 
-def test_java_reads_what_fits_and_fails_at_what_is_refused_but_for_the_reasons_that_say_otherwise() -> None:
+def test_java_reads_what_fits_and_fails_at_what_is_refused_but_for_the_stricter_reasons() -> None:
     stricter = {whole(each): reason for reason, texts in STRICTER.items() for each in texts}
     fitting, refused = [*map(whole, READ_BY_BOTH)], [*map(whole, READ_BY_NONE)]
-    asked = [{"op": "decode", "payload": base64.b64encode(each).decode()} for each in (*fitting, *refused, *stricter)]
-    told, encoded, *answers = oracle.ask([{"op": "schema"}, {"op": "encode"}, *asked], ORACLE)
-    schema = SchemaInfo(SchemaType.JSON, told["schema"].encode())
+    requests = [
+        {"op": "decode", "payload": base64.b64encode(each).decode()} for each in (*fitting, *refused, *stricter)
+    ]
+    described, encoded, *answers = oracle.query([{"op": "schema"}, {"op": "encode"}, *requests], ORACLE)
+    schema = SchemaInfo(SchemaType.JSON, described["schema"].encode())
     written = [base64.b64decode(each) for each in encoded["payloads"]]
     assert len(written) == 3
     assert reasons(schema, [*written, *fitting]) == dict.fromkeys([*written, *fitting], "")
@@ -76,5 +78,5 @@ def test_java_reads_what_fits_and_fails_at_what_is_refused_but_for_the_reasons_t
 
 def reasons(schema: SchemaInfo, contents: list[bytes]) -> dict[bytes, str]:
     validator = validator_for(schema, schema, PulsarVersion.V4_0)
-    found = validator.validate(Column.of(contents)).reasons.tolist()
-    return {content: REASONS[each] for content, each in zip(contents, found, strict=True)}
+    numbers = validator.validate(Column.of(contents)).reasons.tolist()
+    return {content: REASONS[each] for content, each in zip(contents, numbers, strict=True)}

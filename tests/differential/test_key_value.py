@@ -31,8 +31,8 @@ def wire(info: SchemaInfo) -> dict[str, Any]:
     return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
 
 
-def ask(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return oracle.ask(requests, oracle.BROKER)
+def query(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return oracle.query(requests, oracle.BROKER)
 
 
 def parsed(info: SchemaInfo) -> Schema | InvalidSchemaError:
@@ -80,13 +80,13 @@ def spoilt(random: Random, info: SchemaInfo) -> SchemaInfo:
 
 def test_a_pair_is_taken_exactly_where_the_broker_takes_it_but_for_what_is_refused_on_purpose() -> None:
     infos = [spoilt(random, pair(random)) for random in map(avro_schemas.seeded, SEEDS)]
-    answers = ask([{"op": "validate", "schema": wire(info)} for info in infos])
+    answers = query([{"op": "validate", "schema": wire(info)} for info in infos])
     taken = 0
     for info, answer in zip(infos, answers, strict=True):
-        found = parsed(info)
+        schema = parsed(info)
         theirs = answer["verdict"] is True
-        if isinstance(found, InvalidSchemaError):
-            assert not theirs or found.rule in STRICTER or is_json(info, found), (info, answer, found)
+        if isinstance(schema, InvalidSchemaError):
+            assert not theirs or schema.rule in STRICTER or is_json(info, schema), (info, answer, schema)
         else:
             assert theirs, (info, answer)
         taken += theirs
@@ -94,29 +94,29 @@ def test_a_pair_is_taken_exactly_where_the_broker_takes_it_but_for_what_is_refus
 
 
 def is_json(info: SchemaInfo, refusal: InvalidSchemaError) -> bool:
-    """Whether a JSON part was refused: what is not Avro the broker may take for Jackson's JSON Schema."""
+    """Return True if a JSON part was refused, which the broker may accept as Jackson's JSON Schema."""
     side = refusal.place.path.removeprefix("$.").partition("[")[0].partition(".")[0]
     return info.properties.get(f"{side}.schema.type") == SchemaType.JSON
 
 
 def test_the_parts_of_a_pair_are_read_as_the_broker_reads_them() -> None:
     infos = [spoilt(random, pair(random)) for random in map(avro_schemas.seeded, SEEDS)]
-    answers = ask([{"op": "pair", "schema": wire(info)} for info in infos])
+    answers = query([{"op": "pair", "schema": wire(info)} for info in infos])
     read = 0
     for info, answer in zip(infos, answers, strict=True):
-        found = decoded(info)
-        if isinstance(found, InvalidSchemaError):
+        schema = decoded(info)
+        if isinstance(schema, InvalidSchemaError):
             later = "AUTO" in info.properties.values()  # the broker refuses this one only when it validates
-            assert answer["verdict"] is not True or found.rule in STRICTER or later, (info, answer, found)
+            assert answer["verdict"] is not True or schema.rule in STRICTER or later, (info, answer, schema)
             continue
-        if found.encoding is None:
+        if schema.encoding is None:
             assert "KeyValueEncodingType" in answer["detail"]
             continue
-        for side, each in found.parts:
+        for side, each in schema.parts:
             theirs = answer["result"][side.value]
             ours = {"name": each.name, **wire(each.info)}
             assert {**theirs, "schema": theirs["schema"] or ""} == ours, (info, answer)
-        assert answer["result"]["encoding"] == found.encoding.value
+        assert answer["result"]["encoding"] == schema.encoding.value
         read += 1
     assert read > len(infos) / 4
 
@@ -124,7 +124,7 @@ def test_the_parts_of_a_pair_are_read_as_the_broker_reads_them() -> None:
 def test_a_pair_is_written_as_the_java_client_writes_it() -> None:
     randoms = [avro_schemas.seeded(f"written {seed}") for seed in range(300)]
     pairs = [KeyValue(Part(part(r), "K"), Part(part(r), "é"), r.choice(list(Encoding))) for r in randoms]
-    answers = ask(
+    answers = query(
         [
             {
                 "op": "join",
@@ -159,7 +159,7 @@ def rest_part(random: Random) -> Any:
 
 def test_a_rest_form_is_stored_as_the_broker_stores_it() -> None:
     forms = [rest_form(avro_schemas.seeded(f"rest {seed}")) for seed in range(sized(1_000, 4_000))]
-    answers = ask([{"op": "convert", "text": form} for form in forms])
+    answers = query([{"op": "convert", "text": form} for form in forms])
     stored = 0
     for form, answer in zip(forms, answers, strict=True):
         try:
@@ -173,7 +173,7 @@ def test_a_rest_form_is_stored_as_the_broker_stores_it() -> None:
 
 
 def follower(random: Random, info: SchemaInfo) -> SchemaInfo:
-    """A pair that may follow: some parts as they were, some changed, some of another type."""
+    """Return a pair that may follow: some parts as they were, some changed, some of another type."""
     parts = []
     for _, each in key_value.decode(info).parts:
         kind = each.info.type if random.random() < 0.95 else random.choice((*AVRO_TYPES, *sorted(PRIMITIVES)))
@@ -183,7 +183,7 @@ def follower(random: Random, info: SchemaInfo) -> SchemaInfo:
 
 
 def histories() -> list[tuple[list[Schema], Schema, Strategy]]:
-    found = []
+    histories_of_pairs = []
     for seed in range(sized(700, 2_000)):
         random = avro_schemas.seeded(f"history {seed}")
         first, second = (json.dumps(each).encode() for each in avro_schemas.pair(random))
@@ -194,13 +194,13 @@ def histories() -> list[tuple[list[Schema], Schema, Strategy]]:
         infos = [info, candidate] if seed % 2 else [info, follower(random, info), follower(random, info)]
         schemas = [schema for schema in map(parsed, infos) if not isinstance(schema, InvalidSchemaError)]
         if len(schemas) > 1:
-            found.append((schemas[:-1], schemas[-1], random.choice(list(Strategy))))
-    return found
+            histories_of_pairs.append((schemas[:-1], schemas[-1], random.choice(list(Strategy))))
+    return histories_of_pairs
 
 
-def test_a_pair_may_follow_exactly_where_the_brokers_checker_lets_it() -> None:
-    asked = histories()
-    answers = ask(
+def test_a_pair_may_follow_exactly_if_the_brokers_checker_accepts_it() -> None:
+    cases = histories()
+    answers = query(
         [
             {
                 "op": "check",
@@ -209,16 +209,21 @@ def test_a_pair_may_follow_exactly_where_the_brokers_checker_lets_it() -> None:
                 "strategy": strategy.value,
                 "all": strategy.is_transitive,
             }
-            for earlier, candidate, strategy in asked
+            for earlier, candidate, strategy in cases
         ]
     )
     passed = 0
-    for (earlier, candidate, strategy), answer in zip(asked, answers, strict=True):
+    for (earlier, candidate, strategy), answer in zip(cases, answers, strict=True):
         considered = [Predecessor(index, each.info.type, each) for index, each in enumerate(earlier)]
-        considered = considered if strategy.is_transitive else considered[:1]  # the oracle takes the last of the list
-        found = compatibility.check(candidate, considered, strategy)
+        considered = considered if strategy.is_transitive else considered[:1]  # the oracle uses the last of the list
+        incompatibilities = compatibility.check(candidate, considered, strategy)
         same_bytes = not strategy.is_transitive and earlier[0].info.schema == candidate.info.schema
-        if not same_bytes:  # the registry asks no checker then
-            assert (not found) == (answer["verdict"] is True), (candidate.info, strategy, answer, found)
-        passed += not found
-    assert len(asked) / 8 < passed < len(asked) * 7 / 8
+        if not same_bytes:  # the registry uses no checker then
+            assert (not incompatibilities) == (answer["verdict"] is True), (
+                candidate.info,
+                strategy,
+                answer,
+                incompatibilities,
+            )
+        passed += not incompatibilities
+    assert len(cases) / 8 < passed < len(cases) * 7 / 8

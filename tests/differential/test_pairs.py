@@ -1,7 +1,4 @@
-"""All that is said of two schemas beside Avro's own library, for each Pulsar version, on thousands of generated pairs.
-
-A seed names a run. A disagreement is told with the pair, made as small as it goes.
-"""
+"""All verdicts on two schemas beside Avro's own library, for each Pulsar version, on thousands of generated pairs."""
 
 import functools
 import itertools
@@ -12,7 +9,7 @@ from typing import Any
 import pytest
 
 from differential import oracle, seeds
-from differential.shrinking import Pair, shrunk
+from differential.shrinking import Pair, shrink
 from support.schemas import avro_pairs
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import FORMAT, AvroSchema, avro_version
@@ -46,7 +43,7 @@ def ours(pair: Pair, pulsar_version: PulsarVersion) -> Answer:
         return answer
     one, other = old.root, new.root
     answer["equals"] = old.fingerprint == new.fingerprint
-    if one.digest and other.digest:  # else nobody goes by them
+    if one.digest and other.digest:  # else they are not compared
         assert (one.digest == other.digest) == answer["equals"]
     answer["reads"] = not resolver.unreadable(one, other, avro_version.of(pulsar_version))
     answer["isRead"] = not resolver.unreadable(other, one, avro_version.of(pulsar_version))
@@ -55,21 +52,21 @@ def ours(pair: Pair, pulsar_version: PulsarVersion) -> Answer:
 
 
 def theirs(pairs: list[Pair], class_path: Path) -> list[Answer]:
-    """What Avro says; where it throws, the broker says no."""
-    answers = oracle.ask(({"op": "pair", "a": a, "b": b} for a, b in pairs), class_path=class_path)
+    """Return Avro's verdicts; an exception is a no of the broker."""
+    answers = oracle.query(({"op": "pair", "a": a, "b": b} for a, b in pairs), class_path=class_path)
     return [{name: verdict is True for name, verdict in answer.items()} for answer in answers]
 
 
 @functools.cache
 def recorded(class_path: Path) -> dict[str, tuple[list[Pair], list[Answer]]]:
-    """By seed the pairs and what Avro says of them, of one run of Java."""
+    """Return the pairs by seed with Avro's verdicts, of one run of Java."""
     pairs = {seed: [avro_pairs.pair(seed, number) for number in range(seeds.PAIRS)] for seed in seeds.SEEDS.values()}
     answers = iter(theirs([pair for each in pairs.values() for pair in each], class_path))
     return {seed: (each, list(itertools.islice(answers, len(each)))) for seed, each in pairs.items()}
 
 
-def told(pair: Pair, pulsar_version: PulsarVersion, number: int, seed: str) -> str:
-    """A disagreement in words: the pair that was made, by its number, and the smallest that is left of it."""
+def difference(pair: Pair, pulsar_version: PulsarVersion, number: int, seed: str) -> str:
+    """Return a disagreement as a text: the pair by its number, and the smallest one with the same fault."""
     class_path = oracle.AVRO_OF[pulsar_version]
 
     def disagrees(pairs: list[Pair]) -> list[bool]:
@@ -77,7 +74,7 @@ def told(pair: Pair, pulsar_version: PulsarVersion, number: int, seed: str) -> s
             ours(each, pulsar_version) != answer for each, answer in zip(pairs, theirs(pairs, class_path), strict=True)
         ]
 
-    small = shrunk(pair, disagrees)
+    small = shrink(pair, disagrees)
     facts: dict[str, Any] = {
         "pulsar_version": pulsar_version.value,
         "pair": [_value(text) for text in small],
@@ -97,11 +94,11 @@ def _value(text: str) -> Any:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", seeds.SEEDS.values(), ids=seeds.SEEDS)
 @pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
-def test_every_pair_is_answered_as_avro_answers_it(pulsar_version: PulsarVersion, seed: str) -> None:
+def test_every_pair_has_the_verdicts_of_avro(pulsar_version: PulsarVersion, seed: str) -> None:
     pairs, answers = recorded(oracle.AVRO_OF[pulsar_version])[seed]
     wrong = [number for number, pair in enumerate(pairs) if ours(pair, pulsar_version) != answers[number]]
     assert not wrong, (
-        f"{len(wrong)} of {len(pairs)} pairs; the first: {told(pairs[wrong[0]], pulsar_version, wrong[0], seed)}"
+        f"{len(wrong)} of {len(pairs)} pairs; the first: {difference(pairs[wrong[0]], pulsar_version, wrong[0], seed)}"
     )
     for name in ("reads", "mutual"):  # both answers must come often enough to mean something
         share = sum(answer[name] for answer in answers) / len(answers)

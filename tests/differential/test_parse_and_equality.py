@@ -38,7 +38,7 @@ def test_a_text_is_taken_exactly_where_avro_takes_it(pulsar_version: PulsarVersi
     requests: list[dict[str, Any]] = [
         {"op": "parse", "text": text_of(seed), "validate": validate} for seed in SEEDS for validate in (False, True)
     ]
-    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[pulsar_version])
+    answers = oracle.query(requests, class_path=oracle.AVRO_OF[pulsar_version])
     ours = [
         parsed(request["text"], pulsar_version, validate_defaults=request["validate"]) is not None
         for request in requests
@@ -50,9 +50,9 @@ def test_a_text_is_taken_exactly_where_avro_takes_it(pulsar_version: PulsarVersi
 
 @pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
 def test_of_two_faults_the_one_that_avro_meets_first_counts(pulsar_version: PulsarVersion) -> None:
-    """The broker expects Avro's SchemaParseException for a text that does not parse, and answers 500 to others."""
+    """Compare the exceptions: the broker responds 500 to each but SchemaParseException."""
     texts = [avro_schemas.spoilt_twice(avro_schemas.seeded(seed)) for seed in SEEDS]
-    answers = oracle.ask(
+    answers = oracle.query(
         ({"op": "parse", "text": text, "validate": False} for text in texts), class_path=oracle.AVRO_OF[pulsar_version]
     )
     theirs = [_error_of(answer["verdict"]) for answer in answers]
@@ -102,7 +102,7 @@ BOUNDS = {
 @pytest.mark.parametrize("pulsar_version", PULSAR_VERSIONS)
 def test_the_bounds_of_the_brokers_json_reader_are_ours(pulsar_version: PulsarVersion) -> None:
     requests = [{"op": "parse", "text": text, "validate": True} for text in BOUNDS]
-    answers = oracle.ask(requests, class_path=oracle.AVRO_OF[pulsar_version])
+    answers = oracle.query(requests, class_path=oracle.AVRO_OF[pulsar_version])
     assert [answer["verdict"] for answer in answers] == list(BOUNDS.values())
     assert [parsed(text, pulsar_version, validate_defaults=True) is not None for text in BOUNDS] == list(
         BOUNDS.values()

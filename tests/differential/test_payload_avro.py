@@ -26,7 +26,7 @@ CLIENT_OF = {PulsarVersion.V4_0: None, PulsarVersion.V4_1: oracle.BROKER_OF[Puls
 
 
 def broken(rng: random.Random, content: bytes) -> bytes:
-    """The bytes with some bits turned, cut, or with more behind them."""
+    """Return the bytes with some bits flipped, cut, or with more behind them."""
     out = bytearray(content or b"\0")
     for _ in range(rng.randint(1, 3)):
         out[rng.randrange(len(out))] ^= 1 << rng.randrange(8)
@@ -42,25 +42,28 @@ def message(rng: random.Random) -> tuple[str, Schema, bytes]:
 
 
 def test_java_reads_what_we_read_and_fails_where_we_refuse() -> None:
-    """But for numbers of too many bits, which Java cuts."""
-    asked = [message(random.Random(SEED + number)) for number in range(MESSAGES)]  # noqa: S311  # seeds, not secrets
-    answers = oracle.ask(
-        ({"op": "again", "schema": text, "payload": base64.b64encode(content).decode()} for text, _, content in asked),
+    """Check all but numbers of too many bits, which Java cuts."""
+    messages = [message(random.Random(SEED + number)) for number in range(MESSAGES)]  # noqa: S311  # seeds, not secrets
+    answers = oracle.query(
+        (
+            {"op": "again", "schema": text, "payload": base64.b64encode(content).decode()}
+            for text, _, content in messages
+        ),
         oracle.CLIENT,
     )
     wrong: list[object] = []
     met: Counter[str] = Counter()
-    for (text, schema, content), answer in zip(asked, answers, strict=True):
-        found = payload.validate(schema, content)
-        fatal = next((each for each in found if not each.is_tolerated), None)
-        met.update([fatal.rule if fatal else "read", *(each.rule for each in found if each.is_tolerated)])
+    for (text, schema, content), answer in zip(messages, answers, strict=True):
+        findings = payload.validate(schema, content)
+        fatal = next((each for each in findings if not each.is_tolerated), None)
+        met.update([fatal.rule if fatal else "read", *(each.rule for each in findings if each.is_tolerated)])
         if fatal is not None:
             if (answer["verdict"] is True) and fatal.rule != "OUT_OF_RANGE":
                 wrong.append((text, content, fatal, answer))
             continue
         theirs = base64.b64decode(answer.get("payload", ""))
         if answer["verdict"] is not True or not same(schema, content, theirs):
-            wrong.append((text, content, found, answer))
+            wrong.append((text, content, findings, answer))
     assert wrong == []
     assert met.keys() >= {"read", "TRUNCATED", "UNION_INDEX", "ENUM_INDEX", "NEGATIVE_LENGTH"}
     assert met.keys() >= {"TRAILING_BYTES", "INVALID_UTF8", "INVALID_BOOLEAN", "BLOCK_SIZE"}
@@ -68,7 +71,7 @@ def test_java_reads_what_we_read_and_fails_where_we_refuse() -> None:
 
 
 def versions(number: int, pulsar_version: PulsarVersion) -> tuple[Schema, Schema, bytes] | None:
-    """A writer's version, a reader's, and a message; None where they are none, or have none."""
+    """Return a writer's version, a reader's, and a message; None if they are none, or have none."""
     rng = random.Random(SEED + number)  # noqa: S311  # as above
     texts = avro_readings.pair(rng)
     try:
@@ -81,20 +84,20 @@ def versions(number: int, pulsar_version: PulsarVersion) -> tuple[Schema, Schema
 
 
 def read_with(reader: Schema, writer: Schema, content: bytes) -> tuple[object, str | None]:
-    """The value, or the rule that stands in its way."""
+    """Return the value, or the rule that prevents it."""
     try:
-        value, found = payload.reader(reader, writer).read(content)
+        value, findings = payload.reader(reader, writer).read(content)
     except InvalidSchemaError as error:
         return None, error.rule
-    return value, next((each.rule for each in found if not each.is_tolerated), None)
+    return value, next((each.rule for each in findings if not each.is_tolerated), None)
 
 
 @pytest.mark.parametrize("pulsar_version", [PulsarVersion.V4_0, PulsarVersion.V4_1])
 def test_java_reads_a_message_with_another_version_as_we_do_and_fails_where_we_refuse(
     pulsar_version: PulsarVersion,
 ) -> None:
-    asked = [each for number in range(MESSAGES) if (each := versions(number, pulsar_version)) is not None]
-    answers = oracle.ask(
+    cases = [each for number in range(MESSAGES) if (each := versions(number, pulsar_version)) is not None]
+    answers = oracle.query(
         (
             {
                 "op": "again",
@@ -102,14 +105,14 @@ def test_java_reads_a_message_with_another_version_as_we_do_and_fails_where_we_r
                 "reader": reader.info.schema.decode(),
                 "payload": base64.b64encode(content).decode(),
             }
-            for writer, reader, content in asked
+            for writer, reader, content in cases
         ),
         oracle.CLIENT,
         CLIENT_OF[pulsar_version],
     )
     wrong: list[object] = []
     met: Counter[str] = Counter()
-    for (writer, reader, content), answer in zip(asked, answers, strict=True):
+    for (writer, reader, content), answer in zip(cases, answers, strict=True):
         value, fatal = read_with(reader, writer, content)
         met.update([fatal or "read"])
         if (fatal is None) != (answer["verdict"] is True):
@@ -117,16 +120,16 @@ def test_java_reads_a_message_with_another_version_as_we_do_and_fails_where_we_r
         elif fatal is None and in_order(value) != in_order(written(reader, base64.b64decode(answer["payload"]))):
             wrong.append((writer.info, reader.info, content, value, answer))
     assert wrong == []
-    assert min(met["read"], met["UNRESOLVABLE"]) > len(asked) // 10
+    assert min(met["read"], met["UNRESOLVABLE"]) > len(cases) // 10
 
 
 def written(schema: Schema, content: bytes) -> object:
-    """The value as it was written, without what a library makes of it."""
+    """Return the value as it was written, without conversions of a library."""
     return reading.read(schema.root, content, [])  # type: ignore[attr-defined]  # AVRO has one
 
 
 def same(schema: Schema, ours: bytes, theirs: bytes) -> bool:
-    """Whether both hold one value; Java writes a map's entries in an order of its own."""
+    """Return True if both have one value. Java writes a map's entries in an order of its own."""
     return in_order(payload.decode(schema, ours)) == in_order(payload.decode(schema, theirs))
 
 

@@ -25,7 +25,7 @@ MESSAGES = sized(1_000, 4_000)
 SEED = 32_505
 
 
-def told(op: str, schema: ProtobufNativeSchema, **members: Any) -> dict[str, Any]:
+def request_of(op: str, schema: ProtobufNativeSchema, **members: Any) -> dict[str, Any]:
     return {"op": op, "schema": base64.b64encode(schema.info.schema).decode(), **members}
 
 
@@ -34,24 +34,25 @@ def rng_of(number: int) -> random.Random:
 
 
 def test_values_have_the_bytes_that_the_client_gives_them() -> None:
-    asked = []
+    cases = []
     for number in range(MESSAGES):
         rng = rng_of(number)
         schema = protobuf_values.schema(rng)
-        asked.append((schema, protobuf_values.value(rng, of(schema).root)))
-    answers = oracle.ask(
-        (told("encode", schema, value=protobuf_values.shown(of(schema).root, value)) for schema, value in asked), ORACLE
+        cases.append((schema, protobuf_values.value(rng, of(schema).root)))
+    answers = oracle.query(
+        (request_of("encode", schema, value=protobuf_values.shown(of(schema).root, value)) for schema, value in cases),
+        ORACLE,
     )
     wrong = [
         (schema.info, value, answer)
-        for (schema, value), answer in zip(asked, answers, strict=True)
+        for (schema, value), answer in zip(cases, answers, strict=True)
         if payload.encode(schema, value).payload != base64.b64decode(answer.get("payload", "?"))
     ]
     assert wrong == []
 
 
 def message(number: int) -> tuple[ProtobufNativeSchema, bytes]:
-    """A schema and bytes for it: right ones, those of two messages in a row, those of another schema, broken ones."""
+    """Return a schema and bytes for it: right ones, two messages in a row, those of another schema, broken ones."""
     rng = rng_of(number)
     schema = protobuf_values.schema(rng)
     root = of(schema).root
@@ -64,7 +65,7 @@ def message(number: int) -> tuple[ProtobufNativeSchema, bytes]:
 
 
 def odd(number: int) -> tuple[ProtobufNativeSchema, bytes] | None:
-    """A schema that no compiler writes, but Java takes, and bytes for it."""
+    """Return a schema that no compiler writes, but Java accepts, and bytes for it."""
     rng = rng_of(number)
     try:
         schema = formats.parse(
@@ -84,22 +85,22 @@ def test_java_reads_what_we_read_and_fails_where_we_refuse() -> None:
     assert met["read"] > MESSAGES // 3
 
 
-def test_so_it_is_with_descriptors_that_no_compiler_writes() -> None:
+def test_java_reads_what_we_read_also_by_descriptors_that_no_compiler_writes() -> None:
     met = compare([each for each in map(odd, range(MESSAGES)) if each is not None])
     assert met["read"] > MESSAGES // 20
 
 
-def compare(asked: list[tuple[ProtobufNativeSchema, bytes]]) -> Counter[str]:
-    """How often each rule was met; fails where the client gets another value, or none."""
-    answers = oracle.ask(
-        (told("decode", schema, payload=base64.b64encode(content).decode()) for schema, content in asked), ORACLE
+def compare(cases: list[tuple[ProtobufNativeSchema, bytes]]) -> Counter[str]:
+    """Return how often each rule was met. Fail if the client gets another value, or none."""
+    answers = oracle.query(
+        (request_of("decode", schema, payload=base64.b64encode(content).decode()) for schema, content in cases), ORACLE
     )
     wrong: list[object] = []
     met: Counter[str] = Counter()
-    for (schema, content), answer in zip(asked, answers, strict=True):
-        found = payload.validate(schema, content)
-        fatal = next((each for each in found if not each.is_tolerated), None)
-        met.update([fatal.rule if fatal else "read", *(each.rule for each in found if each.is_tolerated)])
+    for (schema, content), answer in zip(cases, answers, strict=True):
+        findings = payload.validate(schema, content)
+        fatal = next((each for each in findings if not each.is_tolerated), None)
+        met.update([fatal.rule if fatal else "read", *(each.rule for each in findings if each.is_tolerated)])
         if fatal is not None:
             if answer["verdict"] is True:
                 wrong.append((schema.info, content, fatal, answer))
@@ -113,12 +114,12 @@ def compare(asked: list[tuple[ProtobufNativeSchema, bytes]]) -> Counter[str]:
 
 
 def in_order(plan: MessagePlan, message: list[Any]) -> str:
-    """The value with maps as sets of entries, of which the last of a key counts."""
+    """Return the value with maps as sets of entries, of which the last of a key counts."""
     fields = {field.number: field for field in plan.written}
-    return repr([(number, held(fields[number], value)) for number, value in message])
+    return repr([(number, field_value(fields[number], value)) for number, value in message])
 
 
-def held(field: FieldPlan, value: Any) -> object:
+def field_value(field: FieldPlan, value: Any) -> object:
     if field.pair is not None:
         entries = [dict(each) for each in value]
         return sorted({key_of(field, each): value_of(field, each) for each in entries}.items())

@@ -27,51 +27,51 @@ PAIRS, MESSAGES = sizes.sized(250, 10_000), sizes.sized(50, 100)
 ORACLE = oracle.AVRO.with_name("ReadingOracle.java")
 BATCH = 500
 STRICTER = {"OUT_OF_RANGE": 0.025, "SKIPPED_CORRUPT": 0.01, "TOO_MANY_VALUES": 0.002, "TOO_DEEP": 0.002}
-"""Java cuts numbers, does not look or goes astray, and has no such limits: what it makes of these is its own affair.
+"""Reasons that Java does not share: it cuts numbers, does not check or goes astray, and has no such limits.
 
-So it is not asked of them, and they may be no more than that share of all messages, and those of one pair.
+So it is not compared in these, and they may be no more than that share of all messages, and those of one pair.
 """
 READ_OVER = {"INVALID_UTF8", "INVALID_BOOLEAN", "BLOCK_SIZE", "SKIPPED_SYMBOL"}
-"""Java reads on over these, and fails later in most: bytes that are broken once are mostly broken twice."""
+"""Reasons over which Java reads on, and fails later in most: broken bytes are mostly broken twice."""
 ENDLESS = "endless"
-"""Java skips a block by the size that it claims, and never comes to an end where that leads back."""
+"""Java skips a block by its claimed size, and never ends if that leads back."""
 FEATURES = {
     **dict.fromkeys(("enum default", "fixed", "type alias", "field alias", "field default", "recursion"), 0.05),
     **dict.fromkeys(("promotion", "union of records", "decimal", "uuid", "date"), 0.02),
     "map of arrays": 0.004,
 }
-"""In which share of the pairs each of these is at least."""
+"""The least share of the pairs with each of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Two schemas, messages, and what a program says of each."""
+    """Two schemas, messages, and a program's reasons."""
 
     reader: AvroSchema
     writer: AvroSchema
     messages: list[bytes]
     reasons: list[str]
-    unasked: list[str]
+    skipped: list[str]
     """The reasons of the messages that Java is not compared with."""
     decoded: list[str | None]
-    """Why the decoder returns no value, of all messages, those with a reason of `unasked` last."""
+    """The decoder's reasons for no value, of all messages, those with a reason of `skipped` last."""
 
 
 def cases(seed: str) -> Iterator[Case]:
     number = 0
-    found = 0
-    while found < PAIRS:
+    count = 0
+    while count < PAIRS:
         rng = random.Random(f"{seed} {number}")  # noqa: S311  # seeds, not secrets
         number += 1
         pair = avro_messages.pair(rng)
         messages = avro_messages.messages(rng, pair[1].root, MESSAGES) if pair and not is_beyond_brokers(*pair) else []
         if pair and messages:
-            found += 1
+            count += 1
             yield judged(*pair, messages)
 
 
 def is_beyond_brokers(reader: AvroSchema, writer: AvroSchema) -> bool:
-    """Whether brokers fail on the two for how records hold each other: we refuse all messages, and Java some."""
+    """Return True if brokers fail on the two for their nested records: we refuse all messages, and Java some."""
     try:
         payload.reader(reader, writer)
     except InvalidSchemaError as error:
@@ -81,11 +81,11 @@ def is_beyond_brokers(reader: AvroSchema, writer: AvroSchema) -> bool:
 
 def judged(reader: AvroSchema, writer: AvroSchema, messages: list[bytes]) -> Case:
     validator = ProgramValidator(compile_program(reader, writer))
-    told = [REASONS[reason] for reason in validator.validate(Column.of(messages)).reasons]
-    order = sorted(range(len(messages)), key=lambda index: told[index] in STRICTER)
-    messages, told = [messages[index] for index in order], [told[index] for index in order]
-    reasons = [reason for reason in told if reason not in STRICTER]
-    return Case(reader, writer, messages, reasons, told[len(reasons) :], decoded(reader, writer, messages))
+    reasons = [REASONS[reason] for reason in validator.validate(Column.of(messages)).reasons]
+    order = sorted(range(len(messages)), key=lambda index: reasons[index] in STRICTER)
+    messages, reasons = [messages[index] for index in order], [reasons[index] for index in order]
+    compared = [reason for reason in reasons if reason not in STRICTER]
+    return Case(reader, writer, messages, compared, reasons[len(compared) :], decoded(reader, writer, messages))
 
 
 def decoded(reader: AvroSchema, writer: AvroSchema, messages: list[bytes]) -> list[str | None]:
@@ -93,11 +93,11 @@ def decoded(reader: AvroSchema, writer: AvroSchema, messages: list[bytes]) -> li
         decoder = payload.reader(reader, writer)
     except InvalidSchemaError as error:
         return [error.rule for _ in messages]
-    found = (decoder.read(each)[1] for each in messages)
-    return [next((each.rule for each in one if not each.is_tolerated), None) for one in found]
+    findings = (decoder.read(each)[1] for each in messages)
+    return [next((each.rule for each in one if not each.is_tolerated), None) for one in findings]
 
 
-def asked(case: Case) -> dict[str, object]:
+def request_of(case: Case) -> dict[str, object]:
     return {
         "reader": case.reader.info.schema.decode(),
         "writer": case.writer.info.schema.decode(),
@@ -113,20 +113,22 @@ def test_java_reads_what_fits_and_fails_on_the_rest(seed: str) -> None:
     waiting: list[Case] = []
     read_on: Counter[str] = Counter()
     features: Counter[str] = Counter()
-    unasked: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     for number, case in enumerate(cases(seed), 1):
         waiting.append(case)
-        unasked.update(case.unasked)
+        skipped.update(case.skipped)
         features.update(avro_features.of(*(each.info.schema.decode() for each in (case.reader, case.writer))))
         if len(waiting) == BATCH or number == PAIRS:
             wrong += disagreements(waiting, met, read_on)
             waiting = []
     assert wrong == []
-    told = f"{met.total():,} messages of {PAIRS:,} pairs: {dict(met)}, unasked {dict(unasked)}, read on {dict(read_on)}"
-    print(f"seed {seed}: {told}")  # noqa: T201  # told with -s
-    made = met.total() + unasked.total()
+    summary = (
+        f"{met.total():,} messages of {PAIRS:,} pairs: {dict(met)}, skipped {dict(skipped)}, read on {dict(read_on)}"
+    )
+    print(f"seed {seed}: {summary}")  # noqa: T201  # with -s
+    made = met.total() + skipped.total()
     assert {
-        reason: unasked[reason] for reason, share in STRICTER.items() if unasked[reason] > share * made + MESSAGES
+        reason: skipped[reason] for reason, share in STRICTER.items() if skipped[reason] > share * made + MESSAGES
     } == {}
     assert met.keys() >= {"", "CANNOT_READ", "NULL_NOT_ALLOWED", "MISSING_DEFAULT", "TRUNCATED", "TRAILING_BYTES"}
     assert met.keys() >= {"UNION_INDEX", "ENUM_INDEX", "NEGATIVE_LENGTH", "UNKNOWN_SYMBOL"}
@@ -136,14 +138,14 @@ def test_java_reads_what_fits_and_fails_on_the_rest(seed: str) -> None:
 
 
 def disagreements(batch: list[Case], met: Counter[str], read_on: Counter[str]) -> list[object]:
-    answers = oracle.ask(map(asked, batch), ORACLE, oracle.AVRO.parent / "pom.xml")
+    answers = oracle.query(map(request_of, batch), ORACLE, oracle.AVRO.parent / "pom.xml")
     wrong: list[object] = []
     for case, answer in zip(batch, answers, strict=True):
         met.update(case.reasons)
         wrong += [
             (case.reader.info.schema, case.writer.info.schema, content, f"decoder: {rule}", read)
             for content, rule, reason, read in zip(
-                case.messages, case.decoded, (*case.reasons, *case.unasked), answer["read"], strict=True
+                case.messages, case.decoded, (*case.reasons, *case.skipped), answer["read"], strict=True
             )
             if (rule is None and read != "y")
             or (rule is not None and read == "y" and not is_stricter(rule, reason, case))
@@ -159,7 +161,7 @@ def disagreements(batch: list[Case], met: Counter[str], read_on: Counter[str]) -
 
 
 def is_stricter(rule: str, reason: str, case: Case) -> bool:
-    """Whether the decoder may refuse what Java reads: after a fault that Java reads over there may be such a one."""
+    """Return True if the decoder may refuse what Java reads: a fault over which Java reads may precede another."""
     return reason in {*STRICTER, *READ_OVER} or is_new_symbol(rule, case)
 
 
@@ -168,7 +170,7 @@ def is_new_symbol(reason: str, case: Case) -> bool:
 
 
 def has_more_symbols(case: Case) -> bool:
-    """Whether an enum of the reader may have more symbols: Java takes an index that only the reader has."""
+    """Return True if an enum of the reader may have more symbols: Java accepts an index that only the reader has."""
     reader, writer = (
         [symbols.count(b",") for symbols in re.findall(rb'"symbols": \[([^]]*)\]', schema.info.schema)]
         for schema in (case.reader, case.writer)
@@ -190,7 +192,7 @@ def test_java_reads_on_with_what_is_left_of_a_number_that_is_no_length() -> None
         schema = avro_messages.parsed(f'{{"type": "record", "name": "R", "fields": [{{"name": "f", "type": {kind}}}]}}')
         messages = [bytes.fromhex(content)]
         case = judged(schema, schema, messages)
-        assert case.unasked == ["OUT_OF_RANGE"]
-        requests.append(asked(case))
-    answers = oracle.ask(requests, ORACLE, oracle.AVRO.parent / "pom.xml")
+        assert case.skipped == ["OUT_OF_RANGE"]
+        requests.append(request_of(case))
+    answers = oracle.query(requests, ORACLE, oracle.AVRO.parent / "pom.xml")
     assert [answer["read"] for answer in answers] == [is_read for _, _, is_read in rows]

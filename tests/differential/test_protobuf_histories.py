@@ -21,11 +21,11 @@ def test_the_broker_lets_every_release_follow_every_other_as_we_do() -> None:
         texts = {root: googleapis_releases.envelopes(root) for root in googleapis_releases.ROOTS}
     except DemoError as error:
         pytest.skip(f"real histories of protobuf: {error}")
-    roots = [(root, text) for root, found in texts.items() for text in found.values()]
-    answers = oracle.ask(({"op": "root", "schema": wire(text)} for _, text in roots), oracle.BROKER)
+    roots = [(root, text) for root, release in texts.items() for text in release.values()]
+    answers = oracle.query(({"op": "root", "schema": wire(text)} for _, text in roots), oracle.BROKER)
     assert [answer.get("result") for answer in answers] == [root for root, _ in roots]
-    pairs = [pair for found in texts.values() for pair in permutations(found.values(), 2)]
-    asked = (
+    pairs = [pair for release in texts.values() for pair in permutations(release.values(), 2)]
+    checks = (
         {
             "op": "check",
             "existing": [wire(earlier)],
@@ -35,4 +35,4 @@ def test_the_broker_lets_every_release_follow_every_other_as_we_do() -> None:
         }
         for earlier, candidate in pairs
     )
-    assert {answer["verdict"] for answer in oracle.ask(asked, oracle.BROKER)} == {True}
+    assert {answer["verdict"] for answer in oracle.query(checks, oracle.BROKER)} == {True}

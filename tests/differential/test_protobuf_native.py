@@ -38,17 +38,17 @@ def parsed(envelope: bytes, pulsar_version: PulsarVersion) -> ProtobufNativeSche
 
 
 def compare(envelopes: list[bytes], pulsar_version: PulsarVersion) -> int:
-    """How many the broker takes; each of these has the same root message here, unless it is refused on purpose."""
+    """Return the number that the broker accepts. Each has the same root message here, unless refused on purpose."""
     requests = ({"op": "root", "schema": wire(each)} for each in envelopes)
-    answers = oracle.ask(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version])
+    answers = oracle.query(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version])
     taken = 0
     for envelope, answer in zip(envelopes, answers, strict=True):
-        found = parsed(envelope, pulsar_version)
-        if isinstance(found, InvalidSchemaError):
-            on_purpose = any(words in found.message for words in STRICTER)
-            assert answer["verdict"] is not True or on_purpose, (envelope, answer, found.sentence)
+        schema = parsed(envelope, pulsar_version)
+        if isinstance(schema, InvalidSchemaError):
+            on_purpose = any(words in schema.message for words in STRICTER)
+            assert answer["verdict"] is not True or on_purpose, (envelope, answer, schema.sentence)
         else:
-            assert answer.get("result") == found.descriptors.root.full_name, (envelope, answer)
+            assert answer.get("result") == schema.descriptors.root.full_name, (envelope, answer)
         taken += answer["verdict"] is True
     return taken
 
@@ -77,18 +77,18 @@ def test_bytes_that_were_damaged_are_taken_exactly_where_the_broker_takes_them(p
 
 
 @pytest.mark.parametrize("pulsar_version", SEEDS)
-def test_an_envelope_may_follow_exactly_where_the_brokers_checker_lets_it(pulsar_version: PulsarVersion) -> None:
+def test_an_envelope_may_follow_exactly_if_the_brokers_checker_accepts_it(pulsar_version: PulsarVersion) -> None:
     envelopes = (protobuf_schemas.random_envelope(avro_schemas.seeded(seed), 0) for seed in range(60))
     read = (parsed(each, pulsar_version) for each in envelopes)
     schemas = [each for each in read if isinstance(each, ProtobufNativeSchema)]
-    asked = [
+    cases = [
         (schemas[index], schemas[index + step], strategy)
         for index in range(len(schemas) - 3)
         for step in (0, 1, 3)
         for strategy in Strategy
         if strategy is not Strategy.ALWAYS_COMPATIBLE and (step or strategy.is_transitive)
     ]
-    answers = oracle.ask(
+    answers = oracle.query(
         (
             {
                 "op": "check",
@@ -97,11 +97,11 @@ def test_an_envelope_may_follow_exactly_where_the_brokers_checker_lets_it(pulsar
                 "strategy": strategy.value,
                 "all": strategy.is_transitive,
             }
-            for earlier, candidate, strategy in asked
+            for earlier, candidate, strategy in cases
         ),
         oracle.BROKER,
         oracle.BROKER_OF[pulsar_version],
     )
-    for (earlier, candidate, strategy), answer in zip(asked, answers, strict=True):
-        found = compatibility.check(candidate, [Predecessor(0, earlier.info.type, earlier)], strategy)
-        assert (not found) == (answer["verdict"] is True), (candidate.info, strategy, answer)
+    for (earlier, candidate, strategy), answer in zip(cases, answers, strict=True):
+        incompatibilities = compatibility.check(candidate, [Predecessor(0, earlier.info.type, earlier)], strategy)
+        assert (not incompatibilities) == (answer["verdict"] is True), (candidate.info, strategy, answer)

@@ -41,24 +41,26 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 @cache
 def commons() -> dict[str, str]:
-    """The options of Google's APIs, of the release that the oracle has on its class path."""
+    """Return the options of Google's APIs, of the release on the oracle's class path."""
     return dict(sources_in("proto-google-common-protos-*.jar"))
 
 
 def test_a_release_has_the_envelope_that_the_java_client_makes_of_its_classes(tmp_path: Path) -> None:
-    wanted = RELEASES[:: sized(16, 1)]
+    releases = RELEASES[:: sized(16, 1)]
     pom = tmp_path / "pom.xml"
-    pom.write_text(POM.format("".join(ITEM.format(GROUP, name, number) for name, number, _ in wanted)))
+    pom.write_text(POM.format("".join(ITEM.format(GROUP, name, number) for name, number, _ in releases)))
     folder = maven.jars(pom, goal="copy")
-    jars = [folder / f"{name}-{number}.jar" for name, number, _ in wanted]
-    asked = [{"op": "class", "name": root, "classes": str(jar)} for jar, (_, _, root) in zip(jars, wanted, strict=True)]
-    for jar, answer in zip(jars, oracle.ask(asked, ORACLE), strict=True):
+    jars = [folder / f"{name}-{number}.jar" for name, number, _ in releases]
+    requests = [
+        {"op": "class", "name": root, "classes": str(jar)} for jar, (_, _, root) in zip(jars, releases, strict=True)
+    ]
+    for jar, answer in zip(jars, oracle.query(requests, ORACLE), strict=True):
         assert answer["verdict"] is True, (jar.name, answer)
         envelope = json.loads(answer["envelope"])
         with zipfile.ZipFile(jar) as opened:
             own = {name: opened.read(name).decode() for name in opened.namelist() if name.endswith(".proto")}
         files = with_imports(envelope["rootFileDescriptorName"], {**the_clients(), **own, **commons()})
         assert "google/protobuf/descriptor.proto" in files
-        given = {name: text for name, text in files.items() if name not in the_clients()}
-        compiled = compile_envelope(ProtobufSources(envelope["rootMessageTypeName"], given))
+        sources = {name: text for name, text in files.items() if name not in the_clients()}
+        compiled = compile_envelope(ProtobufSources(envelope["rootMessageTypeName"], sources))
         assert compiled.decode() == answer["envelope"], jar.name

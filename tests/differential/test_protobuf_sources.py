@@ -41,7 +41,7 @@ def jars(pom: Path = POM) -> Path:
 
 
 def of_release(release: str, folder: Path) -> Path:
-    """The pom of Pulsar 4.0's client with that release of protobuf, library and compiler."""
+    """Return the pom of Pulsar 4.0's client with that release of protobuf, library and compiler."""
     text, pom = POM.read_text(), folder / "pom.xml"
     assert text.count("3.25.5") == 2
     pom.write_text(text.replace("3.25.5", release))
@@ -50,29 +50,29 @@ def of_release(release: str, folder: Path) -> Path:
 
 @cache
 def sources_in(jar: str, pom: Path = POM) -> Mapping[str, str]:
-    """The `.proto` files that the jar carries beside its classes."""
+    """Return the `.proto` files that the jar has beside its classes."""
     with zipfile.ZipFile(next(jars(pom).glob(jar))) as opened:
         return {name: opened.read(name).decode() for name in opened.namelist() if name.endswith(".proto")}
 
 
 def the_clients(pom: Path = POM) -> Mapping[str, str]:
-    """The well-known types' sources in the release of protobuf that the client has."""
+    """Return the well-known types' sources in the client's release of protobuf."""
     return sources_in("protobuf-java-*.jar", pom)
 
 
 def with_imports(root: str, there: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     waiting = [root]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found[name] = there[name]
+        if name not in files:
+            files[name] = there[name]
             waiting += IMPORTED.findall(there[name])
-    return found
+    return files
 
 
 def generated_from(files: Mapping[str, str], folder: Path, pom: Path) -> Path:
-    """The classes that protoc and javac make of the files."""
+    """Generate the classes of the files by protoc and javac. Return their folder."""
     for name, text in {**the_clients(pom), **files}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -97,13 +97,13 @@ def test_the_classes_of_googles_protos_have_the_envelopes_that_their_sources_mak
         ends = "OrBuilder.class"
         names = [name.removesuffix(ends).replace("/", ".") for name in jar.namelist() if name.endswith(ends)]
     top = [{"op": "class", "name": name} for name in names if "$" not in name]
-    envelopes = [answer["envelope"] for answer in oracle.ask(top, ORACLE, pom)]
+    envelopes = [answer["envelope"] for answer in oracle.query(top, ORACLE, pom)]
     by_file = {json.loads(each)["rootFileDescriptorName"]: each for each in envelopes}
     assert len(by_file) > 40
     for file, envelope in list(by_file.items())[::step]:
         message = json.loads(envelope)["rootMessageTypeName"]
-        given = {name: text for name, text in with_imports(file, there).items() if name not in the_clients(pom)}
-        compiled = compile_envelope(ProtobufSources(message, given), pulsar_version=pulsar_version)
+        sources = {name: text for name, text in with_imports(file, there).items() if name not in the_clients(pom)}
+        compiled = compile_envelope(ProtobufSources(message, sources), pulsar_version=pulsar_version)
         assert compiled.decode() == envelope, file
 
 
@@ -123,36 +123,36 @@ def test_the_classes_of_googles_protos_have_the_envelopes_that_their_sources_mak
 def test_generated_classes_have_the_envelope_that_their_sources_make(
     tmp_path: Path, release: str | None, files: Mapping[str, str], messages: list[str]
 ) -> None:
-    """A release of protobuf with Pulsar 4.0's client, or None for Pulsar 5.0's client with its own."""
+    """Compare a release of protobuf with Pulsar 4.0's client, or without one Pulsar 5.0's client with its own."""
     pulsar_version = PulsarVersion.V4_0 if release else PulsarVersion.V5_0
     pom = of_release(release, tmp_path) if release else POMS[pulsar_version]
     classes = str(generated_from(files, tmp_path, pom))
-    asked = [{"op": "class", "name": each.replace(".Nested.", "$Nested$"), "classes": classes} for each in messages]
-    given = {**files, DESCRIPTOR: the_clients(pom)[DESCRIPTOR]} if release == "4.33.0" else files
-    for message, answer in zip(messages, oracle.ask(asked, ORACLE, pom), strict=True):
-        compiled = compile_envelope(ProtobufSources(message, given), pulsar_version=pulsar_version)
+    requests = [{"op": "class", "name": each.replace(".Nested.", "$Nested$"), "classes": classes} for each in messages]
+    sources = {**files, DESCRIPTOR: the_clients(pom)[DESCRIPTOR]} if release == "4.33.0" else files
+    for message, answer in zip(messages, oracle.query(requests, ORACLE, pom), strict=True):
+        compiled = compile_envelope(ProtobufSources(message, sources), pulsar_version=pulsar_version)
         assert compiled.decode() == answer["envelope"], message
 
 
 def test_the_files_stand_in_the_order_in_which_the_client_puts_them() -> None:
-    envelopes, asked = [], []
+    envelopes, requests = [], []
     for seed in range(sized(25, 60)):
         files = proto_sources.random_files(avro_schemas.seeded(f"order {seed}"))
         envelope = compile_envelope(ProtobufSources("Root", files)).decode()
         envelopes.append(envelope)
-        asked.append(
+        requests.append(
             {"op": "descriptors", "file": next(iter(files)), "message": "Root", "files": backwards(envelope, files)}
         )
-    answers = oracle.ask(asked, ORACLE)
+    answers = oracle.query(requests, ORACLE)
     assert [answer.get("envelope", answer) for answer in answers] == envelopes
-    assert max(len(each["files"]) for each in asked) > 3000
+    assert max(len(each["files"]) for each in requests) > 3000
 
 
 def backwards(envelope: str, files: Mapping[str, str]) -> str:
-    """The envelope's files, those that came last among the sources first: what is imported comes before who imports."""
-    found = FileDescriptorSet.FromString(base64.b64decode(json.loads(envelope)["fileDescriptorSet"]))
+    """Return the envelope's files, the last ones of the sources first: an imported file comes before its importer."""
+    files_of_envelope = FileDescriptorSet.FromString(base64.b64decode(json.loads(envelope)["fileDescriptorSet"]))
     order = list(files)
-    ordered = sorted(found.file, key=lambda file: -order.index(file.name))
+    ordered = sorted(files_of_envelope.file, key=lambda file: -order.index(file.name))
     return base64.b64encode(FileDescriptorSet(file=ordered).SerializeToString()).decode()
 
 
@@ -179,5 +179,5 @@ def test_what_this_protoc_makes_is_linked_by_the_broker(pulsar_version: PulsarVe
         {"type": "PROTOBUF_NATIVE", "schema": base64.b64encode(each).decode(), "properties": {}} for each in envelopes
     ]
     requests = ({"op": "root", "schema": each} for each in schemas)
-    answers = oracle.ask(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version])
+    answers = oracle.query(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version])
     assert [answer.get("result", answer) for answer in answers] == [EVERYTHING, *(["Root"] * 4)]

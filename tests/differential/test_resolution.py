@@ -1,4 +1,4 @@
-"""Which reader reads which writer where Avro's own validator breaks down; `test_pairs` has all the rest."""
+"""Readers and writers on which Avro's own validator fails; `test_pairs` has all the rest."""
 
 import json
 import random
@@ -26,7 +26,7 @@ def reads(reader: str, writer: str) -> bool:
 
 def test_we_say_no_where_avro_breaks_down_on_records_that_come_back_to_themselves() -> None:
     pairs = [avro_circles.pair(random.Random(SEED + number)) for number in range(CIRCLES)]  # noqa: S311  # as above
-    answers = oracle.ask({"op": "canRead", "reader": reader, "writer": writer} for reader, writer in pairs)
+    answers = oracle.query({"op": "canRead", "reader": reader, "writer": writer} for reader, writer in pairs)
     wrong = [pair for pair, answer in zip(pairs, answers, strict=True) if reads(*pair) != (answer["verdict"] is True)]
     assert wrong == []
     met = Counter(str(answer["verdict"]) for answer in answers)

@@ -35,14 +35,14 @@ import org.apache.pulsar.common.schema.SchemaInfo;
 import org.apache.pulsar.common.schema.SchemaType;
 
 /**
- * Asks the classes of a Pulsar broker what they think of schemas: one JSON request per line in, one JSON answer per line out.
+ * The verdicts of the classes of a Pulsar broker on schemas: one JSON request per line in, one JSON answer per line out.
  *
  * <p>A schema S is {"type":T,"schema":base64,"properties":{}}. Requests: {"op":"validate","schema":S} (what an upload does
  * first), {"op":"check","existing":[S],"candidate":S,"strategy":N,"all":B} (the type's checker, by its list form or by its
  * form for the latest version), {"op":"convert","text":T} (a KEY_VALUE's REST form into bytes), {"op":"show","schema":S}
  * (the reverse, as GET does), {"op":"pair","schema":S}, {"op":"join","name":N,"key":S,"value":S,"encoding":E} (as the
  * client does), {"op":"root","schema":S} (of a PROTOBUF_NATIVE envelope).
- * Answers: {"verdict":true|false} or {"verdict":"error:SimpleClassName"}, with "detail" where something was thrown, and
+ * Answers: {"verdict":true|false} or {"verdict":"error:SimpleClassName"}, with "detail" after an exception, and
  * "result" where there is one.
  */
 public final class BrokerOracle {
@@ -76,7 +76,7 @@ public final class BrokerOracle {
     private static ObjectNode answer(JsonNode request) {
         ObjectNode answer = JSON.createObjectNode().put("verdict", true);
         try {
-            ask(request, answer);
+            run(request, answer);
         } catch (IncompatibleSchemaException | InvalidSchemaDataException e) {
             answer.put("verdict", false).put("detail", text(e));
         } catch (Exception | StackOverflowError | OutOfMemoryError e) {
@@ -85,7 +85,7 @@ public final class BrokerOracle {
         return answer;
     }
 
-    private static void ask(JsonNode request, ObjectNode answer) throws Exception {
+    private static void run(JsonNode request, ObjectNode answer) throws Exception {
         String operation = request.get("op").asText();
         switch (operation) {
             case "validate":

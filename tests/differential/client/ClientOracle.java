@@ -38,7 +38,7 @@ import org.apache.pulsar.common.schema.SchemaInfo;
 import org.apache.pulsar.common.schema.SchemaType;
 
 /**
- * Asks Pulsar's Java client what bytes a value has, and what value bytes have: one JSON request per line in, one answer out.
+ * The bytes of values, and the values of bytes, of Pulsar's Java client: one JSON request per line in, one answer out.
  *
  * <p>A schema S is {"type":T,"properties":{}}, or {"type":"KEY_VALUE","key":S,"value":S,"encoding":E}. Requests:
  * {"op":"encode","schema":S,"value":V}, {"op":"decode","schema":S,"payload":base64}, and {"op":"again","schema":text,
@@ -100,9 +100,9 @@ public final class ClientOracle {
         return schema.encode(payload);
     }
 
-    private static byte[] again(String text, String wanted, byte[] payload) throws IOException {
+    private static byte[] again(String text, String target, byte[] payload) throws IOException {
         org.apache.avro.Schema writer = new org.apache.avro.Schema.Parser().parse(text);
-        org.apache.avro.Schema schema = new org.apache.avro.Schema.Parser().parse(wanted);
+        org.apache.avro.Schema schema = new org.apache.avro.Schema.Parser().parse(target);
         GenericDatumReader<Object> reader = new GenericDatumReader<>(writer, schema) {
             @Override
             protected Object readString(Object old, org.apache.avro.Schema expected, Decoder in) throws IOException {

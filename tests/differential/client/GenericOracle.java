@@ -37,7 +37,7 @@ import org.apache.pulsar.common.schema.SchemaInfo;
 import org.apache.pulsar.common.schema.SchemaType;
 
 /**
- * Asks Pulsar's Java client what a consumer with AUTO_CONSUME gets: one JSON request per line in, one answer out.
+ * The values that a consumer with AUTO_CONSUME gets from Pulsar's Java client: one JSON request per line in, one answer out.
  *
  * <p>A request is {"type":T,"schema":base64,"properties":{},"payload":base64}, with "key" where a pair is SEPARATED. The answer
  * is {"verdict":true,"value":V} or {"verdict":"error:SimpleClassName","detail"}. A value V is null, or a list of its kind and
@@ -138,21 +138,21 @@ public final class GenericOracle {
     private static JsonNode record(GenericRecord record) {
         ArrayNode fields = JSON.createArrayNode();
         for (Field field : record.getFields()) {
-            fields.addArray().add(field.getName()).add(held(record, field));
+            fields.addArray().add(field.getName()).add(valueOf(record, field));
         }
         return of("record", fields);
     }
 
-    private static JsonNode held(GenericRecord record, Field field) {
+    private static JsonNode valueOf(GenericRecord record, Field field) {
         if (record.getSchemaType() == SchemaType.PROTOBUF_NATIVE) {
             DynamicMessage message = (DynamicMessage) record.getNativeObject();
             FieldDescriptor described = message.getDescriptorForType().findFieldByName(field.getName());
             boolean isSet = described.isRepeated() ? message.getRepeatedFieldCount(described) > 0 : message.hasField(described);
             return isSet ? of("text", JSON.getNodeFactory().textNode("set")) : JSON.nullNode();
         }
-        Object held = record.getField(field);
-        return held == null || record.getSchemaType() != SchemaType.JSON
-                ? shown(held) : of("json", ((JsonNode) record.getNativeObject()).get(field.getName()));
+        Object member = record.getField(field);
+        return member == null || record.getSchemaType() != SchemaType.JSON
+                ? shown(member) : of("json", ((JsonNode) record.getNativeObject()).get(field.getName()));
     }
 
     private static JsonNode single(Object value) {

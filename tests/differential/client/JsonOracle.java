@@ -21,7 +21,7 @@ import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.api.schema.SchemaDefinition;
 
 /**
- * Asks the JSON schema that Pulsar's Java client makes of a class: one JSON request per line in, one answer out.
+ * The JSON schema that Pulsar's Java client makes of a class: one JSON request per line in, one answer out.
  *
  * <p>{"op":"schema"} is answered with the "schema", {"op":"encode"} with a list "payloads" of what some values become, and
  * {"op":"decode","payload":base64} with "verdict" true or "error:SimpleClassName". With "box":true the class is Box.
@@ -86,11 +86,11 @@ public final class JsonOracle {
     private static ObjectNode answer(Schema<Value> schema, Schema<Box> box, JsonNode request) {
         ObjectNode answer = JSON.createObjectNode();
         boolean isBox = request.path("box").booleanValue();
-        Schema<?> asked = isBox ? box : schema;
+        Schema<?> chosen = isBox ? box : schema;
         try {
             switch (request.get("op").textValue()) {
                 case "schema":
-                    answer.put("schema", new String(asked.getSchemaInfo().getSchema(), StandardCharsets.UTF_8));
+                    answer.put("schema", new String(chosen.getSchemaInfo().getSchema(), StandardCharsets.UTF_8));
                     break;
                 case "encode":
                     if (isBox) {
@@ -102,7 +102,7 @@ public final class JsonOracle {
                     }
                     break;
                 default:
-                    asked.decode(request.get("payload").binaryValue());
+                    chosen.decode(request.get("payload").binaryValue());
             }
             answer.put("verdict", true);
         } catch (Exception e) {

@@ -49,8 +49,8 @@ public final class EnvelopeOracle {
             if (request.get("op").textValue().equals("info")) {
                 return info(loaded(request), answer);
             }
-            Descriptor asked = request.get("op").textValue().equals("class") ? generated(request) : built(request);
-            byte[] envelope = ProtobufNativeSchemaUtils.serialize(asked);
+            Descriptor descriptor = request.get("op").textValue().equals("class") ? generated(request) : built(request);
+            byte[] envelope = ProtobufNativeSchemaUtils.serialize(descriptor);
             answer.put("verdict", true).put("envelope", new String(envelope, StandardCharsets.UTF_8));
         } catch (Exception | LinkageError e) {
             answer.put("verdict", "error:" + e.getClass().getSimpleName()).put("detail", String.valueOf(e.getMessage()));

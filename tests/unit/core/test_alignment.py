@@ -30,9 +30,9 @@ def sight(*versions: VersionEntry, index: tuple[int, ...] | None = None, floor: 
     return BrokerVersions(tuple(each.schema_version for each in versions) if index is None else index, versions, floor)
 
 
-def numbers(found: Alignment) -> list[tuple[int, bool]]:
-    assert isinstance(found, HistoryBehind)
-    return [(entry.schema_version, entry.is_tombstone) for entry in found.history.entries]
+def numbers(result: Alignment) -> list[tuple[int, bool]]:
+    assert isinstance(result, HistoryBehind)
+    return [(entry.schema_version, entry.is_tombstone) for entry in result.history.entries]
 
 
 def test_the_same_on_both_sides_is_aligned() -> None:
@@ -46,29 +46,29 @@ def test_the_same_on_both_sides_is_aligned() -> None:
 
 
 def test_what_the_record_lacks_arrives_with_its_number() -> None:
-    found = align(NUMBERED, sight(V1, V2, index=(0, 1, 2), floor=1), NOW)
-    assert isinstance(found, HistoryBehind)
-    assert (found.new_versions, found.is_renumbered) == ((V2,), False)
-    assert found.history == replace(NUMBERED, entries=(V0, V1, V2))
-    assert grown(NUMBERED, V2) == found
+    result = align(NUMBERED, sight(V1, V2, index=(0, 1, 2), floor=1), NOW)
+    assert isinstance(result, HistoryBehind)
+    assert (result.new_versions, result.is_renumbered) == ((V2,), False)
+    assert result.history == replace(NUMBERED, entries=(V0, V1, V2))
+    assert grown(NUMBERED, V2) == result
 
 
 def test_a_deletion_is_a_tombstone_and_what_it_hides_stays_on_record() -> None:
     assert numbers(align(NUMBERED, sight(index=(0, 1, 2)), NOW)) == [(0, False), (1, False), (2, True)]
     late = replace(V2, schema_version=4)
-    found = align(NUMBERED, sight(late, index=(0, 1, 2, 3, 4)), NOW)
-    assert numbers(found) == [(0, False), (1, False), (3, True), (4, False)]
+    result = align(NUMBERED, sight(late, index=(0, 1, 2, 3, 4)), NOW)
+    assert numbers(result) == [(0, False), (1, False), (3, True), (4, False)]
 
 
-def test_what_was_deleted_before_anybody_looked_is_a_gap() -> None:
-    found = align(History(KEY), sight(replace(V2, schema_version=3), index=(0, 1, 2, 3)), NOW)
-    assert numbers(found) == [(2, True), (3, False)]
-    assert isinstance(found, HistoryBehind)
-    assert found.history.numbered_by is NumberedBy.BROKER
+def test_a_version_that_was_deleted_before_it_was_read_is_a_gap() -> None:
+    result = align(History(KEY), sight(replace(V2, schema_version=3), index=(0, 1, 2, 3)), NOW)
+    assert numbers(result) == [(2, True), (3, False)]
+    assert isinstance(result, HistoryBehind)
+    assert result.history.numbered_by is NumberedBy.BROKER
 
 
 @pytest.mark.parametrize(
-    ("seen", "why"),
+    ("at_broker", "why"),
     [
         (sight(), "has no schema of it any more"),
         (sight(V0), "no longer has version 1"),
@@ -77,8 +77,8 @@ def test_what_was_deleted_before_anybody_looked_is_a_gap() -> None:
         (sight(replace(V0, content_hash=V2.content_hash), V1), "has something else as version 0"),
     ],
 )
-def test_what_the_broker_counted_and_no_longer_has_is_lost(seen: BrokerVersions, why: str) -> None:
-    assert align(NUMBERED, seen, NOW) == HistoryLost(why)
+def test_what_the_broker_counted_and_no_longer_has_is_lost(at_broker: BrokerVersions, why: str) -> None:
+    assert align(NUMBERED, at_broker, NOW) == HistoryLost(why)
 
 
 def test_a_number_that_was_skipped_once_cannot_come_later() -> None:
@@ -89,20 +89,20 @@ def test_a_number_that_was_skipped_once_cannot_come_later() -> None:
 def test_a_local_history_goes_on_where_the_broker_ends() -> None:
     assert align(LOCAL, BrokerVersions(), NOW) == HistoryAhead(LOCAL.entries)
     assert align(LOCAL, sight(V0), NOW) == HistoryAhead((V1,))
-    found = align(LOCAL, sight(replace(V0, registered_at=LATER), V1), NOW)
-    assert isinstance(found, HistoryBehind)
-    assert (found.new_versions, found.is_renumbered, found.history.incarnation) == ((), False, 0)
-    assert [entry.registered_at for entry in found.history.entries] == [LATER, NOW]
-    assert found.history.confirmed == found.history.entries
+    result = align(LOCAL, sight(replace(V0, registered_at=LATER), V1), NOW)
+    assert isinstance(result, HistoryBehind)
+    assert (result.new_versions, result.is_renumbered, result.history.incarnation) == ((), False, 0)
+    assert [entry.registered_at for entry in result.history.entries] == [LATER, NOW]
+    assert result.history.confirmed == result.history.entries
 
 
 def test_a_local_history_yields_to_another_count() -> None:
-    for seen in (sight(V0, OTHER_V1), sight(index=(0,)), sight(replace(V0, schema_version=1), index=(0, 1))):
-        found = align(LOCAL, seen, NOW)
-        assert isinstance(found, HistoryBehind)
-        assert (found.is_renumbered, found.history.incarnation) == (True, 1)
-        assert found.history.active_versions == seen.versions
-        assert found.new_versions == seen.versions
+    for at_broker in (sight(V0, OTHER_V1), sight(index=(0,)), sight(replace(V0, schema_version=1), index=(0, 1))):
+        result = align(LOCAL, at_broker, NOW)
+        assert isinstance(result, HistoryBehind)
+        assert (result.is_renumbered, result.history.incarnation) == (True, 1)
+        assert result.history.active_versions == at_broker.versions
+        assert result.new_versions == at_broker.versions
 
 
 def test_what_was_registered_while_there_was_no_broker_is_neither_lost_nor_forgotten() -> None:
@@ -110,9 +110,9 @@ def test_what_was_registered_while_there_was_no_broker_is_neither_lost_nor_forgo
     assert (grown_here.unconfirmed, grown_here.confirmed) == (1, (V0, V1))
     assert align(grown_here, sight(V0, V1), NOW) == HistoryAhead(grown_here.entries[2:])
     assert align(grown_here, BrokerVersions(), NOW) == HistoryLost("has no schema of it any more")
-    found = align(grown_here, sight(V0, V1, V2), NOW)
-    assert isinstance(found, HistoryBehind)
-    assert (found.history.unconfirmed, found.new_versions) == (0, ())
+    result = align(grown_here, sight(V0, V1, V2), NOW)
+    assert isinstance(result, HistoryBehind)
+    assert (result.history.unconfirmed, result.new_versions) == (0, ())
 
 
 def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way() -> None:
@@ -123,14 +123,14 @@ def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way
     after = align(local, sight(late, index=(0, 1, 2, 3)), LATER)
     assert numbers(after) == [(0, False), (1, False), (2, True), (3, False)]
     other = replace(V2, content_hash=V0.content_hash)
-    for found, arrived in (
+    for result, arrived in (
         (hidden, (V0, V1)),
         (after, (V0, V1, late)),
         (align(local, sight(V0, V1, other), LATER), (V0, V1, other)),
     ):
-        assert isinstance(found, HistoryBehind)
-        assert (found.new_versions, found.history.incarnation) == (arrived, 1)
-        assert found.history.confirmed == found.history.entries
+        assert isinstance(result, HistoryBehind)
+        assert (result.new_versions, result.history.incarnation) == (arrived, 1)
+        assert result.history.confirmed == result.history.entries
 
 
 def test_a_version_read_before_its_tombstone_came_does_not_count() -> None:

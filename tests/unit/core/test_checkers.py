@@ -1,4 +1,4 @@
-"""Checkers that are plugged in: what they are asked, what is made of their answers, and of none."""
+"""Checkers as plug-ins: their arguments, and the use of their answers, and of none."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import MappingProxyType
@@ -18,23 +18,23 @@ from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 
-_Asked = tuple[bytes, tuple[bytes, ...], Strategy]
+_Call = tuple[bytes, tuple[bytes, ...], Strategy]
 DIRECTED = [strategy for strategy in Strategy if strategy.directions]
 
 
 class Checker:
-    """Answers as it is told to, and remembers what it was asked."""
+    """A checker that returns the given answer and records its calls."""
 
     def __init__(self, answer: Callable[[], Any] = list) -> None:
         self.answer = answer
-        self.asked: list[_Asked] = []
+        self.calls: list[_Call] = []
 
     def incompatibilities(
         self, candidate: SchemaInfo, earlier: Sequence[SchemaInfo], strategy: Strategy
     ) -> Iterable[Finding]:
-        self.asked.append((candidate.schema, tuple(each.schema for each in earlier), strategy))
-        found: Iterable[Finding] = self.answer()
-        return found
+        self.calls.append((candidate.schema, tuple(each.schema for each in earlier), strategy))
+        findings: Iterable[Finding] = self.answer()
+        return findings
 
 
 def plugged(kind: SchemaType, checker: Checker) -> Checkers:
@@ -57,15 +57,15 @@ def test_it_takes_the_place_of_the_built_in_one(strategy: Strategy) -> None:
     checker = Checker()
     assert check(OTHER, [TWO], {}, Strategy.BACKWARD)
     assert check(OTHER, [TWO], plugged(AVRO, checker), strategy) == ()
-    assert checker.asked == [(OTHER.info.schema, (TWO.info.schema,), strategy)]
+    assert checker.calls == [(OTHER.info.schema, (TWO.info.schema,), strategy)]
 
 
-def test_it_is_asked_once_of_all_that_the_strategy_looks_at_oldest_first() -> None:
+def test_it_is_called_once_with_all_versions_of_the_strategy_oldest_first() -> None:
     finding = Finding("NAME_TOO_LONG", "too long", "$.fields[0]", Direction.BACKWARD, 1)
     checker = Checker(lambda: [finding, Finding("ODD", "odd")])
-    found = check(OTHER, [ONE, TWO], plugged(AVRO, checker))
-    assert checker.asked == [(OTHER.info.schema, (ONE.info.schema, TWO.info.schema), Strategy.BACKWARD_TRANSITIVE)]
-    assert found == (
+    findings = check(OTHER, [ONE, TWO], plugged(AVRO, checker))
+    assert checker.calls == [(OTHER.info.schema, (ONE.info.schema, TWO.info.schema), Strategy.BACKWARD_TRANSITIVE)]
+    assert findings == (
         Incompatibility("NAME_TOO_LONG", "$.fields[0]", "too long (acme:Checker of acme 1.0)", Direction.BACKWARD, 1),
         Incompatibility("ODD", "$", "odd (acme:Checker of acme 1.0)"),
     )
@@ -74,9 +74,9 @@ def test_it_is_asked_once_of_all_that_the_strategy_looks_at_oldest_first() -> No
 @pytest.mark.parametrize("strategy", [Strategy.ALWAYS_COMPATIBLE, Strategy.ALWAYS_INCOMPATIBLE, Strategy.UNDEFINED])
 def test_strategies_without_directions_are_answered_without_it(strategy: Strategy) -> None:
     checker = Checker(lambda: 1 / 0)
-    found = check(OTHER, [ONE], plugged(AVRO, checker), strategy)
-    assert [each.rule for each in found] == ([] if strategy is Strategy.ALWAYS_COMPATIBLE else [strategy.value])
-    assert checker.asked == []
+    findings = check(OTHER, [ONE], plugged(AVRO, checker), strategy)
+    assert [each.rule for each in findings] == ([] if strategy is Strategy.ALWAYS_COMPATIBLE else [strategy.value])
+    assert checker.calls == []
 
 
 def test_a_change_of_type_and_equal_bytes_are_answered_without_it() -> None:
@@ -85,7 +85,7 @@ def test_a_change_of_type_and_equal_bytes_are_answered_without_it() -> None:
     assert [each.rule for each in check(ONE, [text, TWO], plugged(AVRO, checker))] == ["TYPE_CHANGED"]
     assert check(ONE, [ONE], plugged(AVRO, checker), Strategy.FULL) == ()
     assert check(ONE, [], plugged(AVRO, checker)) == ()
-    assert checker.asked == []
+    assert checker.calls == []
 
 
 def test_a_type_without_a_checker_gets_one() -> None:
@@ -95,20 +95,20 @@ def test_a_type_without_a_checker_gets_one() -> None:
     assert check(python, [java], {}) == ()
 
 
-def test_what_is_learnt_before_it_fails_is_told_too() -> None:
+def test_the_findings_before_its_failure_are_reported_too() -> None:
     def failing() -> Iterator[Finding]:
         yield Finding("FIRST", "first")
         raise OSError("no network")
 
-    found = check(OTHER, [ONE], plugged(AVRO, Checker(failing)))
-    assert [each.rule for each in found] == ["FIRST", "CHECKER_FAILED"]
-    assert found[-1].message == (
+    findings = check(OTHER, [ONE], plugged(AVRO, Checker(failing)))
+    assert [each.rule for each in findings] == ["FIRST", "CHECKER_FAILED"]
+    assert findings[-1].message == (
         "acme:Checker of acme 1.0, plugged in as the checker of AVRO, raised OSError: no network; without its "
         "answer nothing is admitted"
     )
 
 
-class Speechless(Exception):  # noqa: N818  # a name that is seen
+class Speechless(Exception):  # noqa: N818  # a name for the message
     def __str__(self) -> str:
         raise ValueError
 
@@ -126,7 +126,7 @@ def endless() -> Iterator[Finding]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (raising(Speechless()), "raised Speechless;"),
         (raising(ValueError("x" * 5_000)), "raised ValueError: " + "x" * 200 + ";"),
@@ -145,10 +145,15 @@ def endless() -> Iterator[Finding]:
         (lambda: [Finding("R", "x", earlier=True)], "raised ValueError: a Finding's earlier"),
     ],
 )
-def test_a_checker_that_fails_or_talks_nonsense_is_a_no(answer: Callable[[], Any], said: str) -> None:
-    (found,) = check(OTHER, [ONE], plugged(AVRO, Checker(answer)))
-    assert (found.rule, found.path, found.direction, found.schema_version) == ("CHECKER_FAILED", "$", None, None)
-    assert said in found.message
+def test_a_checker_that_fails_or_returns_nonsense_is_a_no(answer: Callable[[], Any], message: str) -> None:
+    (finding,) = check(OTHER, [ONE], plugged(AVRO, Checker(answer)))
+    assert (finding.rule, finding.path, finding.direction, finding.schema_version) == (
+        "CHECKER_FAILED",
+        "$",
+        None,
+        None,
+    )
+    assert message in finding.message
 
 
 def test_it_cannot_keep_a_user_from_interrupting() -> None:
@@ -156,39 +161,39 @@ def test_it_cannot_keep_a_user_from_interrupting() -> None:
         check(OTHER, [ONE], plugged(AVRO, Checker(raising(KeyboardInterrupt()))))
 
 
-def test_of_findings_without_end_a_thousand_are_told() -> None:
+def test_of_endless_findings_a_thousand_are_reported() -> None:
     assert len(check(OTHER, [ONE], plugged(AVRO, Checker(endless)))) == 1_000
 
 
 def test_long_words_are_cut() -> None:
     checker = Checker(lambda: [Finding("R", "m" * 5_000, "$" + ".a" * 5_000)])
-    (found,) = check(OTHER, [ONE], plugged(AVRO, checker))
-    assert (len(found.path), len(found.message)) == (1_000, 1_000 + len(" (acme:Checker of acme 1.0)"))
+    (finding,) = check(OTHER, [ONE], plugged(AVRO, checker))
+    assert (len(finding.path), len(finding.message)) == (1_000, 1_000 + len(" (acme:Checker of acme 1.0)"))
 
 
 def pair(key: SchemaType, value: Schema) -> Schema:
     return formats.parse(key_value.encode(KeyValue(Part(SchemaInfo(key)), Part(value.info))))
 
 
-def test_a_pairs_parts_are_asked_of_the_checkers_of_their_types_as_in_the_broker() -> None:
+def test_a_pairs_parts_go_to_the_checkers_of_their_types_as_in_the_broker() -> None:
     checker = Checker(lambda: [Finding("ODD", "odd", "$.fields[0]", earlier=1)])
     versions = [pair(SchemaType.STRING, ONE), pair(SchemaType.STRING, TWO)]
-    found = check(pair(SchemaType.STRING, OTHER), versions, plugged(AVRO, checker))
-    assert checker.asked == [(OTHER.info.schema, (ONE.info.schema, TWO.info.schema), Strategy.BACKWARD_TRANSITIVE)]
-    assert [(each.rule, each.path, each.schema_version) for each in found] == [("ODD", "$.value.fields[0]", 1)]
+    findings = check(pair(SchemaType.STRING, OTHER), versions, plugged(AVRO, checker))
+    assert checker.calls == [(OTHER.info.schema, (ONE.info.schema, TWO.info.schema), Strategy.BACKWARD_TRANSITIVE)]
+    assert [(each.rule, each.path, each.schema_version) for each in findings] == [("ODD", "$.value.fields[0]", 1)]
 
 
-def test_that_a_part_changed_its_type_is_told_without_them() -> None:
+def test_a_changed_type_of_a_part_is_reported_without_them() -> None:
     checker = Checker()
-    found = check(pair(SchemaType.INT32, OTHER), [pair(SchemaType.STRING, TWO)], plugged(AVRO, checker))
-    assert [each.rule for each in found] == ["PART_TYPE_CHANGED"]
+    findings = check(pair(SchemaType.INT32, OTHER), [pair(SchemaType.STRING, TWO)], plugged(AVRO, checker))
+    assert [each.rule for each in findings] == ["PART_TYPE_CHANGED"]
 
 
-def test_one_of_pairs_is_asked_of_the_pair() -> None:
+def test_a_checker_of_pairs_gets_the_pair() -> None:
     checker = Checker(lambda: [Finding("ODD", "odd")])
     before, after = pair(SchemaType.STRING, TWO), pair(SchemaType.INT32, OTHER)
     assert [each.rule for each in check(after, [before], plugged(SchemaType.KEY_VALUE, checker))] == ["ODD"]
-    assert checker.asked[0][0] == after.info.schema
+    assert checker.calls[0][0] == after.info.schema
 
 
 def verdict(candidate: Schema, earlier: Schema, checkers: Checkers, strictness: Strictness) -> Verdict:
@@ -197,7 +202,7 @@ def verdict(candidate: Schema, earlier: Schema, checkers: Checkers, strictness: 
     return judge(Candidate(candidate), known, policy, payloads)
 
 
-def test_a_verdict_asks_it_and_what_it_passes_may_still_be_a_risk() -> None:
+def test_a_verdict_uses_it_and_a_compatible_change_may_still_be_a_risk() -> None:
     before, after = (parsed(SchemaType.PROTOBUF, text) for text in ('"int"', '"string"'))
     passing, refusing = (plugged(SchemaType.PROTOBUF, Checker(lambda a=a: a)) for a in ([], [Finding("NO", "no")]))
     assert verdict(after, before, passing, Strictness.BROKER).outcome is Outcome.NEXT_VERSION
@@ -205,7 +210,7 @@ def test_a_verdict_asks_it_and_what_it_passes_may_still_be_a_risk() -> None:
     assert [each.rule for each in verdict(after, before, refusing, Strictness.BROKER).incompatibilities] == ["NO"]
 
 
-def test_a_verdict_needs_the_payloads_that_it_is_asked_of() -> None:
+def test_a_verdict_needs_the_payloads_that_it_checks() -> None:
     null, empty = parsed(SchemaType.STRING, "null"), parsed(SchemaType.STRING)
     policy = Policy(Strategy.FULL, profile=BrokerProfile(checkers=plugged(SchemaType.STRING, Checker())))
     assert [each.schema_version for each in needed(Candidate(null), history(empty), policy)] == [0]

@@ -1,4 +1,4 @@
-"""Who may connect: Pulsar's table of producers and its table of consumers, row by row."""
+"""Connections: Pulsar's table of producers and its table of consumers, row by row."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ from topicschema.core.strategies import Strategy, UpgradeFirst
 ANY_STRATEGY = pytest.mark.parametrize("strategy", list(Strategy))
 NOT_ALWAYS_COMPATIBLE = pytest.mark.parametrize("strategy", [s for s in Strategy if s != Strategy.ALWAYS_COMPATIBLE])
 EITHER_WAY = pytest.mark.parametrize("allowed", [True, False])
-WHOEVER_CONSUMES = pytest.mark.parametrize("client", [Client.CONSUMER, Client.READER])
+EACH_CONSUMER = pytest.mark.parametrize("client", [Client.CONSUMER, Client.READER])
 
 
 # Producers.
@@ -52,8 +52,8 @@ def test_a_producer_without_a_schema_connects_to_a_topic_without_one(
     sent: SchemaInfo | None, strategy: Strategy, *, allowed: bool, enforced: bool
 ) -> None:
     state = topic(strategy=strategy, allows_auto_update=allowed, enforces_validation=enforced, is_in_use=True)
-    found = producer(sent, state)
-    assert (found.outcome, found.schema_version, found.may_connect) == (NO_VERSION, None, True)
+    response = producer(sent, state)
+    assert (response.outcome, response.schema_version, response.may_connect) == (NO_VERSION, None, True)
 
 
 @ANY_STRATEGY
@@ -74,9 +74,9 @@ def test_after_a_deletion_a_topic_counts_as_having_no_schema() -> None:
 
 @ANY_STRATEGY
 def test_a_none_that_is_really_sent_is_registered_and_then_refuses_others(strategy: Strategy) -> None:
-    found = producer(NONE, topic(strategy=strategy))
-    assert (found.outcome, found.schema_version) == (REGISTERS, 0)
-    assert [each.rule for each in found.warnings] == ["UNSUPPORTED_TYPE"]
+    response = producer(NONE, topic(strategy=strategy))
+    assert (response.outcome, response.schema_version) == (REGISTERS, 0)
+    assert [each.rule for each in response.warnings] == ["UNSUPPORTED_TYPE"]
     assert producer(NONE, topic(NONE, strategy=strategy)).outcome is USES
     after = producer(ID, topic(NONE, strategy=strategy))
     message = "Incompatible schema: exists schema type NONE, new schema type AVRO"
@@ -85,15 +85,15 @@ def test_a_none_that_is_really_sent_is_registered_and_then_refuses_others(strate
 
 @NOT_ALWAYS_COMPATIBLE
 def test_a_none_that_is_really_sent_is_refused_by_a_topic_of_another_type(strategy: Strategy) -> None:
-    found = producer(NONE, topic(ID, strategy=strategy))
-    assert is_refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type AVRO, new schema type NONE")
-    assert rules(found) == ["TYPE_CHANGED"]
+    response = producer(NONE, topic(ID, strategy=strategy))
+    assert is_refused(response, INCOMPATIBLE, "Incompatible schema: exists schema type AVRO, new schema type NONE")
+    assert rules(response) == ["TYPE_CHANGED"]
 
 
 @ANY_STRATEGY
 def test_an_empty_topic_takes_any_producers_schema_as_its_first_version(strategy: Strategy) -> None:
-    found = producer(ID, topic(strategy=strategy, is_in_use=True))
-    assert (found.outcome, found.schema_version, found.warnings) == (REGISTERS, 0, ())
+    response = producer(ID, topic(strategy=strategy, is_in_use=True))
+    assert (response.outcome, response.schema_version, response.warnings) == (REGISTERS, 0, ())
     assert producer(STRING, topic(ID, MORE, None, strategy=strategy)).schema_version == 3
 
 
@@ -104,13 +104,13 @@ def test_a_producer_with_a_known_schema_gets_its_oldest_version_whatever_the_set
     sent: SchemaInfo, strategy: Strategy, *, allowed: bool
 ) -> None:
     state = topic(ID, None, MORE, ID, STRANGER, ID, strategy=strategy, allows_auto_update=allowed)
-    found = producer(sent, state)
-    assert (found.outcome, found.schema_version) == (USES, 3)
+    response = producer(sent, state)
+    assert (response.outcome, response.schema_version) == (USES, 3)
 
 
 def test_a_producers_schema_that_may_follow_is_the_next_version() -> None:
-    found = producer(MORE, topic(ID, strategy=Strategy.FULL))
-    assert (found.outcome, found.schema_version, found.upgrade_first) == (REGISTERS, 1, UpgradeFirst.ANY)
+    response = producer(MORE, topic(ID, strategy=Strategy.FULL))
+    assert (response.outcome, response.schema_version, response.upgrade_first) == (REGISTERS, 1, UpgradeFirst.ANY)
 
 
 PRODUCERS = {
@@ -130,13 +130,13 @@ PRODUCERS = {
 def test_each_strategy_looks_at_the_latest_version_or_at_all_in_its_own_directions(
     strategy: Strategy, expected: tuple[bool, ...]
 ) -> None:
-    found = (
+    response = (
         producer(NEEDS, topic(ID, MORE, strategy=strategy)),
         producer(NEEDS, topic(ID, strategy=strategy)),
         producer(STRANGER, topic(ID, strategy=strategy)),
     )
-    assert tuple(each.may_connect for each in found) == expected
-    for each in found:
+    assert tuple(each.may_connect for each in response) == expected
+    for each in response:
         assert each.may_connect or is_refused(
             each, INCOMPATIBLE, f"Error during schema compatibility check with strategy {strategy}: "
         )
@@ -147,17 +147,17 @@ def test_each_strategy_looks_at_the_latest_version_or_at_all_in_its_own_directio
 def test_without_auto_update_a_producers_new_schema_is_not_found(
     history: tuple[SchemaInfo | None, ...], strategy: Strategy
 ) -> None:
-    found = producer(ID, topic(*history, strategy=strategy, allows_auto_update=False))
-    assert is_refused(found, INCOMPATIBLE, NOT_FOUND)
-    assert found.incompatibilities == ()
+    response = producer(ID, topic(*history, strategy=strategy, allows_auto_update=False))
+    assert is_refused(response, INCOMPATIBLE, NOT_FOUND)
+    assert response.incompatibilities == ()
 
 
 @ANY_STRATEGY
 @EITHER_WAY
 def test_auto_produce_takes_what_the_topic_has(strategy: Strategy, *, allowed: bool) -> None:
     state = topic(ID, MORE, strategy=strategy, allows_auto_update=allowed, enforces_validation=True)
-    found = producer(AUTO_PRODUCE, state)
-    assert (found.outcome, found.schema_version) == (USES, 1)
+    response = producer(AUTO_PRODUCE, state)
+    assert (response.outcome, response.schema_version) == (USES, 1)
 
 
 @pytest.mark.parametrize("history", [(), (ID, None)])
@@ -174,7 +174,7 @@ def test_auto_produce_is_a_producer_without_a_schema_where_the_topic_has_none(
 
 @ANY_STRATEGY
 @EITHER_WAY
-@WHOEVER_CONSUMES
+@EACH_CONSUMER
 @pytest.mark.parametrize("sent", [None, BYTES, AUTO_CONSUME])
 @pytest.mark.parametrize("history", [(), (ID,), (STRANGER, None)])
 def test_a_consumer_without_a_schema_of_its_own_subscribes_unchecked_and_enforcement_is_not_for_it(
@@ -190,18 +190,18 @@ def test_a_consumer_without_a_schema_of_its_own_subscribes_unchecked_and_enforce
 
 
 @ANY_STRATEGY
-@WHOEVER_CONSUMES
+@EACH_CONSUMER
 def test_the_first_consumer_of_an_idle_topic_registers_its_schema(client: Client, strategy: Strategy) -> None:
-    found = connect(client, ID, topic(strategy=strategy, enforces_validation=True))
-    assert (found.outcome, found.schema_version) == (REGISTERS, 0)
+    response = connect(client, ID, topic(strategy=strategy, enforces_validation=True))
+    assert (response.outcome, response.schema_version) == (REGISTERS, 0)
     assert connect(client, ID, topic(STRING, None, strategy=strategy)).schema_version == 2
 
 
 @ANY_STRATEGY
-@WHOEVER_CONSUMES
+@EACH_CONSUMER
 def test_an_idle_topic_without_auto_update_refuses_the_consumer(client: Client, strategy: Strategy) -> None:
-    found = connect(client, ID, topic(strategy=strategy, allows_auto_update=False))
-    assert is_refused(found, INCOMPATIBLE, NOT_FOUND)
+    response = connect(client, ID, topic(strategy=strategy, allows_auto_update=False))
+    assert is_refused(response, INCOMPATIBLE, NOT_FOUND)
 
 
 @EITHER_WAY
@@ -220,11 +220,11 @@ def test_an_active_topic_lets_every_consumer_in_under_always_compatible_and_regi
 def test_an_active_topic_without_a_schema_refuses_every_consumer_that_has_one(
     history: tuple[SchemaInfo | None, ...], strategy: Strategy, *, allowed: bool
 ) -> None:
-    found = consumer(ID, topic(*history, strategy=strategy, allows_auto_update=allowed, is_in_use=True))
-    assert is_refused(found, INCOMPATIBLE, EMPTY)
+    response = consumer(ID, topic(*history, strategy=strategy, allows_auto_update=allowed, is_in_use=True))
+    assert is_refused(response, INCOMPATIBLE, EMPTY)
 
 
-# What a consumer of NEEDS, of MORE and of STRANGER is told, where the topic has ID and then MORE.
+# Responses to a consumer of NEEDS, of MORE and of STRANGER, if the topic has ID and then MORE.
 CONSUMERS = {
     Strategy.ALWAYS_COMPATIBLE: (True, True, True),
     Strategy.BACKWARD: (True, True, False),
@@ -240,13 +240,13 @@ CONSUMERS = {
 
 @pytest.mark.parametrize(("strategy", "expected"), CONSUMERS.items())
 @EITHER_WAY
-@WHOEVER_CONSUMES
+@EACH_CONSUMER
 @pytest.mark.parametrize("in_use", [True, False])
-def test_a_consumer_must_read_what_its_strategy_says_and_registers_nothing(
+def test_a_consumer_must_read_the_versions_of_its_strategy_and_registers_nothing(
     client: Client, strategy: Strategy, expected: tuple[bool, ...], *, allowed: bool, in_use: bool
 ) -> None:
     state = topic(ID, MORE, strategy=strategy, allows_auto_update=allowed, is_in_use=in_use)
-    found = [connect(client, sent, state) for sent in (NEEDS, MORE, STRANGER)]
-    assert tuple(each.may_connect for each in found) == expected
-    assert {each.outcome for each in found if each.may_connect} <= {NO_VERSION}
-    assert all(each.error is INCOMPATIBLE for each in found if not each.may_connect)
+    response = [connect(client, sent, state) for sent in (NEEDS, MORE, STRANGER)]
+    assert tuple(each.may_connect for each in response) == expected
+    assert {each.outcome for each in response if each.may_connect} <= {NO_VERSION}
+    assert all(each.error is INCOMPATIBLE for each in response if not each.may_connect)

@@ -1,4 +1,4 @@
-"""Who may connect: errors, texts that cannot be read, and the risks that a client is warned of."""
+"""Connections: errors, texts that cannot be read, and the warnings of risks."""
 
 import base64
 import json
@@ -72,9 +72,9 @@ INVALID = {
 @pytest.mark.parametrize(("sent", "message"), INVALID.values(), ids=INVALID)
 def test_a_schema_is_validated_where_it_may_be_registered_and_only_there(sent: SchemaInfo, message: str) -> None:
     for state in (topic(), topic(ID, strategy=Strategy.ALWAYS_COMPATIBLE)):
-        found = producer(sent, state)
-        assert is_refused(found, INCOMPATIBLE, message)
-        assert len(rules(found)) == 1
+        response = producer(sent, state)
+        assert is_refused(response, INCOMPATIBLE, message)
+        assert len(rules(response)) == 1
     assert is_refused(producer(sent, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
 
 
@@ -90,11 +90,11 @@ def test_a_bad_default_comes_in_first_and_chokes_all_that_follow_itself_included
     assert rules(producer(bad, topic(good))) == ["INVALID_DEFAULT"]
 
 
-def test_every_version_of_another_type_is_told_under_a_transitive_strategy_and_the_first_is_the_brokers() -> None:
+def test_every_version_of_another_type_is_reported_under_a_transitive_strategy_and_the_first_is_the_brokers() -> None:
     state = topic(STRING, NONE, ID, strategy=Strategy.BACKWARD_TRANSITIVE)
-    found = producer(MORE, state)
-    assert is_refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type STRING, new schema type AVRO")
-    assert [each.schema_version for each in found.incompatibilities] == [1, 0]
+    response = producer(MORE, state)
+    assert is_refused(response, INCOMPATIBLE, "Incompatible schema: exists schema type STRING, new schema type AVRO")
+    assert [each.schema_version for each in response.incompatibilities] == [1, 0]
     assert producer(MORE, replace(state, strategy=Strategy.BACKWARD)).may_connect
 
 
@@ -103,20 +103,20 @@ def test_every_version_of_another_type_is_told_under_a_transitive_strategy_and_t
 
 def test_a_consumer_with_a_registered_version_must_still_read_the_latest() -> None:
     for strategy in (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL, Strategy.FORWARD_TRANSITIVE):
-        found = consumer(NEEDS, topic(NEEDS, ID, strategy=strategy))
-        assert is_refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
-        assert [(each.rule, each.direction, each.schema_version) for each in found.incompatibilities] == [
+        response = consumer(NEEDS, topic(NEEDS, ID, strategy=strategy))
+        assert is_refused(response, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
+        assert [(each.rule, each.direction, each.schema_version) for each in response.incompatibilities] == [
             ("FIELD_WITHOUT_DEFAULT", Direction.BACKWARD, 1)
         ]
 
 
-def test_full_transitive_asks_consumers_to_be_read_as_well_which_no_other_strategy_does() -> None:
+def test_full_transitive_requires_that_consumers_are_read_too_unlike_other_strategies() -> None:
     nothing = avro()
     for strategy in (Strategy.FULL, Strategy.BACKWARD_TRANSITIVE, Strategy.FORWARD, Strategy.FORWARD_TRANSITIVE):
         assert consumer(nothing, topic(ID, ID, strategy=strategy)).may_connect
-    found = consumer(nothing, topic(ID, strategy=Strategy.FULL_TRANSITIVE))
-    assert is_refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy FULL_TRANSITIVE: ")
-    assert {each.direction for each in found.incompatibilities} == {Direction.FORWARD}
+    response = consumer(nothing, topic(ID, strategy=Strategy.FULL_TRANSITIVE))
+    assert is_refused(response, INCOMPATIBLE, "Error during schema compatibility check with strategy FULL_TRANSITIVE: ")
+    assert {each.direction for each in response.incompatibilities} == {Direction.FORWARD}
 
 
 ONE_OF_EACH = {
@@ -131,10 +131,10 @@ ONE_OF_EACH = {
 
 @pytest.mark.parametrize(("sent", "message"), ONE_OF_EACH.values(), ids=ONE_OF_EACH)
 def test_always_incompatible_refuses_a_consumer_even_with_the_identical_schema(sent: SchemaInfo, message: str) -> None:
-    found = consumer(sent, topic(sent, strategy=Strategy.ALWAYS_INCOMPATIBLE))
-    assert is_refused(found, INCOMPATIBLE, message)
-    assert rules(found) == ["ALWAYS_INCOMPATIBLE"]
-    assert found.upgrade_first is UpgradeFirst.NONE
+    response = consumer(sent, topic(sent, strategy=Strategy.ALWAYS_INCOMPATIBLE))
+    assert is_refused(response, INCOMPATIBLE, message)
+    assert rules(response) == ["ALWAYS_INCOMPATIBLE"]
+    assert response.upgrade_first is UpgradeFirst.NONE
 
 
 OF_TYPE_ALONE = [
@@ -149,7 +149,7 @@ OF_TYPE_ALONE = [
 
 @pytest.mark.parametrize("strategy", NOT_ALWAYS)
 @pytest.mark.parametrize(("known", "sent"), OF_TYPE_ALONE)
-def test_a_type_that_nobody_compares_needs_only_the_type(
+def test_a_type_that_is_not_compared_needs_only_the_type(
     known: SchemaInfo, sent: SchemaInfo, strategy: Strategy
 ) -> None:
     assert consumer(sent, topic(known, strategy=strategy)).outcome is NO_VERSION
@@ -160,18 +160,18 @@ def test_a_type_that_nobody_compares_needs_only_the_type(
 def test_a_consumers_schema_is_not_validated_but_must_be_read_to_be_compared(
     kind: SchemaType, strategy: Strategy
 ) -> None:
-    found = consumer(replace(BROKEN, type=kind), topic(replace(ID, type=kind), strategy=strategy))
-    assert is_refused(found, INCOMPATIBLE)
-    assert rules(found) == ["SYNTAX"]
+    response = consumer(replace(BROKEN, type=kind), topic(replace(ID, type=kind), strategy=strategy))
+    assert is_refused(response, INCOMPATIBLE)
+    assert rules(response) == ["SYNTAX"]
 
 
 @pytest.mark.parametrize(("sent", "message"), INVALID.values(), ids=INVALID)
 def test_the_first_consumer_is_let_in_with_an_invalid_schema_which_is_not_registered(
     sent: SchemaInfo, message: str
 ) -> None:
-    found = consumer(sent, topic())
-    assert found.outcome is NO_VERSION
-    assert len(found.warnings) == (sent is not AUTO_CONSUME)
+    response = consumer(sent, topic())
+    assert response.outcome is NO_VERSION
+    assert len(response.warnings) == (sent is not AUTO_CONSUME)
     assert is_refused(consumer(BROKEN, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
 
 
@@ -181,9 +181,9 @@ def test_a_pair_is_compared_part_by_part() -> None:
         return SchemaInfo(SchemaType.KEY_VALUE, bytes(8), properties)
 
     state = topic(pair(SchemaType.INT32), strategy=Strategy.BACKWARD_TRANSITIVE)
-    found = consumer(pair(SchemaType.INT64), state)
-    assert is_refused(found, INCOMPATIBLE, "Key schemas or Value schemas are different schema type")
-    # The bytes are the same, and bytes are all that a search, and a look at the latest alone, compare.
+    response = consumer(pair(SchemaType.INT64), state)
+    assert is_refused(response, INCOMPATIBLE, "Key schemas or Value schemas are different schema type")
+    # The bytes are the same. A search, and a check of the latest alone, compare bytes only.
     assert producer(pair(SchemaType.INT64), state).schema_version == 0
     assert consumer(pair(SchemaType.INT64), replace(state, strategy=Strategy.BACKWARD)).may_connect
 
@@ -200,8 +200,8 @@ def test_the_text_of_a_refused_protobuf_root_names_the_strategy() -> None:
         }
         return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(members).encode())
 
-    found = producer(envelope("b"), topic(envelope("a"), strategy=Strategy.FULL))
-    assert is_refused(found, INCOMPATIBLE, "Protobuf root message change is not allowed under the 'FULL' strategy.")
+    response = producer(envelope("b"), topic(envelope("a"), strategy=Strategy.FULL))
+    assert is_refused(response, INCOMPATIBLE, "Protobuf root message change is not allowed under the 'FULL' strategy.")
 
 
 CHECK_FAILED = "Error during schema compatibility check with strategy "
@@ -294,9 +294,9 @@ REFUSED: list[tuple[Connect, SchemaInfo, TopicState, BrokerError, str, str]] = [
 def test_a_refused_client_gets_the_error_of_the_broker(  # noqa: PLR0913, PLR0917
     client: Connect, sent: SchemaInfo, state: TopicState, error: BrokerError, message: str, rule: str
 ) -> None:
-    found = client(sent, state)
-    assert is_refused(found, error, message)
-    assert rule == "" or rule in rules(found)
+    response = client(sent, state)
+    assert is_refused(response, error, message)
+    assert rule == "" or rule in rules(response)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_refused_client_gets_the_error_of_the_broker(  # noqa: PLR0913, PLR091
     [
         (producer, None, topic(INVALID_DEFAULT), None),
         (consumer, ID, topic(INVALID_DEFAULT, strategy=LATEST), None),
-        (producer, ID, topic(ID, INVALID_DEFAULT), 0),  # equal before the version that chokes
+        (producer, ID, topic(ID, INVALID_DEFAULT), 0),  # equal before the version that fails
         (producer, LEGACY, topic(), 0),
         (producer, STRING, topic(PYTHON, strategy=Strategy.FULL), 1),
         (consumer, ID, topic(STRING, ID, strategy=Strategy.FORWARD_TRANSITIVE), None),
@@ -315,8 +315,8 @@ def test_a_refused_client_gets_the_error_of_the_broker(  # noqa: PLR0913, PLR091
 def test_an_accepted_client_gets_its_version(
     client: Connect, sent: SchemaInfo | None, state: TopicState, version: int | None
 ) -> None:
-    found = client(sent, state)
-    assert (found.may_connect, found.schema_version) == (True, version)
+    response = client(sent, state)
+    assert (response.may_connect, response.schema_version) == (True, version)
 
 
 JSON = replace(ID, type=SchemaType.JSON)
@@ -339,17 +339,17 @@ JSON_PAIRS = [
 
 
 @pytest.mark.parametrize(("known", "sent", "error"), JSON_PAIRS)
-def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_all_versions_are_looked_at(
+def test_json_schemas_of_old_clients_pass_a_check_of_the_latest_and_fail_one_of_all_versions(
     known: SchemaInfo, sent: SchemaInfo, error: BrokerError | None
 ) -> None:
     assert consumer(sent, topic(known, strategy=Strategy.FORWARD)).error is error
-    found = consumer(sent, topic(known, strategy=Strategy.BACKWARD_TRANSITIVE))
-    assert is_refused(found, INCOMPATIBLE)
-    assert len(rules(found)) == 1
+    response = consumer(sent, topic(known, strategy=Strategy.BACKWARD_TRANSITIVE))
+    assert is_refused(response, INCOMPATIBLE)
+    assert len(rules(response)) == 1
 
 
 @pytest.mark.parametrize("side", Side)
-def test_the_parts_of_a_pair_are_asked_as_they_would_be_alone(side: Side) -> None:
+def test_the_parts_of_a_pair_are_checked_as_if_alone(side: Side) -> None:
     def pair(part: SchemaInfo) -> SchemaInfo:
         other = Part(SchemaInfo(SchemaType.BYTES))
         return encode(KeyValue(Part(part), other) if side is Side.KEY else KeyValue(other, Part(part)))
@@ -360,12 +360,12 @@ def test_the_parts_of_a_pair_are_asked_as_they_would_be_alone(side: Side) -> Non
         [("LEGACY_JSON_SCHEMA", f"$.{side}")],
     )
     assert is_refused(producer(pair(BROKEN_RECORD), topic()), BrokerError.NO_ANSWER)
-    found = producer(pair(NO_JSON), topic())
-    assert is_refused(found, INCOMPATIBLE)
-    assert found.incompatibilities[0].path.startswith(f"$.{side}")
+    response = producer(pair(NO_JSON), topic())
+    assert is_refused(response, INCOMPATIBLE)
+    assert response.incompatibilities[0].path.startswith(f"$.{side}")
 
 
-def test_files_that_import_each_other_overflow_the_brokers_stack_whatever_is_asked() -> None:
+def test_files_that_import_each_other_overflow_the_brokers_stack_at_any_request() -> None:
     files = FileDescriptorSet()
     files.file.add(name="m.proto", syntax="proto3", dependency=["m.proto"]).message_type.add(name="M")
     looping = SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, "M", "m.proto")).encode())
@@ -378,16 +378,16 @@ def test_files_that_import_each_other_overflow_the_brokers_stack_whatever_is_ask
 
 def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_left_unread() -> None:
     needs, chokes = replace(NEEDS, type=SchemaType.JSON), replace(INVALID_DEFAULT, type=SchemaType.JSON)
-    found = consumer(needs, topic(JSON, strategy=Strategy.FULL))
-    assert is_refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
-    assert rules(found) == ["FIELD_WITHOUT_DEFAULT"]
+    response = consumer(needs, topic(JSON, strategy=Strategy.FULL))
+    assert is_refused(response, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
+    assert rules(response) == ["FIELD_WITHOUT_DEFAULT"]
     assert consumer(needs, topic(chokes, strategy=Strategy.FULL)).may_connect
 
 
 @pytest.mark.parametrize("text", [b"null", b'{"type": "any"}'])
 def test_what_jackson_takes_is_stored_as_json_with_a_warning_and_under_no_other_type(text: bytes) -> None:
-    found = producer(SchemaInfo(SchemaType.JSON, text), topic())
-    assert (found.may_connect, len(found.warnings)) == (True, 1)
+    response = producer(SchemaInfo(SchemaType.JSON, text), topic())
+    assert (response.may_connect, len(response.warnings)) == (True, 1)
     assert is_refused(
         producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data"
     )
@@ -400,53 +400,53 @@ def suits(*symbols: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:
 WIDE, NARROW = suits("HEARTS", "SPADES"), suits("HEARTS")
 
 
-def told(found: Connection) -> list[tuple[str, Direction | None, int | None]]:
-    return [(each.rule, each.direction, each.schema_version) for each in found.warnings]
+def warnings(response: Connection) -> list[tuple[str, Direction | None, int | None]]:
+    return [(each.rule, each.direction, each.schema_version) for each in response.warnings]
 
 
-def test_a_producer_that_registers_is_told_who_will_not_read_it() -> None:
-    found = producer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))
-    assert (found.outcome, told(found)) == (REGISTERS, [("ENUM_SYMBOL_UNKNOWN", Direction.FORWARD, 0)])
-    assert told(producer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))) == []
+def test_a_producer_that_registers_gets_warnings_of_readers_that_fail() -> None:
+    response = producer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))
+    assert (response.outcome, warnings(response)) == (REGISTERS, [("ENUM_SYMBOL_UNKNOWN", Direction.FORWARD, 0)])
+    assert warnings(producer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))) == []
 
 
-def test_a_consumer_is_told_what_it_will_not_read() -> None:
-    found = consumer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))
-    assert (found.outcome, told(found)) == (NO_VERSION, [("ENUM_SYMBOL_UNKNOWN", Direction.BACKWARD, 0)])
-    assert told(consumer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))) == []
+def test_a_consumer_gets_warnings_of_what_it_cannot_read() -> None:
+    response = consumer(NARROW, topic(WIDE, strategy=Strategy.FORWARD))
+    assert (response.outcome, warnings(response)) == (NO_VERSION, [("ENUM_SYMBOL_UNKNOWN", Direction.BACKWARD, 0)])
+    assert warnings(consumer(WIDE, topic(NARROW, strategy=Strategy.FORWARD))) == []
 
 
 def test_risks_are_those_of_the_versions_that_are_compared() -> None:
     history = (WIDE, NARROW)
     third = suits("HEARTS", "CLUBS")
     backward = [("ENUM_SYMBOL_UNKNOWN", Direction.BACKWARD, 0)]
-    assert told(producer(third, topic(*history, strategy=Strategy.BACKWARD))) == []
-    assert told(producer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
-    assert told(consumer(third, topic(*history, strategy=Strategy.FULL))) == []
-    assert told(consumer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
+    assert warnings(producer(third, topic(*history, strategy=Strategy.BACKWARD))) == []
+    assert warnings(producer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
+    assert warnings(consumer(third, topic(*history, strategy=Strategy.FULL))) == []
+    assert warnings(consumer(third, topic(*history, strategy=Strategy.BACKWARD_TRANSITIVE))) == backward
 
 
-def test_types_that_the_broker_does_not_check_have_their_risks_told() -> None:
+def test_types_that_the_broker_does_not_check_have_warnings() -> None:
     wide, narrow = (suits(*symbols, kind=SchemaType.PROTOBUF) for symbols in (("HEARTS", "SPADES"), ("HEARTS",)))
-    assert [rule for rule, *_ in told(consumer(narrow, topic(wide)))] == ["ENUM_SYMBOL_UNKNOWN"]
+    assert [rule for rule, *_ in warnings(consumer(narrow, topic(wide)))] == ["ENUM_SYMBOL_UNKNOWN"]
 
 
 @pytest.mark.parametrize("sent", [STRING, NONE, BROKEN])
-def test_a_changed_type_is_told_where_any_type_may_connect(sent: SchemaInfo) -> None:
+def test_a_changed_type_is_a_warning_if_any_type_may_connect(sent: SchemaInfo) -> None:
     history = topic(suits("HEARTS", kind=SchemaType.JSON), strategy=Strategy.ALWAYS_COMPATIBLE)
-    assert told(consumer(sent, history)) == [("TYPE_CHANGED", None, 0)]
+    assert warnings(consumer(sent, history)) == [("TYPE_CHANGED", None, 0)]
 
 
-def test_of_texts_that_cannot_be_read_no_risk_is_told() -> None:
+def test_texts_that_cannot_be_read_have_no_warnings() -> None:
     for pulsar_version in PulsarVersion:
         state = topic(BROKEN, strategy=Strategy.ALWAYS_COMPATIBLE, pulsar_version=pulsar_version)
-        assert told(consumer(ID, state)) == told(consumer(BROKEN, state)) == []
+        assert warnings(consumer(ID, state)) == warnings(consumer(BROKEN, state)) == []
 
 
-def test_a_pair_that_is_taken_for_another_is_told_of() -> None:
+def test_a_pair_that_is_equal_to_another_has_a_warning() -> None:
     types = {"key.schema.type": "STRING", "value.schema.type": "INT32"}
     pair = SchemaInfo(SchemaType.KEY_VALUE, bytes(8), types)
     other = SchemaInfo(SchemaType.KEY_VALUE, bytes(8), {**types, "value.schema.type": "INT64"})
-    found = producer(other, topic(pair))
-    assert (found.outcome, told(found)) == (USES, [("PART_TYPE_CHANGED", None, 0)])
-    assert told(producer(pair, topic(pair))) == []
+    response = producer(other, topic(pair))
+    assert (response.outcome, warnings(response)) == (USES, [("PART_TYPE_CHANGED", None, 0)])
+    assert warnings(producer(pair, topic(pair))) == []

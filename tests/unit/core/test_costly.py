@@ -86,9 +86,9 @@ def test_what_takes_too_many_steps_is_refused_whatever_strategy_and_strictness(
 ) -> None:
     monkeypatch.setattr("topicschema.core.comparison.MOST_STEPS", 10_000)
     earlier, candidate = versions(FULL, 40, 2)
-    found = judge(Candidate(candidate), history(earlier), Policy(strategy, strictness), {0: earlier})
-    assert found.outcome is Outcome.INCOMPATIBLE
-    (refusal,) = found.incompatibilities
+    verdict = judge(Candidate(candidate), history(earlier), Policy(strategy, strictness), {0: earlier})
+    assert verdict.outcome is Outcome.INCOMPATIBLE
+    (refusal,) = verdict.incompatibilities
     assert (refusal.rule, refusal.path, refusal.schema_version) == ("COMPARISON_TOO_COMPLEX", "$", 0)
     assert refusal.message.startswith("comparing takes more than 2,500,000 steps and was given up at version 0")
 
@@ -106,8 +106,8 @@ def test_the_versions_of_a_history_share_the_steps() -> None:
 
 def test_records_in_unions_of_themselves_are_compared_in_few_steps() -> None:
     earlier, candidate = versions(FULL, 40, 2)
-    found = judge(Candidate(candidate), history(earlier), Policy(Strategy.FULL), {0: earlier})
-    assert found.outcome is Outcome.NEXT_VERSION
+    verdict = judge(Candidate(candidate), history(earlier), Policy(Strategy.FULL), {0: earlier})
+    assert verdict.outcome is Outcome.NEXT_VERSION
 
 
 def test_the_whole_schema_is_walked_once_for_all_its_unions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,12 +150,12 @@ def test_defaults_that_take_long_to_insert_are_not_all_tried_in_advance() -> Non
 
 
 def defaulted(size: int, version: int) -> dict[str, Any]:
-    """A record with a large default in a field that has another name in each version."""
+    """Return a record with a large default in a field that has another name in each version."""
     return record("R", field(f"f{version}", array("int"), default=[1] * size), field("y", "int", default=0))
 
 
 def aliased(size: int, version: int) -> dict[str, Any]:
-    """The same where an alias has Avro check all defaults of the writer."""
+    """Return the same with an alias, which has Avro check all defaults of the writer."""
     made = defaulted(size, version)
     return {**made, "fields": [*made["fields"], field("z", "int", aliases=["old"], default=0)]}
 

@@ -43,7 +43,7 @@ def test_of_the_flaws_that_count_those_of_another_line_are_not_taken_for_granted
 def test_of_what_was_written_stays_what_was_not_found() -> None:
     full, unset = TopicSettings(Strategy.FULL), TopicSettings(Strategy.UNDEFINED)
     none, enforced = TopicSettings(), TopicSettings(enforces_validation=True)
-    for found, written, stays in (
+    for original, written, stays in (
         (none, full, full),
         (full, full, none),
         (full, unset, unset),
@@ -53,4 +53,4 @@ def test_of_what_was_written_stays_what_was_not_found() -> None:
         (enforced, enforced, none),
         (none, TopicSettings(enforces_validation=False), none),
     ):
-        assert TopicSettingsRecord(found, written).stays_written == stays
+        assert TopicSettingsRecord(original, written).stays_written == stays

@@ -1,4 +1,4 @@
-"""What Jackson takes for a JSON Schema: a wrong member anywhere, and it is none."""
+"""Texts that are a JSON Schema to Jackson: a wrong member anywhere, and it is none."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_an_outermost_type_of_another_kind_is_a_failure_before_anything_else_is_
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ('{"type": "any", "id": "x", "id": 1.50}', "1.50"),
         ('{"type": "any", "id": true}', "true"),
@@ -82,8 +82,8 @@ def test_an_outermost_type_of_another_kind_is_a_failure_before_anything_else_is_
         ('{"type": "any"}', None),
     ],
 )
-def test_the_id_is_the_last_that_is_written_as_a_text(text: str, found: str | None) -> None:
-    assert jackson.id_of(text.encode()) == found
+def test_the_id_is_the_last_that_is_written_as_a_text(text: str, expected: str | None) -> None:
+    assert jackson.id_of(text.encode()) == expected
 
 
 def test_a_type_alone_in_an_array_is_null_to_jackson() -> None:

@@ -54,8 +54,8 @@ def test_what_is_too_complex_stands_last() -> None:
     one = Steps()
     compatibility.check(TEXTS, [Predecessor(0, SchemaType.AVRO, INTS)], Strategy.BACKWARD, steps=one)
     before = [Predecessor(0, SchemaType.AVRO, INTS), Predecessor(1, SchemaType.AVRO, LONGS)]
-    found = compatibility.check(TEXTS, before, Strategy.BACKWARD_TRANSITIVE, steps=Steps(one.taken + 100))
-    assert [each.rule for each in found[-3:]] == ["TYPE_MISMATCH", "MORE_FINDINGS", "COMPARISON_TOO_COMPLEX"]
+    findings = compatibility.check(TEXTS, before, Strategy.BACKWARD_TRANSITIVE, steps=Steps(one.taken + 100))
+    assert [each.rule for each in findings[-3:]] == ["TYPE_MISMATCH", "MORE_FINDINGS", "COMPARISON_TOO_COMPLEX"]
 
 
 @pytest.mark.parametrize("strictness", Strictness)
@@ -63,11 +63,11 @@ def test_risks_are_listed_alike_and_the_verdict_is_the_same(strictness: Strictne
     verdict = judge(Candidate(FLOATS), history(INTS), Policy(Strategy.BACKWARD, strictness), {0: INTS})
     is_strict = strictness is Strictness.STRICT
     assert verdict.outcome is (Outcome.INCOMPATIBLE if is_strict else Outcome.NEXT_VERSION)
-    found = verdict.incompatibilities if is_strict else verdict.risks
-    assert [each.rule for each in found] == ["NUMBER_ROUNDED"] * MOST_FINDINGS + ["MORE_FINDINGS"]
+    findings = verdict.incompatibilities if is_strict else verdict.risks
+    assert [each.rule for each in findings] == ["NUMBER_ROUNDED"] * MOST_FINDINGS + ["MORE_FINDINGS"]
 
 
-def test_what_a_broker_throws_is_found_among_those_that_are_listed() -> None:
+def test_an_exception_of_a_broker_is_among_the_listed_findings() -> None:
     thrown = Incompatibility("INVALID_DEFAULT", "$.value.fields[0]", "m", Direction.BACKWARD, 0)
     assert broker_errors.broker_would_throw(Strategy.BACKWARD, (thrown,)) == thrown
     more = compatibility.listed(Listing([thrown, *(replace(thrown, rule="TYPE_MISMATCH") for _ in range(FIELDS))]))

@@ -55,7 +55,7 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -
 
 
 @pytest.mark.parametrize(
-    ("seen", "actions"),
+    ("state", "actions"),
     [
         (observed(NEXT), (Register(ME),)),
         (observed(NEXT, None), (Register(ME),)),
@@ -95,8 +95,8 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -
         (observed(NEXT, validation=replace(CLOSED, needs_job=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )
-def test_what_comes_next_for_a_living_resource(seen: Observed, actions: tuple[Action, ...]) -> None:
-    assert plan(seen) == actions
+def test_the_next_actions_for_a_living_resource(state: Observed, actions: tuple[Action, ...]) -> None:
+    assert plan(state) == actions
 
 
 def test_a_deletion_takes_the_history_along_and_then_lets_the_resource_go() -> None:
@@ -104,18 +104,18 @@ def test_a_deletion_takes_the_history_along_and_then_lets_the_resource_go() -> N
     assert plan_deletion(None, None) == RemoveFinalizer()
 
 
-def after(seen: Observed, action: Action) -> Observed:
-    """The world that an action makes."""
+def after(state: Observed, action: Action) -> Observed:
+    """Return the state after an action."""
     match action:
         case AddFinalizer():
-            return replace(seen, has_finalizer=True)
+            return replace(state, has_finalizer=True)
         case RemoveFinalizer():
-            return replace(seen, has_finalizer=False)
+            return replace(state, has_finalizer=False)
         case Claim(owner):
-            return replace(seen, history=seen.history.claimed_by(owner), is_source_on_record=True)
+            return replace(state, history=state.history.claimed_by(owner), is_source_on_record=True)
         case Register(owner):
-            grown = seen.history.with_version(SCHEMA, Origin.SPEC, LATER).claimed_by(owner)
-            return replace(seen, history=grown, is_source_on_record=True, verdict=EQUAL)
+            grown = state.history.with_version(SCHEMA, Origin.SPEC, LATER).claimed_by(owner)
+            return replace(state, history=grown, is_source_on_record=True, verdict=EQUAL)
     raise AssertionError(action)
 
 
@@ -131,10 +131,10 @@ def after(seen: Observed, action: Action) -> Observed:
     )
 )
 def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_do(start: Observed) -> None:
-    seen, taken = start, []
-    while actions := plan(seen):
+    state, taken = start, []
+    while actions := plan(state):
         taken.append(actions[0])
-        seen = after(seen, actions[0])
+        state = after(state, actions[0])
         assert len(taken) <= 3
 
 
@@ -146,7 +146,7 @@ BEYOND_FULL = Observed(ME, FULL_HISTORY, broker=BrokerState(HistoryBehind(BEYOND
 
 
 @pytest.mark.parametrize(
-    ("seen", "actions"),
+    ("state", "actions"),
     [
         (replace(NEXT_OF_FULL, history=NOT_FULL), (Register(ME),)),
         (replace(NEXT_OF_FULL, history=NOT_FULL, broker=NOTHING_TO_ALIGN), (Upload(),)),
@@ -166,10 +166,10 @@ BEYOND_FULL = Observed(ME, FULL_HISTORY, broker=BrokerState(HistoryBehind(BEYOND
     ],
 )
 def test_a_full_history_takes_no_version(
-    monkeypatch: pytest.MonkeyPatch, seen: Observed, actions: tuple[Action, ...]
+    monkeypatch: pytest.MonkeyPatch, state: Observed, actions: tuple[Action, ...]
 ) -> None:
     monkeypatch.setattr("topicschema.core.history.MAX_VERSIONS", 2)
-    assert plan(seen) == actions
+    assert plan(state) == actions
 
 
 # What comes next at a broker: align, then judge, then settings, then the schema.
@@ -185,8 +185,8 @@ NO = StalledError(Reason.REFUSED_BY_BROKER, "no")
 WITHDRAWN = replace(SET, desired=TopicSettings())
 
 
-def observed_at(verdict: Verdict | None, broker: BrokerState, seen: History = NUMBERED, **others: object) -> Observed:
-    return Observed(ME, seen, verdict=verdict, broker=broker, **others)  # type: ignore[arg-type]
+def observed_at(verdict: Verdict | None, broker: BrokerState, state: History = NUMBERED, **others: object) -> Observed:
+    return Observed(ME, state, verdict=verdict, broker=broker, **others)  # type: ignore[arg-type]
 
 
 def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerState:
@@ -194,7 +194,7 @@ def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerSt
 
 
 @pytest.mark.parametrize(
-    ("seen", "actions"),
+    ("state", "actions"),
     [
         (observed_at(NEXT, at()), (Upload(),)),
         (observed_at(NEXT, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
@@ -238,8 +238,8 @@ def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerSt
         (observed_at(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
     ],
 )
-def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]) -> None:
-    assert plan(seen) == actions
+def test_the_next_actions_at_a_broker(state: Observed, actions: tuple[Action, ...]) -> None:
+    assert plan(state) == actions
 
 
 def test_settings_that_a_recorded_history_needs_come_before_it() -> None:

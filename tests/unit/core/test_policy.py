@@ -27,7 +27,7 @@ TOPIC, NAMESPACE, BROKER = StrategySource.TOPIC, StrategySource.NAMESPACE, Strat
         (None, None, Strategy.UNDEFINED, Strategy.FULL, BROKER),
     ],
 )
-def test_the_first_level_that_says_something_decides(
+def test_the_first_level_with_a_strategy_decides(
     override: Strategy | None,
     namespace: Strategy | None,
     profile: Strategy,
@@ -47,7 +47,7 @@ def test_what_the_constraints_allow_breaks_none() -> None:
     assert violations(info, Strategy.BACKWARD, Constraints()) == ()
 
 
-def test_every_constraint_that_is_broken_is_told_with_its_field() -> None:
+def test_every_constraint_that_is_broken_is_reported_with_its_field() -> None:
     constraints = Constraints((SchemaType.JSON,), (Strategy.FULL,), ("owner", "tier"), 10)
     broken = violations(record("id").info, Strategy.BACKWARD, constraints)
     assert [(one.rule, one.path) for one in broken] == [

@@ -1,4 +1,4 @@
-"""Which rules apply to a broker's release, and which releases nobody has compared with them yet."""
+"""The rules that apply to a broker's release, and the releases that are not yet compared with them."""
 
 import pytest
 
@@ -21,12 +21,12 @@ from topicschema.core.releases import judging_version, release_of, unknown_note
 def test_a_release_is_judged_by_the_newest_version_that_is_not_newer(
     release: str, judging: str | None, *, is_known: bool
 ) -> None:
-    found = judging_version(release)
-    assert found is not None
-    assert judging in (None, found.value)
+    pulsar_version = judging_version(release)
+    assert pulsar_version is not None
+    assert judging in (None, pulsar_version.value)
     assert (unknown_note(release) == "") is is_known
     assert is_known or f"the broker is {release}, which this operator does not know" in unknown_note(release)
-    assert is_known or unknown_note(release).endswith(f"judged by the rules of {found}")
+    assert is_known or unknown_note(release).endswith(f"judged by the rules of {pulsar_version}")
 
 
 @pytest.mark.parametrize("text", ["", "unknown", "<html>4.0</html>", "v4.0", "4", "99999.0"])

@@ -1,4 +1,4 @@
-"""What the broker lets pass and consumers suffer from: told under Broker, refused under Strict."""
+"""Risks: changes that the broker accepts and consumers suffer from, reported under Broker, refused under Strict."""
 
 from collections.abc import Mapping
 
@@ -36,38 +36,42 @@ def parsed_info(info: SchemaInfo) -> Schema:
     return parsed(info.type, info.schema.decode(), info.properties)
 
 
-def rules(found: tuple[Incompatibility, ...]) -> list[str]:
-    return [each.rule for each in found]
+def rules(incompatibilities: tuple[Incompatibility, ...]) -> list[str]:
+    return [each.rule for each in incompatibilities]
 
 
-def test_under_broker_a_risk_is_told_and_under_strict_it_is_refused() -> None:
-    told = verdict(TEXT, (NUMBER,), Strategy.BACKWARD)
-    assert (told.outcome, told.incompatibilities, rules(told.risks)) == (Outcome.NEXT_VERSION, (), ["TYPE_MISMATCH"])
+def test_under_broker_a_risk_is_reported_and_under_strict_it_is_refused() -> None:
+    reported = verdict(TEXT, (NUMBER,), Strategy.BACKWARD)
+    assert (reported.outcome, reported.incompatibilities, rules(reported.risks)) == (
+        Outcome.NEXT_VERSION,
+        (),
+        ["TYPE_MISMATCH"],
+    )
     refused = verdict(TEXT, (NUMBER,), Strategy.BACKWARD, Strictness.STRICT)
-    assert (refused.outcome, refused.incompatibilities, refused.risks) == (Outcome.INCOMPATIBLE, told.risks, ())
+    assert (refused.outcome, refused.incompatibilities, refused.risks) == (Outcome.INCOMPATIBLE, reported.risks, ())
 
 
-def test_a_risk_is_told_as_an_incompatibility_is_newest_version_first_in_the_strategys_directions() -> None:
-    found = verdict(parsed(SchemaType.PROTOBUF, '"boolean"'), (NUMBER, TEXT), Strategy.FULL_TRANSITIVE).risks
-    assert [(each.rule, each.path, each.direction, each.schema_version) for each in found] == [
+def test_a_risk_is_reported_like_an_incompatibility_newest_version_first_in_the_strategys_directions() -> None:
+    risks = verdict(parsed(SchemaType.PROTOBUF, '"boolean"'), (NUMBER, TEXT), Strategy.FULL_TRANSITIVE).risks
+    assert [(each.rule, each.path, each.direction, each.schema_version) for each in risks] == [
         ("TYPE_MISMATCH", "$", direction, version)
         for version in (1, 0)
         for direction in (Direction.FORWARD, Direction.BACKWARD)
     ]
-    assert found[-1].message == "version 0 has int where the candidate has boolean, which cannot read it"
+    assert risks[-1].message == "version 0 has int where the candidate has boolean, which cannot read it"
 
 
-def test_what_is_refused_anyhow_is_told_with_its_risks_and_under_strict_they_stand_after_it() -> None:
+def test_a_refusal_has_its_risks_too_and_under_strict_they_follow_it() -> None:
     before, after = pair(SchemaType.STRING, SchemaType.INT32), pair(SchemaType.STRING, SchemaType.AVRO, text=b'"int"')
     separated = pair(SchemaType.STRING, SchemaType.AVRO, Encoding.SEPARATED, b'"int"')
     assert rules(verdict(after, (before,), Strategy.FULL).incompatibilities) == ["PART_TYPE_CHANGED"]
-    told = verdict(separated, (before,), Strategy.FULL)
-    assert (rules(told.incompatibilities), rules(told.risks)) == (["PART_TYPE_CHANGED"], ["ENCODING_CHANGED"])
+    reported = verdict(separated, (before,), Strategy.FULL)
+    assert (rules(reported.incompatibilities), rules(reported.risks)) == (["PART_TYPE_CHANGED"], ["ENCODING_CHANGED"])
     refused = verdict(separated, (before,), Strategy.FULL, Strictness.STRICT)
     assert rules(refused.incompatibilities) == ["PART_TYPE_CHANGED", "ENCODING_CHANGED"]
 
 
-def test_a_change_of_type_is_a_risk_where_the_strategy_asks_nothing() -> None:
+def test_a_change_of_type_is_a_risk_if_the_strategy_requires_nothing() -> None:
     text, one = parsed(SchemaType.STRING), record("id")
     assert rules(verdict(text, (one,), Strategy.ALWAYS_COMPATIBLE).risks) == ["TYPE_CHANGED"]
     assert not verdict(text, (one,), Strategy.ALWAYS_COMPATIBLE, Strictness.STRICT).is_compatible
@@ -78,8 +82,10 @@ def test_a_change_of_type_is_a_risk_where_the_strategy_asks_nothing() -> None:
 def test_so_is_one_of_a_pairs_parts() -> None:
     before = pair(SchemaType.STRING, SchemaType.AVRO, text=b'"int"')
     after = pair(SchemaType.STRING, SchemaType.JSON, text=b'"long"')
-    found = verdict(after, (before,), Strategy.ALWAYS_COMPATIBLE)
-    assert [(each.rule, each.path, each.direction) for each in found.risks] == [("PART_TYPE_CHANGED", "$.value", None)]
+    reported = verdict(after, (before,), Strategy.ALWAYS_COMPATIBLE)
+    assert [(each.rule, each.path, each.direction) for each in reported.risks] == [
+        ("PART_TYPE_CHANGED", "$.value", None)
+    ]
     same = pair(SchemaType.STRING, SchemaType.AVRO, text=b'"string"')
     assert verdict(same, (before,), Strategy.ALWAYS_COMPATIBLE).risks == ()
 
@@ -107,9 +113,9 @@ EQUAL: Mapping[str, tuple[Schema, Schema, list[str]]] = {
 @pytest.mark.parametrize("case", EQUAL)
 def test_what_changed_behind_equal_bytes_is_a_risk_whatever_the_strategy(case: str, strategy: Strategy) -> None:
     before, after, expected = EQUAL[case]
-    told = verdict(after, (before,), strategy)
-    assert (told.outcome, told.schema_version, rules(told.risks)) == (Outcome.EQUAL_VERSION, 0, expected)
-    assert rules(told.notes) == ["STORED_SCHEMA_UNCHANGED"]
+    reported = verdict(after, (before,), strategy)
+    assert (reported.outcome, reported.schema_version, rules(reported.risks)) == (Outcome.EQUAL_VERSION, 0, expected)
+    assert rules(reported.notes) == ["STORED_SCHEMA_UNCHANGED"]
     refused = verdict(after, (before,), strategy, Strictness.STRICT)
     assert (refused.outcome, rules(refused.incompatibilities)) == (Outcome.INCOMPATIBLE, expected)
     assert {each.schema_version for each in refused.incompatibilities} == {0}
@@ -118,8 +124,8 @@ def test_what_changed_behind_equal_bytes_is_a_risk_whatever_the_strategy(case: s
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_going_back_to_an_earlier_version_is_allowed_under_strict(strategy: Strategy) -> None:
     texts = NUMBER, TEXT
-    found = verdict(NUMBER, texts, strategy, Strictness.STRICT)
-    assert (found.outcome, found.schema_version, found.incompatibilities) == (Outcome.EQUAL_VERSION, 0, ())
+    reported = verdict(NUMBER, texts, strategy, Strictness.STRICT)
+    assert (reported.outcome, reported.schema_version, reported.incompatibilities) == (Outcome.EQUAL_VERSION, 0, ())
 
 
 def test_an_equal_pairs_payload_is_needed_only_where_its_properties_may_differ() -> None:
@@ -139,10 +145,10 @@ def test_what_risks_alone_need_is_required_only_under_strict() -> None:
         assert [each.schema_version for each in earlier if each.is_required] == numbers
 
 
-def test_a_pair_that_hurts_by_itself_is_told_on_an_empty_history_too() -> None:
+def test_a_pair_with_a_risk_by_itself_is_reported_on_an_empty_history_too() -> None:
     bare = parsed(SchemaType.KEY_VALUE, "\0" * 8, {"kv.encoding.type": "none"})
-    found = verdict(bare, (), Strategy.FULL)
-    assert [(each.rule, each.path, each.direction, each.schema_version) for each in found.risks] == [
+    reported = verdict(bare, (), Strategy.FULL)
+    assert [(each.rule, each.path, each.direction, each.schema_version) for each in reported.risks] == [
         ("PART_TYPE_MISSING", "$.key", None, None),
         ("PART_TYPE_MISSING", "$.value", None, None),
         ("UNKNOWN_ENCODING", "$", None, None),

@@ -15,16 +15,16 @@ UNSET = TopicSettings(Strategy.UNDEFINED)
 
 
 def test_what_is_there_already_is_not_written_and_a_strategy_is_noted_once() -> None:
-    for wanted, there in ((FULL, FULL), (BOTH, BOTH), (ENFORCED, BOTH)):
+    for desired, there in ((FULL, FULL), (BOTH, BOTH), (ENFORCED, BOTH)):
         # The history gets it with the schema.
-        assert apply(TopicSettingsState(wanted, there), is_before_schema=True) is None
+        assert apply(TopicSettingsState(desired, there), is_before_schema=True) is None
         noted = TopicSettingsRecord(there)
-        assert apply(TopicSettingsState(wanted, there), is_before_schema=False) == RecordSettings(noted)
-        assert apply(TopicSettingsState(wanted, there, noted), is_before_schema=False) is None
+        assert apply(TopicSettingsState(desired, there), is_before_schema=False) == RecordSettings(noted)
+        assert apply(TopicSettingsState(desired, there, noted), is_before_schema=False) is None
     assert apply(TopicSettingsState(ENFORCED, ENFORCED), is_before_schema=False) is None
 
 
-def test_what_was_found_is_on_record_before_the_first_write() -> None:
+def test_the_original_settings_are_recorded_before_the_first_write() -> None:
     noted = apply(TopicSettingsState(FULL, BACKWARD), is_before_schema=False)
     assert noted == RecordSettings(TopicSettingsRecord(original=BACKWARD, written=FULL))
     assert isinstance(noted, RecordSettings)
@@ -52,7 +52,7 @@ def test_before_a_schema_enforcement_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "written", "original"),
+    ("before", "written", "original"),
     [
         (BACKWARD, FULL, BACKWARD),
         (NOTHING, FULL, UNSET),
@@ -63,14 +63,14 @@ def test_before_a_schema_enforcement_waits() -> None:
     ],
 )
 def test_what_no_field_names_any_more_is_restored_and_then_forgotten(
-    found: TopicSettings, written: TopicSettings, original: TopicSettings
+    before: TopicSettings, written: TopicSettings, original: TopicSettings
 ) -> None:
-    there = TopicSettingsState(NOTHING, found).after(written)
-    step = restore(TopicSettingsState(NOTHING, there.current, TopicSettingsRecord(found, written)))
+    there = TopicSettingsState(NOTHING, before).after(written)
+    step = restore(TopicSettingsState(NOTHING, there.current, TopicSettingsRecord(before, written)))
     assert step == WriteSettings(original)
     restored = there.after(original).current
     assert restored is not None
-    noted = restore(TopicSettingsState(NOTHING, restored, TopicSettingsRecord(found, written)))
+    noted = restore(TopicSettingsState(NOTHING, restored, TopicSettingsRecord(before, written)))
     assert noted == RecordSettings(TopicSettingsRecord(restored))
     assert restore(TopicSettingsState(NOTHING, restored, TopicSettingsRecord(restored))) is None
 
@@ -109,7 +109,7 @@ def test_undefined_takes_the_topic_s_strategy_away_and_waits_for_no_topic() -> N
     assert not TopicSettingsState(UNSET, None).waits_for_topic
 
 
-def test_a_strategy_that_nobody_manages_is_left_behind() -> None:
+def test_a_strategy_that_is_not_managed_stays() -> None:
     assert TopicSettingsState(NOTHING, FULL).unmanaged_strategy is Strategy.FULL
     assert TopicSettingsState(ENFORCED, FULL).unmanaged_strategy is Strategy.FULL
     assert TopicSettingsState(BACKWARD, FULL).unmanaged_strategy is None

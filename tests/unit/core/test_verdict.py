@@ -20,20 +20,20 @@ def verdict(candidate: Schema, earlier: tuple[Schema, ...], strategy: Strategy) 
 
 @pytest.mark.parametrize("strategy", [s for s in Strategy if s is not Strategy.UNDEFINED])
 def test_an_empty_history_takes_anything_that_parses(strategy: Strategy) -> None:
-    found = verdict(ONE, (), strategy)
-    assert (found.outcome, found.schema_version, found.strategy.value) == (Outcome.NEXT_VERSION, 0, strategy)
+    result = verdict(ONE, (), strategy)
+    assert (result.outcome, result.schema_version, result.strategy.value) == (Outcome.NEXT_VERSION, 0, strategy)
 
 
 @pytest.mark.parametrize("strategy", [s for s in Strategy if s is not Strategy.UNDEFINED])
 def test_a_known_schema_is_its_old_version_whatever_the_strategy(strategy: Strategy) -> None:
-    found = verdict(ONE, (ONE, TWO), strategy)
-    assert (found.outcome, found.schema_version, found.incompatibilities) == (Outcome.EQUAL_VERSION, 0, ())
+    result = verdict(ONE, (ONE, TWO), strategy)
+    assert (result.outcome, result.schema_version, result.incompatibilities) == (Outcome.EQUAL_VERSION, 0, ())
 
 
-def test_a_schema_that_differs_in_docs_only_keeps_the_stored_text_and_says_so() -> None:
-    found = verdict(record("id", doc="what happened"), (ONE,), Strategy.FULL)
-    assert found.outcome is Outcome.EQUAL_VERSION
-    (note,) = found.notes
+def test_a_schema_that_differs_in_docs_only_leaves_the_stored_text_with_a_note() -> None:
+    result = verdict(record("id", doc="what happened"), (ONE,), Strategy.FULL)
+    assert result.outcome is Outcome.EQUAL_VERSION
+    (note,) = result.notes
     assert note.rule == "STORED_SCHEMA_UNCHANGED"
     assert "what is stored stays as it was" in note.message
     assert verdict(ONE, (ONE,), Strategy.FULL).notes == ()
@@ -51,10 +51,10 @@ def test_a_new_version_with_an_array_of_doubles_is_warned_of_from_4_1_on_and_nev
     for pulsar_version in PulsarVersion:
         schema = of_doubles(pulsar_version)
         policy = Policy(Strategy.FULL, strictness, BrokerProfile(pulsar_version))
-        found = judge(Candidate(schema), history(), policy, {})
+        result = judge(Candidate(schema), history(), policy, {})
         is_later = pulsar_version is not PulsarVersion.V4_0
-        assert found.outcome is Outcome.NEXT_VERSION
-        assert [(note.rule, note.path) for note in found.notes] == [
+        assert result.outcome is Outcome.NEXT_VERSION
+        assert [(note.rule, note.path) for note in result.notes] == [
             ("ARRAY_OF_DOUBLES_AS_FLOATS", "$.fields[0].type")
         ] * is_later
         assert judge(Candidate(schema), history(schema), policy, {0: schema}).notes == ()
@@ -71,9 +71,9 @@ def test_no_other_schema_is_warned_of_and_of_a_pair_each_part_is() -> None:
 
 
 def test_an_edit_that_fails_names_rule_path_direction_and_version() -> None:
-    found = verdict(OTHER, (ONE,), Strategy.BACKWARD)
-    assert (found.outcome, found.schema_version, found.is_compatible) == (Outcome.INCOMPATIBLE, None, False)
-    (reason,) = found.incompatibilities
+    result = verdict(OTHER, (ONE,), Strategy.BACKWARD)
+    assert (result.outcome, result.schema_version, result.is_compatible) == (Outcome.INCOMPATIBLE, None, False)
+    (reason,) = result.incompatibilities
     assert (reason.path, reason.direction, reason.schema_version) == ("$.fields[1]", Direction.BACKWARD, 0)
 
 
@@ -92,8 +92,8 @@ def test_only_a_transitive_strategy_looks_past_the_latest_version() -> None:
 def test_a_change_of_type_is_refused_without_reading_any_payload() -> None:
     text = parsed(SchemaType.STRING)
     assert needed(Candidate(text), history(ONE), Policy(Strategy.FULL)) == ()
-    found = verdict(text, (ONE,), Strategy.FULL)
-    assert [reason.rule for reason in found.incompatibilities] == ["TYPE_CHANGED"]
+    result = verdict(text, (ONE,), Strategy.FULL)
+    assert [reason.rule for reason in result.incompatibilities] == ["TYPE_CHANGED"]
     assert verdict(text, (ONE,), Strategy.ALWAYS_COMPATIBLE).is_compatible
 
 
@@ -113,10 +113,10 @@ def test_a_missing_payload_is_a_bug_and_never_a_yes() -> None:
 
 def test_the_platform_teams_constraints_come_before_everything() -> None:
     limited = Policy(Strategy.FULL, constraints=Constraints(allowed_types=(SchemaType.JSON,)))
-    found = judge(Candidate(ONE), history(ONE), limited, {})
-    assert [reason.rule for reason in found.incompatibilities] == ["TYPE_NOT_ALLOWED"]
+    result = judge(Candidate(ONE), history(ONE), limited, {})
+    assert [reason.rule for reason in result.incompatibilities] == ["TYPE_NOT_ALLOWED"]
 
 
 def test_the_topics_own_strategy_wins() -> None:
-    found = judge(Candidate(OTHER, Strategy.ALWAYS_COMPATIBLE), history(ONE), Policy(Strategy.FULL), {})
-    assert found.is_compatible
+    result = judge(Candidate(OTHER, Strategy.ALWAYS_COMPATIBLE), history(ONE), Policy(Strategy.FULL), {})
+    assert result.is_compatible

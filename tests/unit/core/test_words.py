@@ -54,7 +54,7 @@ def test_an_error_has_its_reason_its_message_and_its_place_in_one_sentence() -> 
     )
 
 
-def test_who_waits_tries_again_in_a_few_seconds_unless_told_otherwise() -> None:
+def test_a_waiting_error_is_retried_in_a_few_seconds_by_default() -> None:
     waiting: TopicSchemaError = WaitingError(Reason.BROKER_UNAVAILABLE, "the broker is away")
     assert isinstance(waiting, WaitingError)
     assert (waiting.reason, str(waiting), waiting.after) == ("BrokerUnavailable", "the broker is away", 5.0)

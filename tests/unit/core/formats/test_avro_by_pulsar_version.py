@@ -1,4 +1,4 @@
-"""What a Pulsar version on Avro 1.12 takes unlike one on 1.11: texts, defaults, names that come late or twice."""
+"""A Pulsar version on Avro 1.12 unlike one on 1.11: texts, defaults, names that come late or twice."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ PART = record("Part", field("size", "int"))
 
 
 def refusal(schema: Any, pulsar_version: PulsarVersion, kind: SchemaType = SchemaType.JSON) -> tuple[str, str] | None:
-    """The rule and the path, None where the schema is taken."""
+    """Return the rule and the path, None if the schema is accepted."""
     try:
         formats.parse(SchemaInfo(kind, json.dumps(schema).encode()), pulsar_version)
     except InvalidSchemaError as error:
@@ -25,14 +25,14 @@ def refusal(schema: Any, pulsar_version: PulsarVersion, kind: SchemaType = Schem
 
 
 def only_new(schema: Any) -> tuple[str, str] | None:
-    """How the old version refuses what the new one takes."""
+    """Return the old version's refusal of what the new one accepts."""
     assert refusal(schema, NEW) is None
     assert refusal(schema, PulsarVersion.V4_2) is None
     return refusal(schema, OLD)
 
 
 def only_old(schema: Any) -> tuple[str, str] | None:
-    """How the new version refuses what the old one takes."""
+    """Return the new version's refusal of what the old one accepts."""
     assert refusal(schema, OLD) is None
     assert refusal(schema, PulsarVersion.V4_2) == refusal(schema, NEW)
     return refusal(schema, NEW)
@@ -124,19 +124,19 @@ def test_a_record_that_is_defined_again_within_itself_equals_the_record() -> Non
     def box(inner: Any) -> Any:
         return record("Box", field("inner", array(inner)))
 
-    found = [
+    schemas = [
         formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()), NEW)
         for text in (box("Box"), box(box("Box")), box(box(box("Box"))), box(box("int")))
     ]
-    assert found[0].fingerprint == found[1].fingerprint == found[2].fingerprint != found[3].fingerprint
+    assert schemas[0].fingerprint == schemas[1].fingerprint == schemas[2].fingerprint != schemas[3].fingerprint
 
 
 def test_two_definitions_of_a_name_are_two_types() -> None:
     texts = [record("Order", field("again", record("Order", field("id", kind)))) for kind in ("int", "long", "int")]
-    found = [formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()), NEW) for text in texts]
-    assert found[0].fingerprint == found[2].fingerprint != found[1].fingerprint
-    assert formats.unreadable(found[1], found[0]) == ()
-    assert [each.rule for each in formats.unreadable(found[0], found[1])] == ["TYPE_MISMATCH"]
+    schemas = [formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()), NEW) for text in texts]
+    assert schemas[0].fingerprint == schemas[2].fingerprint != schemas[1].fingerprint
+    assert formats.unreadable(schemas[1], schemas[0]) == ()
+    assert [each.rule for each in formats.unreadable(schemas[0], schemas[1])] == ["TYPE_MISMATCH"]
 
 
 def test_a_default_may_belong_to_any_branch_of_a_union() -> None:

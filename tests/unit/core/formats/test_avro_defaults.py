@@ -92,7 +92,7 @@ def test_a_default_that_does_not_fit_is_refused_at_its_place(kind: Any, default:
     assert "'a'" in error.message or "is no number" in error.message
 
 
-def test_the_compatibility_check_alone_parses_without_looking_at_defaults() -> None:
+def test_the_compatibility_check_alone_parses_without_defaults() -> None:
     assert parse("string", None, validate_defaults=False).fields[0].default is None
     with pytest.raises(InvalidSchemaError):  # a text for a number is converted by the parse itself
         parse("double", "one", validate_defaults=False)
@@ -100,7 +100,7 @@ def test_the_compatibility_check_alone_parses_without_looking_at_defaults() -> N
 
 def test_a_default_may_lean_on_the_defaults_of_the_records_in_it_at_linear_cost() -> None:
     fields: list[Any] = [{"name": "f0", "type": {"type": "record", "name": "R0", "fields": []}}]
-    for i in range(1, 200):  # each holds the one before twice: 2^200 values, were they all looked at
+    for i in range(1, 200):  # each has the one before twice: 2^200 values in all
         halves = [{"name": half, "type": f"R{i - 1}", "default": {}} for half in "ab"]
         fields.append({"name": f"f{i}", "type": {"type": "record", "name": f"R{i}", "fields": halves}, "default": {}})
     text = json.dumps({"type": "record", "name": "Top", "fields": fields})

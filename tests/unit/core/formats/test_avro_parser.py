@@ -11,7 +11,7 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 
 def parse(value: Any, kind: SchemaType = SchemaType.AVRO) -> Any:
-    """The root that a JSON value, or a text as it is, stands for; Any, because each test knows what it is."""
+    """Return the root of a JSON value, or of a text as it is, as Any: each test knows its type."""
     text = value if isinstance(value, str) else json.dumps(value)
     return parser.parse(SchemaInfo(kind, text.encode()), PulsarVersion.V4_0)
 
@@ -202,7 +202,7 @@ def test_a_name_and_a_namespace_make_the_full_name(name: str, namespace: Any, fu
     assert parse(record(name=name, namespace=namespace)).full_name == full
 
 
-def test_inner_names_resolve_in_the_namespace_around_them_and_then_in_none() -> None:
+def test_inner_names_resolve_in_the_namespace_of_their_parent_and_then_in_none() -> None:
     root = parse(
         record(
             field({"type": "fixed", "name": "F", "namespace": "", "size": 1}),
@@ -245,7 +245,7 @@ def test_attributes_of_the_wrong_kind_are_overlooked_where_avro_overlooks_them()
     assert (root.doc, enum.default) == (None, None)
 
 
-def test_defaults_orders_docs_and_sizes_are_kept() -> None:
+def test_defaults_orders_docs_and_sizes_are_stored() -> None:
     root = parse(
         record(
             field("int", doc="how many"),
@@ -313,7 +313,7 @@ def test_many_names_in_a_long_namespace_do_not_fill_the_memory(kinds: list[Any])
     assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"
 
 
-def test_names_that_are_looked_for_ahead_do_not_fill_the_memory() -> None:
+def test_names_that_are_searched_ahead_do_not_fill_the_memory() -> None:
     text = in_long_namespace("Later", *LONG_NAMES["definitions"])
     with pytest.raises(InvalidSchemaError) as refusal:
         parser.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarVersion.V4_2)

@@ -15,12 +15,12 @@ def parsed(schema: Any, kind: SchemaType) -> Schema:
     return formats.parse(SchemaInfo(kind, json.dumps(schema).encode()), validate_defaults=False)
 
 
-def told(reader: Any, writer: Any, kind: SchemaType = SchemaType.AVRO) -> tuple[Mismatch, ...]:
+def mismatches(reader: Any, writer: Any, kind: SchemaType = SchemaType.AVRO) -> tuple[Mismatch, ...]:
     return formats.risks(parsed(reader, kind), parsed(writer, kind))
 
 
 def risks(reader: Any, writer: Any, kind: SchemaType = SchemaType.AVRO) -> list[tuple[str, str]]:
-    return [(each.rule, each.reader_path) for each in told(reader, writer, kind)]
+    return [(each.rule, each.reader_path) for each in mismatches(reader, writer, kind)]
 
 
 def logical(kind: str, name: str, **rest: Any) -> dict[str, Any]:
@@ -75,9 +75,9 @@ MUTUAL = {"CLASS_RENAMED", "LOGICAL_TYPE_CHANGED", "LOGICAL_TYPE_ONE_SIDED", "DE
     ],
 )
 def test_two_types_in_one_place(reader: Any, writer: Any, expected: list[str]) -> None:
-    found = told(order(reader), order(writer))
-    assert [(each.rule, each.reader_path) for each in found] == [(rule, OF) for rule in expected]
-    assert {each.rule for each in found if each.is_mutual} == MUTUAL.intersection(expected)
+    actual = mismatches(order(reader), order(writer))
+    assert [(each.rule, each.reader_path) for each in actual] == [(rule, OF) for rule in expected]
+    assert {each.rule for each in actual if each.is_mutual} == MUTUAL.intersection(expected)
     assert risks(array(reader), array(writer)) == [(rule, "$.items") for rule in expected]
     assert risks(mapping(reader), mapping(writer)) == [(rule, "$.values") for rule in expected]
 
@@ -108,9 +108,9 @@ def decimal(precision: Any, scale: Any, **rest: Any) -> dict[str, Any]:
     ],
 )
 def test_a_logical_type_counts_where_it_fits_its_type(reader: Any, writer: Any, expected: list[str]) -> None:
-    found = told(order(reader), order(writer))
-    assert [each.rule for each in found] == expected
-    assert {each.rule for each in found if each.is_mutual} == MUTUAL.intersection(expected)
+    actual = mismatches(order(reader), order(writer))
+    assert [each.rule for each in actual] == expected
+    assert {each.rule for each in actual if each.is_mutual} == MUTUAL.intersection(expected)
 
 
 ONE, TWO = record("One", field("a", "int")), record("Two", field("a", "int"))
@@ -141,8 +141,8 @@ ONE, TWO = record("One", field("a", "int")), record("Two", field("a", "int"))
     ],
 )
 def test_a_unions_branch_is_the_one_that_avro_takes(reader: Any, writer: Any, expected: list[tuple[str, str]]) -> None:
-    found = risks(order(reader), order(writer))
-    assert found == [(rule, OF + place) for rule, place in expected]
+    actual = risks(order(reader), order(writer))
+    assert actual == [(rule, OF + place) for rule, place in expected]
 
 
 def test_a_field_alias_leads_to_what_is_compared() -> None:
@@ -173,22 +173,22 @@ def test_json_has_no_names_of_types_no_defaults_of_enums_and_no_aliases() -> Non
     assert risks(reader, record("Order", field("was", "long")), json_) == [("ALIAS_IN_JSON", "$.fields[0]")]
 
 
-def test_protobuf_is_told_what_avro_would_refuse_and_its_risks() -> None:
+def test_protobuf_has_the_refusals_of_avro_and_its_risks() -> None:
     reader, writer = order("string"), record("Order", field("of", enum("E", "A")))
     refused = [(each.rule, each.reader_path) for each in unreadable(reader, writer)]
     assert risks(reader, writer, SchemaType.PROTOBUF) == refused
     assert risks(A, AB, SchemaType.PROTOBUF) == [("ENUM_SYMBOL_UNKNOWN", "$")]
 
 
-def test_every_pair_is_told_once_however_often_it_is_met() -> None:
+def test_every_pair_is_reported_once_however_often_it_is_met() -> None:
     reader, writer = (record("R", field("a", kind), field("b", "E"), field("self", ["null", "R"])) for kind in (A, AB))
     assert risks(reader, writer) == [("ENUM_SYMBOL_UNKNOWN", "$.fields[0].type")]
 
 
-def test_risks_are_told_in_the_readers_order_with_the_field_that_they_stand_in() -> None:
+def test_risks_are_reported_in_the_readers_order_with_their_field() -> None:
     reader = record("R", field("x", MICROS), field("y", array(A)), field("z", "string"))
     writer = record("R", field("z", "bytes"), field("y", array(AB)), field("x", MILLIS))
-    assert [(each.rule, each.message.split(":")[0]) for each in told(reader, writer)] == [
+    assert [(each.rule, each.message.split(":")[0]) for each in mismatches(reader, writer)] == [
         ("LOGICAL_TYPE_CHANGED", "field 'x'"),
         ("ENUM_SYMBOL_UNKNOWN", "field 'y'"),
         ("BYTES_AS_TEXT", "field 'z'"),
@@ -232,20 +232,20 @@ ALIAS = ", or give {reader} the old one as an alias"
     ],
 )
 def test_a_message_has_both_sides_and_advice(reader: Any, writer: Any, effect: str, advice: str) -> None:
-    (found,) = told(order(reader), order(writer))
-    assert found.message.startswith("field 'of': ")
-    assert effect in found.message
-    assert advice in found.message
+    (risk,) = mismatches(order(reader), order(writer))
+    assert risk.message.startswith("field 'of': ")
+    assert effect in risk.message
+    assert advice in risk.message
 
 
 def test_in_json_other_advice_helps() -> None:
-    (found,) = told(A, AB, SchemaType.JSON)
-    assert found.message.endswith("; keep the symbols; a default does not help in JSON")
-    (found,) = told("bytes", "string", SchemaType.JSON)
-    assert "JSON has bytes in base64, and texts as they are" in found.message
+    (risk,) = mismatches(A, AB, SchemaType.JSON)
+    assert risk.message.endswith("; keep the symbols; a default does not help in JSON")
+    (risk,) = mismatches("bytes", "string", SchemaType.JSON)
+    assert "JSON has bytes in base64, and texts as they are" in risk.message
     reader, writer = record("R", field("new", "int", aliases=["old"])), record("R", field("old", "int"))
-    (found,) = told(reader, writer, SchemaType.JSON)
-    assert found.message.startswith("field 'new' of {reader} is 'old' in {writer}, by an alias; ")
+    (risk,) = mismatches(reader, writer, SchemaType.JSON)
+    assert risk.message.startswith("field 'new' of {reader} is 'old' in {writer}, by an alias; ")
 
 
 LOGICAL = {

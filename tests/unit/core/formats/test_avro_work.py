@@ -15,7 +15,7 @@ LINEAR = 2.5
 
 
 def resolving(reader: Callable[[int], Any], writer: Callable[[int], Any]) -> Callable[[int], Callable[[], object]]:
-    """The work of one comparison by the size of the schemas."""
+    """Return the work of one comparison by the size of the schemas."""
 
     def sized(size: int) -> Callable[[], object]:
         read, written = parsed(reader(size)), parsed(writer(size))

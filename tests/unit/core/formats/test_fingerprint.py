@@ -51,7 +51,7 @@ def test_a_text_that_does_not_parse_never_has_the_fingerprint_of_a_structure() -
 
 
 def reformatted(rng: random.Random, value: Any, *, is_type: bool = True) -> Any:
-    """The same schema with other member order and more docs."""
+    """Return the same schema with another order of members and more docs."""
     if isinstance(value, list):
         return [reformatted(rng, item, is_type=is_type) for item in value]
     if not isinstance(value, dict):
@@ -100,7 +100,7 @@ def test_a_circle_of_types_has_one_digest_per_type_and_changes_with_each_of_them
 
 
 def named(root: Node) -> list[Named]:
-    """All named types, each once."""
+    """Return all named types, each once."""
     visited: dict[Node, None] = {}
     ahead = [root]
     while ahead:

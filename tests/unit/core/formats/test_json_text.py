@@ -93,11 +93,11 @@ def test_the_slow_reader_reads_what_the_fast_one_reads() -> None:
         assert repr(json_text.read(f"/* the fast one knows no comments */{text}")) == repr(json_text.read(text))
 
 
-def test_where_a_text_is_wrong_is_told_alike_by_counting_up_to_it_and_by_reading_up_to_it() -> None:
+def test_the_place_of_an_error_is_the_same_by_counting_and_by_reading() -> None:
     texts = [avro_schemas.spoilt(avro_schemas.seeded(seed)) for seed in range(2000)]
-    told = {text: refusal(json_text.read, text) for text in texts}
-    assert {text: refusal(lambda it: Reader(it, without_comments(it)).read(), text) for text in texts} == told
-    assert sum(sentence is not None for sentence in told.values()) > 200
+    expected = {text: refusal(json_text.read, text) for text in texts}
+    assert {text: refusal(lambda it: Reader(it, without_comments(it)).read(), text) for text in texts} == expected
+    assert sum(sentence is not None for sentence in expected.values()) > 200
 
 
 def refusal(read: Callable[[str], object], text: str) -> str | None:
@@ -172,20 +172,20 @@ def test_every_value_is_located_among_all_others(seed: int) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"b": 0, "a": 1, %s"a": 2, "c": 3}', '{"a": [%s2, 3]}'], ids=["members", "elements"])
-def test_what_is_not_asked_for_is_passed_by_at_little_cost(text: str) -> None:
+def test_unrequested_members_are_skipped_at_little_cost(text: str) -> None:
     long = text % (('"n": "x", ' if "b" in text else '"x", ') * 1_000)
     path = "$.a" if "b" in text else "$.a[1000]"
     assert long[json_text.locate(long, path)[1] - 1] == "2"
     assert steps(lambda: json_text.locate(long, path)) < 60 * 1_000
 
 
-def test_a_place_far_inside_is_found_without_comparing_it_with_all_above_it() -> None:
+def test_a_place_far_inside_needs_no_comparison_with_all_above_it() -> None:
     text, path = '{"a":' * 400 + "1" + "}" * 400, "$" + ".a" * 400
     assert json_text.locate(text, path) == (1, 2_001)
     assert steps(lambda: json_text.locate(text, path)) < 12 * 400 * 400
 
 
-def test_comments_behind_a_long_text_are_each_looked_for_where_the_last_one_ended() -> None:
+def test_comments_behind_a_long_text_are_each_searched_from_the_end_of_the_last_one() -> None:
     front, comments = "[" + " " * 4_000_000, 100_000  # from the front each time that would be minutes
     assert without_comments(f"{front}{'1,/**/' * comments}1]") == f"{front}{'1,    ' * comments}1]"
 
@@ -213,7 +213,7 @@ def test_a_number_may_have_a_thousand_digits(before: str, text: str, number: str
 
 
 @BOTH
-def test_the_first_number_that_is_too_long_is_the_one_told_of(before: str) -> None:
+def test_the_first_number_that_is_too_long_is_the_one_reported(before: str) -> None:
     good, bad = "1" * 1000, "1" * 1001
     assert refused_at(f'{before}{{"a": "{bad}", "b": [{good}, {bad}, {bad}]}}') == (
         "SYNTAX",

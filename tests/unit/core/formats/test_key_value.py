@@ -98,7 +98,7 @@ def test_a_default_that_does_not_fit_passes_in_a_part_because_pairs_are_deduped_
     assert pair(STRING, part(SchemaType.AVRO, text)).info.schema.endswith(text)
 
 
-def test_a_missing_part_type_is_bytes_and_its_schema_is_not_looked_at() -> None:
+def test_a_missing_part_type_is_bytes_and_its_schema_is_not_read() -> None:
     schema = formats.parse(SchemaInfo(SchemaType.KEY_VALUE, key_value.payload_of('{"key":{"a":1},"value":""}')))
     assert isinstance(schema, KeyValueSchema)
     assert (schema.key.info.type, schema.key.info.schema) == (SchemaType.BYTES, b'{"a":1}')
@@ -107,16 +107,21 @@ def test_a_missing_part_type_is_bytes_and_its_schema_is_not_looked_at() -> None:
 
 @pytest.mark.parametrize("name", ["avro", "", "AUTO", "EXTERNAL", "Map"])
 def test_an_unknown_part_type_is_refused(name: str) -> None:
-    found = refusal(bytes(8), types("STRING", name))
-    assert (found.rule, str(found.place)) == ("UNKNOWN_PART_TYPE", "$.value")
+    error = refusal(bytes(8), types("STRING", name))
+    assert (error.rule, str(error.place)) == ("UNKNOWN_PART_TYPE", "$.value")
 
 
 @pytest.mark.parametrize("strategy", CHECKED)
 def test_a_parts_type_may_not_change(strategy: Strategy) -> None:
     as_json = part(SchemaType.JSON, OTHER.info.schema)
-    (found,) = check(pair(STRING, as_json), pair(STRING, ONE), strategy)
-    assert (found.rule, found.path, found.direction, found.schema_version) == ("PART_TYPE_CHANGED", "$.value", None, 0)
-    assert found.message in (
+    (finding,) = check(pair(STRING, as_json), pair(STRING, ONE), strategy)
+    assert (finding.rule, finding.path, finding.direction, finding.schema_version) == (
+        "PART_TYPE_CHANGED",
+        "$.value",
+        None,
+        0,
+    )
+    assert finding.message in (
         "the candidate has a value of type JSON, version 0 of type AVRO",
         "version 0 has a value of type AVRO, the candidate of type JSON",
     )
@@ -125,8 +130,8 @@ def test_a_parts_type_may_not_change(strategy: Strategy) -> None:
 def test_equal_bytes_pass_the_latest_only_check_whatever_the_parts_types() -> None:
     earlier, candidate = pair(STRING, INT32), pair(INT32, STRING)
     assert check(candidate, earlier, Strategy.FULL) == ()
-    found = check(candidate, earlier, Strategy.FULL_TRANSITIVE)
-    assert [(each.rule, each.path) for each in found] == [
+    findings = check(candidate, earlier, Strategy.FULL_TRANSITIVE)
+    assert [(each.rule, each.path) for each in findings] == [
         ("PART_TYPE_CHANGED", "$.key"),
         ("PART_TYPE_CHANGED", "$.value"),
     ]
@@ -148,7 +153,7 @@ def test_a_part_without_a_checker_may_change_at_will() -> None:
 
 
 @pytest.mark.parametrize("strategy", CHECKED)
-def test_the_encoding_is_not_looked_at(strategy: Strategy) -> None:
+def test_the_encoding_is_not_compared(strategy: Strategy) -> None:
     assert check(pair(STRING, TWO, Encoding.SEPARATED), pair(STRING, ONE), strategy) == ()
 
 
@@ -187,7 +192,7 @@ def pair_with(side: Side, info: SchemaInfo) -> SchemaInfo:
 
 
 @pytest.mark.parametrize("side", Side)
-def test_a_parts_line_and_column_are_told_in_words_as_they_are_not_the_pairs(side: Side) -> None:
+def test_a_parts_line_and_column_are_in_the_message_as_they_are_not_the_pairs(side: Side) -> None:
     info = SchemaInfo(SchemaType.JSON, b'{"type":\n int}')
     alone, within = refusal_of(info), refusal_of(pair_with(side, info))
     assert within.rule == alone.rule == "SYNTAX"
@@ -197,11 +202,11 @@ def test_a_parts_line_and_column_are_told_in_words_as_they_are_not_the_pairs(sid
 
 @pytest.mark.parametrize("side", Side)
 @pytest.mark.parametrize("kind", [SchemaType.NONE, SchemaType.BYTES])
-def test_a_text_that_nothing_compares_is_told_once_for_both_directions(side: Side, kind: SchemaType) -> None:
+def test_a_text_that_nothing_compares_is_reported_once_for_both_directions(side: Side, kind: SchemaType) -> None:
     one, other = (formats.parse(pair_with(side, SchemaInfo(kind, text))) for text in (b"{}", b"[]"))
     assert formats.unreadable(one, other) == ()
-    [found] = formats.risks(one, other)
-    assert (found.rule, found.reader_path, found.is_mutual) == ("UNCHECKED_CHANGE", f"$.{side}", True)
+    [risk] = formats.risks(one, other)
+    assert (risk.rule, risk.reader_path, risk.is_mutual) == ("UNCHECKED_CHANGE", f"$.{side}", True)
     assert formats.risks(one, one) == ()
 
 
@@ -221,7 +226,7 @@ def risks(reader: Schema, writer: Schema) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF])
-def test_a_parts_own_risks_are_told_with_its_path(kind: SchemaType) -> None:
+def test_a_parts_own_risks_are_reported_with_its_path(kind: SchemaType) -> None:
     reader, writer = (pair_of(kind, kind, (text, text)) for text in (A, AB))
     assert risks(reader, writer) == [("ENUM_SYMBOL_UNKNOWN", "$.key"), ("ENUM_SYMBOL_UNKNOWN", "$.value")]
 
@@ -232,12 +237,12 @@ def test_a_change_of_a_parts_type_is_left_to_the_check() -> None:
     assert [each.rule for each in formats.unreadable(reader, writer)] == ["PART_TYPE_CHANGED"]
 
 
-def test_the_encoding_is_told_once() -> None:
+def test_the_encoding_is_reported_once() -> None:
     kinds = SchemaType.STRING, SchemaType.STRING
     inline, separated = pair_of(*kinds), pair_of(*kinds, encoding=Encoding.SEPARATED)
-    (found,) = formats.risks(inline, separated)
-    assert (found.rule, found.is_mutual) == ("ENCODING_CHANGED", True)
-    assert found.message.startswith("{writer} has the encoding SEPARATED, {reader} the encoding INLINE")
+    (risk,) = formats.risks(inline, separated)
+    assert (risk.rule, risk.is_mutual) == ("ENCODING_CHANGED", True)
+    assert risk.message.startswith("{writer} has the encoding SEPARATED, {reader} the encoding INLINE")
 
 
 def test_without_an_encoding_a_pair_is_inline() -> None:

@@ -96,8 +96,8 @@ def test_a_default_that_does_not_fit_is_refused_because_the_dedupe_would_choke_o
 @pytest.mark.parametrize("strategy", Strategy)
 def test_anything_may_follow_except_under_always_incompatible(strategy: Strategy) -> None:
     earlier = Predecessor(0, SchemaType.PROTOBUF, parsed('"int"'))
-    found = compatibility.check(parsed('"string"'), [earlier], strategy)
-    assert [each.rule for each in found] == (
+    incompatibilities = compatibility.check(parsed('"string"'), [earlier], strategy)
+    assert [each.rule for each in incompatibilities] == (
         ["ALWAYS_INCOMPATIBLE"] if strategy is Strategy.ALWAYS_INCOMPATIBLE else []
     )
     assert not compatibility.is_payload_needed(strategy, SchemaType.PROTOBUF, SchemaType.PROTOBUF)

@@ -32,7 +32,7 @@ from topicschema.core.strategies import Strategy
 
 
 def file(name: str, package: str, *messages: str, imports: tuple[str, ...] = ()) -> FileDescriptorProto:
-    """A file of empty messages; one written `A.B` is nested."""
+    """Return a file of empty messages; one written `A.B` is nested."""
     made = FileDescriptorProto(name=name, package=package, dependency=imports)
     for path in messages:
         outer, *nested = path.split(".")
@@ -50,9 +50,9 @@ def envelope(*files: FileDescriptorProto, root: str = "p.M", root_file: str = "m
 def parsed(schema: dict[str, Any] | str | bytes) -> ProtobufNativeSchema:
     text = json.dumps(schema) if isinstance(schema, dict) else schema
     content = text.encode() if isinstance(text, str) else text
-    found = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, content))
-    assert isinstance(found, ProtobufNativeSchema)
-    return found
+    schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, content))
+    assert isinstance(schema, ProtobufNativeSchema)
+    return schema
 
 
 def refusal(schema: dict[str, Any] | str | bytes) -> tuple[str, str]:
@@ -132,7 +132,7 @@ def test_a_name_that_is_not_utf8_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "name", "messages", "found"),
+    ("package", "name", "messages", "expected"),
     [
         ("p", "p.M", ["M"], "p.M"),
         ("p", "M", ["M"], "p.M"),
@@ -145,10 +145,8 @@ def test_a_name_that_is_not_utf8_is_refused() -> None:
         ("p-q", "p-q.M", ["M"], "p-q.M"),
     ],
 )
-def test_the_root_message_is_found_as_the_broker_finds_it(
-    package: str, name: str, messages: list[str], found: str
-) -> None:
-    assert root(package, name, *messages) == found
+def test_the_root_message_is_the_brokers(package: str, name: str, messages: list[str], expected: str) -> None:
+    assert root(package, name, *messages) == expected
 
 
 @pytest.mark.parametrize(
@@ -180,17 +178,17 @@ def test_a_package_with_signs_of_a_regular_expression_is_refused() -> None:
     assert refusal(envelope(file("m.proto", "p*", "M"), root="p*.M"))[0] == "INVALID_DESCRIPTOR"
 
 
-def test_only_files_that_the_root_file_needs_are_looked_at_and_the_last_of_one_name_counts() -> None:
+def test_only_files_that_the_root_file_needs_are_read_and_the_last_of_one_name_counts() -> None:
     broken = file("z.proto", "p", "1M")
-    found = parsed(envelope(broken, file("m.proto", "p", "Older"), M)).descriptors
-    assert (list(found.files), list(found.messages)) == (["m.proto"], ["p.M"])
+    descriptors = parsed(envelope(broken, file("m.proto", "p", "Older"), M)).descriptors
+    assert (list(descriptors.files), list(descriptors.messages)) == (["m.proto"], ["p.M"])
 
 
 def test_an_import_must_be_in_the_set() -> None:
     assert refusal(envelope(file("m.proto", "p", "M", imports=("n.proto",))))[0] == "MISSING_FILE"
 
 
-def test_of_two_things_that_are_wrong_the_one_is_told_that_the_broker_comes_to_first() -> None:
+def test_of_two_errors_the_first_one_of_the_broker_is_reported() -> None:
     broken, itself = file("n.proto", "p", "1M"), file("m.proto", "p", "M", imports=("n.proto", "m.proto"))
     assert refusal(envelope(broken, itself))[0] == "INVALID_DESCRIPTOR"
     other_way = file("m.proto", "p", "M", imports=("m.proto", "n.proto"))
@@ -201,8 +199,8 @@ def test_too_many_imports_in_a_row_are_refused() -> None:
     row = [file(f"{n}.proto", f"p{n}", "M", imports=(f"{n + 1}.proto",)) for n in range(600)]
     end = file("600.proto", "p", "M")
     assert refusal(envelope(*row, end, root="p0.M", root_file="0.proto"))[0] == "TOO_DEEP"
-    found = parsed(envelope(*row[200:], end, root="p200.M", root_file="200.proto"))
-    assert found.descriptors.root.full_name == "p200.M"
+    schema = parsed(envelope(*row[200:], end, root="p200.M", root_file="200.proto"))
+    assert schema.descriptors.root.full_name == "p200.M"
 
 
 def test_only_the_bytes_are_the_identity() -> None:
@@ -225,14 +223,14 @@ def test_only_the_root_messages_full_name_is_compared(strategy: Strategy) -> Non
     retyped = file("m.proto", "p", "M")
     retyped.message_type[0].field.add(name="a", number=1, type=9, label=1)
     assert check(parsed(envelope(retyped)), parsed(PLAIN), strategy) == ()
-    (found,) = check(OTHER, parsed(PLAIN), strategy)
-    assert (found.rule, found.path, found.direction, found.schema_version) == (
+    (finding,) = check(OTHER, parsed(PLAIN), strategy)
+    assert (finding.rule, finding.path, finding.direction, finding.schema_version) == (
         "ROOT_MESSAGE_CHANGED",
         "$.rootMessageTypeName",
         None,
         3,
     )
-    assert found.message in (
+    assert finding.message in (
         "the candidate has the root message p.N, version 3 has p.M",
         "version 3 has the root message p.M, the candidate has p.N",
     )
@@ -255,12 +253,12 @@ def proto_file(syntax: str = "proto3") -> FileDescriptorProto:
 
 
 def descriptors_of(*files: FileDescriptorProto) -> Descriptors:
-    """All files, of which the last is the root and its first message the root message."""
+    """Return the descriptors of all files. The last is the root, and its first message the root message."""
     root = f"{files[-1].package}.{files[-1].message_type[0].name}"
     envelope = protobuf_schemas.envelope(FileDescriptorSet(file=files), root, files[-1].name)
-    found = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
-    assert isinstance(found, ProtobufNativeSchema)
-    return found.descriptors
+    schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
+    assert isinstance(schema, ProtobufNativeSchema)
+    return schema.descriptors
 
 
 def refusal_of_files(*files: FileDescriptorProto) -> str:
@@ -276,7 +274,7 @@ def field(message: DescriptorProto, kind: int = INT32, **more: object) -> FieldD
     return message.field.add(**members)  # type: ignore[arg-type]
 
 
-def test_the_model_says_what_the_descriptors_say() -> None:
+def test_the_model_has_the_content_of_the_descriptors() -> None:
     made = proto_file()
     made.enum_type.add(name="Colour").value.add(name="RED", number=7)
     message = made.message_type[0]
@@ -293,8 +291,8 @@ def test_the_model_says_what_the_descriptors_say() -> None:
     message.reserved_range.add(start=50, end=53)
     message.reserved_name.append("old")
     message.extension_range.add(start=100, end=101)
-    found = descriptors_of(made)
-    root = found.root
+    descriptors = descriptors_of(made)
+    root = descriptors.root
     assert (root.full_name, root.file, root.oneofs) == ("p.M", "m.proto", ("choice",))
     assert [(each.kind, each.label, each.type_name, each.oneof) for each in root.fields.values()] == [
         (Kind.STRING, Label.OPTIONAL, "", None),
@@ -308,9 +306,9 @@ def test_the_model_says_what_the_descriptors_say() -> None:
     assert 52 in root.reserved_numbers[0]
     assert 53 not in root.reserved_numbers[0]
     assert root.extension_numbers == (Range(100, 100),)
-    assert found.messages["p.M.MapEntry"].is_map_entry
-    assert dict(found.enums["p.Colour"].values) == {"RED": 7}
-    assert found.files["m.proto"].syntax == "proto3"
+    assert descriptors.messages["p.M.MapEntry"].is_map_entry
+    assert dict(descriptors.enums["p.Colour"].values) == {"RED": 7}
+    assert descriptors.files["m.proto"].syntax == "proto3"
 
 
 def test_fields_come_in_the_order_of_their_numbers() -> None:
@@ -320,12 +318,12 @@ def test_fields_come_in_the_order_of_their_numbers() -> None:
     assert list(descriptors_of(made).root.fields) == [3, 9]
 
 
-@pytest.mark.parametrize(("syntax", "told"), [("", "proto2"), ("proto3", "proto3"), ("editions", "edition 1000")])
-def test_a_file_tells_its_syntax(syntax: str, told: str) -> None:
+@pytest.mark.parametrize(("syntax", "expected"), [("", "proto2"), ("proto3", "proto3"), ("editions", "edition 1000")])
+def test_a_file_has_its_syntax(syntax: str, expected: str) -> None:
     made = proto_file(syntax)
     if syntax == "editions":
         made.edition = 1000  # type: ignore[assignment]  # the stubs have their own type for enums
-    assert descriptors_of(made).files["m.proto"].syntax == told
+    assert descriptors_of(made).files["m.proto"].syntax == expected
 
 
 def test_a_public_import_shows_what_it_imports_and_another_does_not() -> None:
@@ -464,16 +462,16 @@ def test_every_type_that_a_field_names_is_in_the_model(seed: int) -> None:
     except InvalidSchemaError:
         return
     assert isinstance(schema, ProtobufNativeSchema)
-    found = schema.descriptors
-    assert found.messages[found.root.full_name].full_name == found.root.full_name
-    for message in found.messages.values():
+    descriptors = schema.descriptors
+    assert descriptors.messages[descriptors.root.full_name].full_name == descriptors.root.full_name
+    for message in descriptors.messages.values():
         for number, each in message.fields.items():
             assert each.number == number
             assert each.oneof is None or each.oneof in message.oneofs
             if each.kind is Kind.ENUM:
-                assert each.type_name in found.enums
+                assert each.type_name in descriptors.enums
             elif each.kind in (Kind.MESSAGE, Kind.GROUP):
-                assert each.type_name in found.messages
+                assert each.type_name in descriptors.messages
 
 
 @given(st.binary(max_size=4), SEEDS)
@@ -530,7 +528,7 @@ UNSIGNED: Final = {32: (Kind.UINT32, Kind.FIXED32), 64: (Kind.UINT64, Kind.FIXED
 
 
 def refused_files(*made: FileDescriptorProto) -> str:
-    """What is said of the files, of which the last is the root; empty where they are taken."""
+    """Return the error of the files, of which the last is the root; empty if they are accepted."""
     root = f"{made[-1].package}.M" if made[-1].package else "M"
     envelope = protobuf_schemas.envelope(FileDescriptorSet(file=made), root, made[-1].name)
     try:
@@ -554,7 +552,7 @@ def test_a_packages_name_has_a_bound(package: str, *, is_read: bool) -> None:
     assert (refused_files(file("m.proto", package, "M")) == "") == is_read
 
 
-def test_a_package_that_is_too_long_is_told_before_its_messages_are() -> None:
+def test_a_package_that_is_too_long_is_reported_before_its_messages_are() -> None:
     made = file("m.proto", "a" * (symbols.MAX_NAME + 1), "M")
     assert "the package's name is longer than is read" in refused_files(made)
 

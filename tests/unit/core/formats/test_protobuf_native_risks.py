@@ -15,7 +15,7 @@ from topicschema.core.strategies import Direction, Strategy
 
 
 def order(*fields: tuple[str, int, int], syntax: str = PROTO3) -> FileDescriptorProto:
-    """The file m.proto with p.M, whose fields have these names, numbers and types."""
+    """Return the file m.proto with p.M, whose fields have these names, numbers and types."""
     file = FileDescriptorProto(name="m.proto", package="p", syntax=syntax)
     message = file.message_type.add(name="M")
     for name, number, kind in fields:
@@ -34,9 +34,9 @@ def risks(
     return compatibility.risks(parsed(candidate), [before], strategy)
 
 
-def test_a_risk_names_the_field_in_the_candidate_and_says_what_happens_and_what_to_do() -> None:
-    (found,) = risks(order(("buyer", 1, F.TYPE_STRING)), order(ID))
-    assert found == Incompatibility(
+def test_a_risk_names_the_field_in_the_candidate_the_effect_and_the_remedy() -> None:
+    (risk,) = risks(order(("buyer", 1, F.TYPE_STRING)), order(ID))
+    assert risk == Incompatibility(
         "FIELD_NUMBER_REUSED",
         "$.fileDescriptorSet.p.M.buyer",
         "field 1 is id (int64) in version 3 and buyer (string) in the candidate, which reads the one as the other; "
@@ -47,21 +47,21 @@ def test_a_risk_names_the_field_in_the_candidate_and_says_what_happens_and_what_
 
 
 @pytest.mark.parametrize("strategy", [each for each in Strategy if each.directions])
-def test_what_breaks_both_ways_is_told_once(strategy: Strategy) -> None:
-    found = risks(order(("id", 1, F.TYPE_FIXED64)), order(("id", 1, F.TYPE_SFIXED64)), strategy)
+def test_a_change_that_breaks_both_ways_is_reported_once(strategy: Strategy) -> None:
+    findings = risks(order(("id", 1, F.TYPE_FIXED64)), order(("id", 1, F.TYPE_SFIXED64)), strategy)
     (renumbered,) = risks(order(("id", 5, F.TYPE_INT64), ("a", 1, F.TYPE_INT64)), order(ID), strategy)[:1]
     assert renumbered.rule == "FIELD_RENUMBERED"
     assert renumbered.direction is None
-    assert [each.direction for each in found] == list(strategy.directions)
+    assert [each.direction for each in findings] == list(strategy.directions)
 
 
 @pytest.mark.parametrize("strategy", [each for each in Strategy if each.directions])
-def test_what_is_gone_without_a_trace_is_told_in_every_direction_once_and_what_is_added_is_not(
+def test_a_removal_without_a_reservation_is_reported_in_every_direction_once_and_an_addition_is_not(
     strategy: Strategy,
 ) -> None:
-    (found,) = risks(order(ID), order(ID, NOTE), strategy)
-    assert (found.rule, found.path, found.direction) == ("FIELD_NUMBER_NOT_RESERVED", "$.fileDescriptorSet.p.M", None)
-    assert found.message == (
+    (risk,) = risks(order(ID), order(ID, NOTE), strategy)
+    assert (risk.rule, risk.path, risk.direction) == ("FIELD_NUMBER_NOT_RESERVED", "$.fileDescriptorSet.p.M", None)
+    assert risk.message == (
         "version 3 has note = 2, the candidate does not, nor does it reserve the number, which a later field may take "
         "for something else; add: reserved 2;"
     )
@@ -76,11 +76,11 @@ def test_risks_come_in_the_order_of_the_numbers_and_the_root_message_before_what
         made.message_type[0].field.add(name="n", number=2, type=F.TYPE_MESSAGE, type_name=".p.N", label=OPTIONAL)
         return made
 
-    found = risks(file(F.TYPE_BYTES), file(F.TYPE_STRING))
-    assert [each.path.removeprefix("$.fileDescriptorSet.p.") for each in found] == ["M.z", "M.x", "M.y", "N.w"]
+    findings = risks(file(F.TYPE_BYTES), file(F.TYPE_STRING))
+    assert [each.path.removeprefix("$.fileDescriptorSet.p.") for each in findings] == ["M.z", "M.x", "M.y", "N.w"]
 
 
-def test_a_map_says_whether_its_key_or_its_value_changed() -> None:
+def test_a_risk_of_a_map_names_its_key_or_its_value() -> None:
     def file(key: int, value: int) -> FileDescriptorProto:
         made = order()
         entry = made.message_type[0].nested_type.add(name="SizesEntry")
@@ -91,18 +91,18 @@ def test_a_map_says_whether_its_key_or_its_value_changed() -> None:
         sizes.type = F.TYPE_MESSAGE
         return made
 
-    found = risks(file(F.TYPE_INT32, F.TYPE_STRING), file(F.TYPE_STRING, F.TYPE_INT32))
-    assert {(each.rule, each.path) for each in found} == {("FIELD_TYPE_CHANGED", "$.fileDescriptorSet.p.M.sizes")}
-    assert [each.message[:14] for each in found] == ["the key of siz", "the value of s"]
+    findings = risks(file(F.TYPE_INT32, F.TYPE_STRING), file(F.TYPE_STRING, F.TYPE_INT32))
+    assert {(each.rule, each.path) for each in findings} == {("FIELD_TYPE_CHANGED", "$.fileDescriptorSet.p.M.sizes")}
+    assert [each.message[:14] for each in findings] == ["the key of siz", "the value of s"]
 
 
-def test_a_json_name_that_a_later_field_has_taken_is_told_where_the_earlier_field_is_gone() -> None:
+def test_a_json_name_that_a_later_field_has_taken_is_reported_if_the_earlier_field_is_gone() -> None:
     earlier, candidate = order(ID, NOTE), order(ID, ("text", 3, F.TYPE_STRING))
     candidate.message_type[0].reserved_range.add(start=2, end=3)
     candidate.message_type[0].reserved_name.append("note")
     candidate.message_type[0].field[1].json_name = "note"
-    (found,) = risks(candidate, earlier)
-    assert (found.rule, found.path) == ("JSON_NAME_CHANGED", "$.fileDescriptorSet.p.M.text")
+    (risk,) = risks(candidate, earlier)
+    assert (risk.rule, risk.path) == ("JSON_NAME_CHANGED", "$.fileDescriptorSet.p.M.text")
 
 
 def circle(length: int, name: str) -> FileDescriptorProto:
@@ -118,9 +118,9 @@ def circle(length: int, name: str) -> FileDescriptorProto:
 
 
 def test_circles_of_messages_under_other_names_end() -> None:
-    found = formats.risks(parsed(circle(900, "A")), parsed(circle(901, "B")))  # 810,900 pairs
-    assert {each.rule for each in found} == {"FIELD_TYPE_RENAMED"}
-    assert len(found) == MAX_STAND_INS + 1
+    findings = formats.risks(parsed(circle(900, "A")), parsed(circle(901, "B")))  # 810,900 pairs
+    assert {each.rule for each in findings} == {"FIELD_TYPE_RENAMED"}
+    assert len(findings) == MAX_STAND_INS + 1
 
 
 def test_equal_files_in_another_envelope_are_no_risk() -> None:

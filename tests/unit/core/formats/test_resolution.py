@@ -267,7 +267,7 @@ def test_a_long_name_is_cut_where_it_is_quoted() -> None:
 
 
 @pytest.mark.parametrize("wrap", [array, mapping])
-def test_a_mismatch_under_450_levels_is_found_without_a_stack(wrap: Callable[[Any], Any]) -> None:
+def test_a_mismatch_under_450_levels_is_reported_without_a_stack(wrap: Callable[[Any], Any]) -> None:
     reader: Any = "int"
     writer: Any = "long"
     for _ in range(450):

@@ -67,15 +67,15 @@ def test_tangled_records_count_where_a_default_or_an_equal_union_brings_them_in(
     assert find_mismatches(record("R"), reader) == []  # skipped: Avro does not look for errors there
 
 
-@pytest.mark.parametrize("around", [lambda inner: ["null", inner], lambda inner: ["string", inner, "null"]])
-def test_tangled_records_count_where_a_union_takes_them_in(around: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("place", [lambda inner: ["null", inner], lambda inner: ["string", inner, "null"]])
+def test_tangled_records_count_where_a_union_takes_them_in(place: Callable[[Any], Any]) -> None:
     tangled, free = tree(branch("Tree")), tree(branch(["null", "Tree"]))
-    assert [rule for rule, *_ in find_mismatches(around(tangled), tangled)] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
-    assert [rule for rule, *_ in find_mismatches(around(tangled), around(tangled))] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
+    assert [rule for rule, *_ in find_mismatches(place(tangled), tangled)] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
+    assert [rule for rule, *_ in find_mismatches(place(tangled), place(tangled))] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
     assert [
-        rule for rule, *_ in find_mismatches(record("R", field("t", around(tangled))), record("R", field("t", tangled)))
+        rule for rule, *_ in find_mismatches(record("R", field("t", place(tangled))), record("R", field("t", tangled)))
     ] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
-    assert find_mismatches(around(free), free) == []
+    assert find_mismatches(place(free), free) == []
 
 
 def test_a_skipped_field_decides_which_of_two_tangled_records_avro_flattens_first() -> None:
@@ -97,7 +97,7 @@ def test_one_of_the_two_alone_does_no_harm() -> None:
 
 
 def many(called: str, count: int) -> Any:
-    """A record that holds a union of many, each of which leads back to it."""
+    """Return a record with a union of many, each of which leads back to it."""
     back = field("back", ["null", "Root"], default=None)
     return record("Root", field("u", [record(f"{called}{n}", field(f"f{n}", "int"), back) for n in range(count)]))
 

@@ -63,11 +63,11 @@ def test_a_default_that_cannot_be_encoded_makes_the_field_unreadable(kind: Any, 
     )
 
 
-def test_the_default_of_a_field_that_the_writer_has_is_not_looked_at() -> None:
+def test_the_default_of_a_field_that_the_writer_has_is_not_checked() -> None:
     assert unreadable(record("R", field("a", "int", default="one")), record("R", field("a", "int"))) == ()
 
 
-def test_bad_and_missing_defaults_are_all_told() -> None:
+def test_bad_and_missing_defaults_are_all_reported() -> None:
     reader = record("R", field("a", "int"), field("b", "int", default="x"), field("c", "int"))
     assert [(each.rule, each.reader_path) for each in unreadable(reader, record("R"))] == [
         ("FIELD_WITHOUT_DEFAULT", "$.fields[0]"),
