@@ -130,7 +130,7 @@ async def check_no_writes(made: list[World]) -> None:
     for world in settled:
         world.proxy.calls.clear()
         shop = world.topic.shop.watched
-        edit = {"metadata": {"annotations": {"looked/looked": str(since)}}}
+        edit = {"metadata": {"annotations": {"topicschema.io/test": str(since)}}}
         await shop.shop.client.patch(TOPIC_SCHEMA, shop.namespace, world.topic.name, edit)
 
     async def begun() -> dict[str, str]:
