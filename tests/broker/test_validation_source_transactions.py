@@ -155,7 +155,7 @@ def test_a_run_reads_of_transactions_what_a_consumer_reads(topic: RetainedTopic)
         with pytest.raises(SourceSilentError, match=r"a transaction is open|does not say which message is the last"):
             rows(topic.source(timeout=3.0))
         client.end(open_one, is_aborted=False)
-    assert [row["payload"] for row in rows(topic.source())] == [*payloads, b"held", b"behind what is held"]
+    assert [row["payload"] for row in rows(topic.source())] == [*payloads, b"open", b"behind the open one"]
 
 
 def test_a_topic_that_ends_in_what_no_reader_gets_is_read_to_its_end_and_has_no_read_under_way(

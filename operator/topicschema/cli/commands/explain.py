@@ -47,7 +47,7 @@ def _list(checkers: Checkers) -> Iterator[str]:
     yield "topicschema explain NAME prints the details of one."
     if checkers:
         yield "\nPlugged-in checkers, with their own rules:"
-        yield from (_row(kind, each.name) for kind, each in checkers.items())
+        yield from (f"  {kind:17}{each.name}" for kind, each in checkers.items())
 
 
 def _row(name: str, text: str) -> str:
