@@ -21,7 +21,7 @@ $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.ready: requirements/dev.txt pyproject.toml | $(BIN)/pip
-	@echo "setting up $(VENV) from the locked dependencies: a minute or two the first time"
+	@echo "setting up $(VENV) from the locked dependencies: one to three minutes the first time, more beside a build"
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from demo import backstage, brokers, command, kinds, releases, steps
 from demo.errors import DemoError
@@ -87,7 +88,7 @@ def print_next_steps(stage: Stage, instance: Instance) -> None:
         f"kubectl edit tsc {steps.NAME} -n {steps.NAMESPACE}      # break something",
         f"tail -f {shlex.quote(str(instance.folder / 'logs'))}/{{controller,webhook}}.log",
         "",
-        "make demo-down      # stop everything",
+        f"make -C {shlex.quote(str(Path.cwd()))} demo-down      # stop everything",
     ):
         stage.narrator.line(line)
 
