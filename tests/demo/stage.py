@@ -20,7 +20,7 @@ WEBHOOK_FILE = "webhook-configuration.json"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The surroundings of a step. Commands run in `folder`. Reads for checks are not shown."""
+    """The context of a step. Commands run in `folder`. Reads for checks are not shown."""
 
     narrator: Narrator
     cluster: Cluster

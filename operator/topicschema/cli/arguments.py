@@ -278,13 +278,7 @@ def _payload(command: argparse.ArgumentParser, name: str) -> None:
 
 
 def _payload_schema(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--type",
-        type=_schema_type,
-        metavar="TYPE",
-        choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
-        help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
-    )
+    _type_option(command, tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY))
     command.add_argument("--schema", metavar="FILE", help="file of the schema; a primitive type needs none")
     command.add_argument(
         "--property",
@@ -293,12 +287,7 @@ def _payload_schema(command: argparse.ArgumentParser) -> None:
         metavar="NAME=TEXT",
         help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
-    command.add_argument(
-        "--pulsar-version",
-        default=NEWEST.value,
-        choices=_names(PulsarVersion),
-        help=f"Pulsar version that reads the schema (default: {NEWEST}, the newest)",
-    )
+    _pulsar_version_option(command, "reads the schema")
 
 
 def _payload_form(command: argparse.ArgumentParser) -> None:
@@ -483,18 +472,26 @@ def _topic_options(command: argparse.ArgumentParser, *outputs: str) -> None:
 
 
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
+    _type_option(command, (*_names(SchemaType), *more))
+    _pulsar_version_option(command, "judges")
+
+
+def _type_option(command: argparse.ArgumentParser, types: tuple[str, ...]) -> None:
     command.add_argument(
         "--type",
         type=_schema_type,
         metavar="TYPE",
-        choices=(*_names(SchemaType), *more),
+        choices=types,
         help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
     )
+
+
+def _pulsar_version_option(command: argparse.ArgumentParser, purpose: str) -> None:
     command.add_argument(
         "--pulsar-version",
         default=NEWEST.value,
         choices=_names(PulsarVersion),
-        help=f"Pulsar version that judges (default: {NEWEST}, the newest)",
+        help=f"Pulsar version that {purpose} (default: {NEWEST}, the newest)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Reviews under policies that name a broker: judged by what was seen there, and told what an edit means for it."""
+"""Reviews under policies that name a broker: judged by its state, with warnings of the consequences."""
 
 import base64
 import json
@@ -161,7 +161,7 @@ async def test_a_version_of_the_broker_that_it_cannot_read_stops_every_schema_bu
 
 
 class TopicWarning(NamedTuple):
-    """A policy's spec, what was seen at its broker, a topic's spec, and what is told of it."""
+    """A policy's spec, the state of its broker, a topic's spec, and the warning's first words."""
 
     policy: dict[str, Any]
     observed: dict[str, Any]
@@ -203,13 +203,15 @@ TOPIC_WARNINGS = [
 ]
 
 
-@pytest.mark.parametrize("told", TOPIC_WARNINGS)
-async def test_a_topic_is_told_what_its_edit_means_for_the_broker(world: World, told: TopicWarning) -> None:
-    await governed(world, told.observed, **told.policy)
-    spec = {"topic": TOPIC, "type": "AVRO", "schema": V0, **told.topic}
+@pytest.mark.parametrize("expected", TOPIC_WARNINGS)
+async def test_an_edit_of_a_topic_has_a_warning_of_its_consequence_at_the_broker(
+    world: World, expected: TopicWarning
+) -> None:
+    await governed(world, expected.observed, **expected.policy)
+    spec = {"topic": TOPIC, "type": "AVRO", "schema": V0, **expected.topic}
     await adopted(world, SchemaInfo(SchemaType(spec["type"]), spec["schema"].encode()))
     (warning,) = (await world.review(new_topic(spec))).warnings
-    assert warning.startswith(told.words)
+    assert warning.startswith(expected.words)
     assert len(warning.encode()) <= WARNING_BYTES
 
 
@@ -248,8 +250,8 @@ OF_PYTHON = json.dumps(json.loads(ENVELOPE), indent=1)
 )
 async def test_a_message_is_found_by_its_clients_spelling_alone(world: World, text: str, shut_out: list[str]) -> None:
     await governed(world, {}, isAllowAutoUpdateSchema=False)
-    _, *told = (await world.review(new_topic({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": text}))).warnings
-    assert told == [
+    _, *warnings = (await world.review(new_topic({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": text}))).warnings
+    assert warnings == [
         f"clients may not add schemas, and {clients} clients send another text for PROTOBUF_NATIVE than this one: "
         "where they produce, set schema to theirs once, so that both are registered"
         for clients in shut_out

@@ -70,8 +70,8 @@ async def test_an_edit_that_names_no_version_or_another_than_the_broker_s_is_war
     status = {"brokerRelease": {"release": "4.2.1", "address": "pulsar:8443"}}
     spec = {**wire["spec"], "pulsar": PULSAR, "brokerProfile": {"pulsarVersion": "4.0"}}
     new = {**wire, "spec": spec, "status": status}
-    told = (await world.review(new, {**wire, "status": status})).warnings
-    assert told[0].startswith("PulsarVersionMismatch: the broker is 4.2.1, whose rules judge")
+    warnings = (await world.review(new, {**wire, "status": status})).warnings
+    assert warnings[0].startswith("PulsarVersionMismatch: the broker is 4.2.1, whose rules judge")
 
 
 async def test_without_a_policy_only_what_no_line_takes_is_refused(world: World) -> None:

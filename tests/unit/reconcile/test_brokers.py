@@ -67,7 +67,7 @@ async def brokers(api: FakeApiServer, turned: ManualClock) -> AsyncIterator[Brok
         await brokers.aclose()
 
 
-def tells(wire: FakeBroker, status: int, strategy: str = "FULL") -> None:
+def set_strategy_response(wire: FakeBroker, status: int, strategy: str = "FULL") -> None:
     """Have the broker answer so of its own settings, and with its version after that."""
     wire.clear()
     wire.respond_with(status, {"schemaCompatibilityStrategy": strategy})
@@ -228,12 +228,12 @@ async def own_strategy(brokers: Brokers, of: NamespaceSchemaPolicy) -> Strategy 
 async def test_the_settings_of_a_broker_are_cached_for_all_its_policies(brokers: Brokers, turned: ManualClock) -> None:
     async with run_fake_broker() as wire:
         first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
-        tells(wire, 200, "BACKWARD")
+        set_strategy_response(wire, 200, "BACKWARD")
         for each in (first, second, first):
             assert await own_strategy(brokers, each) is Strategy.BACKWARD
         assert len(wire.requests) == 1
         turned.time += 301
-        tells(wire, 200, "FORWARD")
+        set_strategy_response(wire, 200, "FORWARD")
         assert await own_strategy(brokers, second) is Strategy.FORWARD
 
 
@@ -241,10 +241,10 @@ async def test_the_settings_of_a_broker_are_cached_for_all_its_policies(brokers:
 async def test_settings_that_one_policy_may_not_read_are_read_for_another(brokers: Brokers, status: int) -> None:
     async with run_fake_broker() as wire:
         first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
-        tells(wire, status)
+        set_strategy_response(wire, status)
         assert await own_strategy(brokers, first) is None
         before = len(wire.requests)
         assert await own_strategy(brokers, first) is None
         assert len(wire.requests) == before
-        tells(wire, 200)
+        set_strategy_response(wire, 200)
         assert await own_strategy(brokers, second) is await own_strategy(brokers, first) is Strategy.FULL

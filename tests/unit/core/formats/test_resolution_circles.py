@@ -69,11 +69,11 @@ def test_tangled_records_count_where_a_default_or_an_equal_union_brings_them_in(
 
 @pytest.mark.parametrize("place", [lambda inner: ["null", inner], lambda inner: ["string", inner, "null"]])
 def test_tangled_records_count_where_a_union_takes_them_in(place: Callable[[Any], Any]) -> None:
-    tangled, free = tree(branch("Tree")), tree(branch(["null", "Tree"]))
-    assert [rule for rule, *_ in find_mismatches(place(tangled), tangled)] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
-    assert [rule for rule, *_ in find_mismatches(place(tangled), place(tangled))] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
+    cyclic, free = tree(branch("Tree")), tree(branch(["null", "Tree"]))
+    assert [rule for rule, *_ in find_mismatches(place(cyclic), cyclic)] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
+    assert [rule for rule, *_ in find_mismatches(place(cyclic), place(cyclic))] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
     assert [
-        rule for rule, *_ in find_mismatches(record("R", field("t", place(tangled))), record("R", field("t", tangled)))
+        rule for rule, *_ in find_mismatches(record("R", field("t", place(cyclic))), record("R", field("t", cyclic)))
     ] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
     assert find_mismatches(place(free), free) == []
 

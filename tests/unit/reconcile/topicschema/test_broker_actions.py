@@ -29,12 +29,12 @@ async def test_a_pass_ends_at_a_broker_that_forgets_now_more_and_now_less_of_wha
         world.set_schema(SCHEMAS[-1])
         kept, entries, calls = cycle((1, 0)), world.broker.schemas.entries, world.broker.calls
 
-        def forgets(number: int) -> None:
+        def drop_versions(number: int) -> None:
             assert number < _REQUESTS, "it never ends"
             if calls[-2:-1] == ["POST schema"] and calls[-1] == "GET schema":
                 entries[TOPIC] = entries[TOPIC][: next(kept)]
 
-        world.broker.on_call = forgets
+        world.broker.on_call = drop_versions
         with pytest.raises(BrokerInconsistentError):
             await world.apply_actions()
     assert calls.count("POST schema") == 5

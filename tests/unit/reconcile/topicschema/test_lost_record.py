@@ -33,8 +33,8 @@ async def world() -> AsyncIterator[World]:
         yield world
 
 
-def tells(world: World, incarnation: int, count: int) -> None:
-    """The status that the resource has."""
+def set_versions_in_status(world: World, incarnation: int, count: int) -> None:
+    """Set the versions of the resource's status."""
     status = TopicSchemaStatus(incarnation=incarnation, version_count=count)
     world.resource = replace(world.resource, status=status)
 
@@ -50,18 +50,18 @@ async def of_incarnation_1(world: World) -> History:
 
 async def test_a_record_that_is_older_than_the_status_takes_no_version(world: World) -> None:
     for incarnation, count in ((0, 3), (1, 0), (1, 2)):
-        tells(world, incarnation, count)
+        set_versions_in_status(world, incarnation, count)
         for _ in range(2):
             assert await world.reason() == "HistoryLost"
             assert len((await world.history()).entries) == 2
 
 
 async def test_a_status_that_is_older_than_the_record_or_as_old_loses_nothing(world: World) -> None:
-    tells(world, 0, 2)
+    set_versions_in_status(world, 0, 2)
     assert await world.reason() == ""
     await of_incarnation_1(world)
     for count in (1, 3, 5):  # of an incarnation that is over
-        tells(world, 0, count)
+        set_versions_in_status(world, 0, count)
         assert await world.reason() == ""
     assert len((await world.history()).entries) == 3
 
@@ -73,11 +73,11 @@ async def test_an_older_record_is_not_uploaded_to_an_empty_broker() -> None:
         await world.ctx.storage.put(stored, history, (ONE.info,))
         world.set_schema(THREE)
         for incarnation, count in ((0, 6), (1, 1)):
-            tells(world, incarnation, count)
+            set_versions_in_status(world, incarnation, count)
             for _ in range(2):
                 assert await world.reason() == "HistoryLost"
         assert not world.broker.schemas.served(TOPIC)
-        tells(world, 0, 1)
+        set_versions_in_status(world, 0, 1)
         assert await world.reason() == ""
         assert await world.is_recorded()
 
@@ -92,7 +92,7 @@ async def test_who_moves_to_an_empty_broker_of_another_name_is_sent_to_the_recor
         moved = await world.ctx.storage.get_claim(PulsarNamespaceKey("new", ORDERS.tenant, ORDERS.namespace))
         assert before.owner is not None
         await world.ctx.storage.put_claim(moved, before.owner, before.address)
-        tells(world, 0, 1)
+        set_versions_in_status(world, 0, 1)
         for _ in range(2):
             with pytest.raises(
                 StalledError, match=r"cluster new has neither the history .* another name before"

@@ -161,16 +161,16 @@ def test_first_entries_have_no_messages_if_a_second_reader_receives_none(
 def test_a_gap_without_information_of_the_broker_is_read_by_another_reader(*, is_mute: bool) -> None:
     broker = FakeReaderBroker(7, 7)
 
-    def forgets(send: Send) -> None:
+    def lose_names(send: Send) -> None:
         broker.names.clear()
         broker.is_rest_empty = is_mute
         _entries(0, 6)(send)
 
-    def remembers(send: Send) -> None:
+    def return_all(send: Send) -> None:
         broker.is_rest_empty = False
         _entries(*range(7))(send)
 
-    broker.on_subscribe = [forgets, remembers]
+    broker.on_subscribe = [lose_names, return_all]
     assert payloads(broker) == [b"%d" % each for each in range(7)]
 
 
