@@ -39,6 +39,13 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
         "PROPERTY_MISSING": "add it",
     }
 )
+_ADVICE_TO_WRITERS: Mapping[str, str] = MappingProxyType(
+    {
+        "NO_UNION_BRANCH": "use only types that this union has",
+        "UNION_BRANCH_UNREADABLE": "leave that branch out of the union",
+    }
+)
+"""Advice if an earlier version reads messages of the candidate, where it differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ def cause_of(finding: Incompatibility, decision: Decision) -> Cause:
     demand = f"{strategy.value} ({_set_by(decision)}) {_demand(finding)}"
     if finding in decision.verdict.strict_only:
         demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(finding)}"
-    text = f"{finding.message}. {demand}{_advice(finding.rule)}"
+    text = f"{finding.message}. {demand}{_advice(finding.rule, finding.direction)}"
     if finding.rule == "TYPE_CHANGED":
         return Cause(TYPE_FIELD, f"{finding.rule}: {text}")
     return Cause(field_of(decision.spec, finding.path), f"{finding.rule} at {finding.path}: {text}")
@@ -143,6 +150,7 @@ def _earlier(finding: Incompatibility) -> str:
     return "the edit before it" if finding.schema_version is None else f"version {finding.schema_version}"
 
 
-def _advice(rule: str) -> str:
-    advice = _ADVICE.get(rule)
+def _advice(rule: str, direction: Direction | None = None) -> str:
+    to_writers = _ADVICE_TO_WRITERS.get(rule) if direction is Direction.FORWARD else None
+    advice = to_writers or _ADVICE.get(rule)
     return f"; {advice}" if advice else ""

@@ -81,6 +81,26 @@ async def test_a_refusal_names_the_strategy_and_its_source(
     assert words in (await world.create(**spec)).causes[0]["message"]
 
 
+NULLABLE, NUMBERED = ({**NOTE, "type": ["null", each]} for each in ("string", "int"))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "earlier", "field", "advice"),
+    [
+        (BACKWARD, NULLABLE, NOTE, "keep a union that has that branch"),
+        (FORWARD, NOTE, NULLABLE, "leave that branch out of the union"),
+        (BACKWARD, NULLABLE, NUMBERED, "keep that branch in the union"),
+        (FORWARD, NULLABLE, NUMBERED, "use only types that this union has"),
+    ],
+)
+async def test_the_advice_is_to_change_the_candidate(
+    world: World, strategy: Mapping[str, Any], earlier: Mapping[str, Any], field: Mapping[str, Any], advice: str
+) -> None:
+    await world.policy(**strategy)
+    await world.versions(record_schema(earlier))
+    assert (await world.create(record_schema(field))).causes[0]["message"].endswith(f"; {advice}")
+
+
 async def test_message_and_every_cause_stand_alone(world: World) -> None:
     await world.policy(**BACKWARD)
     await world.versions(V0)

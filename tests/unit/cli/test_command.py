@@ -105,6 +105,10 @@ WRONG = [
             "check --type EXTERNAL v1.avsc",
             "argument --type: EXTERNAL, a type of Pulsar 4.1 and later, is not supported\n",
         ),
+        ("check --type Avro v1.avsc", "argument --type: write AVRO, not 'Avro'\n"),
+        ("check --strategy backward v1.avsc", "argument --strategy: write BACKWARD, not 'backward'\n"),
+        ("check --strictness strict v1.avsc", "argument --strictness: write Strict, not 'strict'\n"),
+        ("check --history-type Kafka v1.avsc", "argument --history-type: invalid choice: 'Kafka' (choose from"),
     ],
 )
 def test_wrong_input_is_explained(here: Path, line: str, words: str) -> None:
