@@ -237,6 +237,59 @@ def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: R
     assert check(repository, "--git", "main", ".").stdout.startswith("2 resources: 2 unchanged\n")
 
 
+def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository: Repository) -> None:
+    repository.write("policy.yaml", policy())
+    for schema in (fields("id"), fields("id", "a="), fields("id", "a=", "b=")):
+        repository.write("a.yaml", topic(schema))
+        repository.commit()
+    repository.write("a.yaml", topic(fields("id:string")))
+    assert [each["schemaVersion"] for each in results(repository)["created"]["incompatibilities"]] == [2, 1, 0]
+    text, github, junit = (
+        check(repository, "--git", "main", "-o", form, ".").stdout for form in ("text", "github", "junit")
+    )
+    [annotation] = [line for line in github.splitlines() if line.startswith("::error")]
+    assert [each.count("TYPE_MISMATCH at") for each in (text, junit)] == [1, 1]
+    for each in (text, annotation.replace("%0A", " "), junit):
+        words = " ".join(each.split())
+        assert "BACKWARD: consumers with the candidate must read messages of versions 0 to 2." in words
+        assert "To do: keep the earlier type, or put the new one into a field of another name" in words
+
+
+def test_a_changed_type_is_shown_at_its_field(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("a.yaml", topic(H0, type="JSON"))
+    assert results(repository)["created"]["incompatibilities"][0]["line"] == 6
+    text = check(repository, "--git", "main", ".").stdout
+    assert "TYPE_CHANGED at spec.type\n" in text
+    assert '\n  6 |   type: "JSON"\n' in text
+    assert "To do: keep the type, or use another topic." in text
+
+
+def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository) -> None:
+    repository.write("policy.yaml", policy(brokerProfile={"pulsarVersion": "4.0"}))
+    repository.write("a.yaml", topic(H1, "unchanged"))
+    repository.commit()
+    elsewhere = [topic(H1, f"t{number}", topic=f"persistent://shop/other/t{number}") for number in range(5)]
+    repository.write("b.yaml", topic(H1, "new"), *elsewhere)
+    assert check(repository, "--git", "main", ".").stdout.splitlines()[-2:] == [
+        "Judged by the rules of Pulsar 4.0: shop/new.",
+        "Judged by the rules of Pulsar 5.0: shop/t0, shop/t1, shop/t2 and 2 more.",
+    ]
+    (repository.root / "b.yaml").unlink()
+    repository.write("a.yaml", topic(H0, "unchanged"))
+    assert check(repository, "--git", "main", ".").stdout.endswith("\nJudged by the rules of Pulsar 4.0.\n")
+
+
+def test_what_could_not_be_read_is_counted(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("b.yaml", topic(H1, "b", topic="b"))
+    for arguments, total in ((["."], "2 resources: 2 unchanged"), (["a.yaml", "b.yaml"], "1 resource: 1 unchanged")):
+        done = check(repository, "--git", "main", *arguments)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (2, f"{total}; 1 could not be read")
+
+
 def test_the_policy_of_the_ref_judges_if_none_is_given(repository: Repository) -> None:
     FIRST(repository)
     repository.commit()

@@ -152,6 +152,21 @@ def test_strict_policies_refuse_risks(tmp_path: Path) -> None:
         assert check(tmp_path, "--history", "v1.avsc", "all.yaml").returncode == code
 
 
+def test_warnings_of_harm_name_what_refuses_it_once(tmp_path: Path) -> None:
+    (tmp_path / "v1.avsc").write_text(suit("NONE", "HEARTS", "SPADES"))
+    harmful = topic(suit("NONE", "HEARTS"))
+    for resources, how in (
+        ([policy(), harmful], "To refuse such changes, set strictness: Strict in the policy."),
+        ([harmful], "To refuse such changes, use --strictness Strict for topics without a policy."),
+    ):
+        write(tmp_path / "all.yaml", *resources)
+        done = check(tmp_path, "--strategy", "BACKWARD", "--history", "v1.avsc", "all.yaml")
+        assert (done.returncode, " ".join(done.stdout.split()).count(how)) == (0, 1)
+        assert (
+            how in check(tmp_path, "--strategy", "BACKWARD", "--history", "v1.avsc", "-o", "github", "all.yaml").stdout
+        )
+
+
 def test_the_output_says_what_the_verdict_lacks(tmp_path: Path) -> None:
     write(tmp_path / "all.yaml", policy(), topic(H1))
     write(tmp_path / "alone.yaml", topic(H1, schemaCompatibilityStrategy="FULL_TRANSITIVE"))
