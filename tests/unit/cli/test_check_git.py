@@ -209,7 +209,8 @@ def test_a_history_in_git_means(repository: Repository, commits: list[Step], edi
         repository.commit()
     edit(repository)
     paths = [path for path in ("policy.yaml", "prod", "a.yaml", "b.yaml", "b") if (repository.root / path).exists()]
-    found = [each for each in results(repository, *paths).values() if each["kind"] == "TopicSchema"]
+    every = results(repository, *paths).values()
+    found = [each for each in every if each["kind"] == "TopicSchema" and not each["isRemoved"]]
     assert [each["compatible"] for each in found] == [is_accepted]
 
 
@@ -316,6 +317,78 @@ def test_a_changed_policy_names_the_topics_that_it_would_refuse(repository: Repo
     assert all(each["compatible"] for each in found.values())
     text = check(repository, "--git", "main", ".").stdout
     assert "1 of 2 topics would not pass under it" in " ".join(text.split())
+
+
+def test_a_policy_that_is_only_in_git_is_named_too(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("b.yaml", topic(H0, "b", "bnak"))
+    [warning] = results(repository, "b.yaml")["b"]["warnings"]
+    assert warning["rule"] == "PolicyNotFound"
+    assert "policy orders governs shop/orders in the Kubernetes namespace shop" in warning["message"]
+
+
+SKIPPED = topic(H0, "skipped", deletionPolicy="Delete")
+SKIPPED["metadata"]["annotations"] = {"topicschema.io/skip-broker-delete": "true"}
+REMOVED = {
+    "retained": (topic(H0, "retained"), "the operator and the broker keep the versions of"),
+    "deleted": (topic(H0, "deleted", deletionPolicy="Delete"), "the operator deletes all versions of"),
+    "suspended": (topic(H0, "suspended", deletionPolicy="Delete", suspend=True), "the operator and the broker keep"),
+    "skipped": (SKIPPED, "the operator deletes its history of"),
+    "orders": (policy(), "the webhook admits edits of topics in shop/orders unjudged"),
+}
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_removed_resource_is_named_with_what_its_deletion_does(repository: Repository, name: str) -> None:
+    resource, words = REMOVED[name]
+    repository.write("manifests/deep/gone.yaml", resource)
+    repository.write("manifests/a.yaml", topic(H0))
+    repository.commit()
+    (repository.root / "manifests/deep/gone.yaml").unlink()
+    found = results(repository, "manifests")
+    assert [each for each in found if found[each]["isRemoved"]] == [name]
+    assert found[name]["id"] == "manifests/deep/gone.yaml"
+    [warning] = found[name]["warnings"]
+    assert warning["rule"] == "ResourceRemoved"
+    assert warning["message"].startswith(f"if you delete it, {words}")
+    text = " ".join(check(repository, "--git", "main", "manifests").stdout.split())
+    assert f"shop/{name} is removed warning: ResourceRemoved: if you delete it, {words}" in text
+    assert "2 resources: 1 unchanged, 1 removed" in text
+    lines = check(repository, "--git", "main", "-o", "github", "manifests").stdout.splitlines()
+    assert any(
+        each.startswith("::warning file=manifests/deep/gone.yaml,line=3,") and f"shop/{name}: if you" in each
+        for each in lines
+    )
+
+
+REMAIN: dict[str, Step] = {
+    "moved": moved("b/b.yaml", "b/c.yaml"),
+    "outside": put("c.yaml"),
+    "hidden": put("b/.hidden/e.yaml"),
+    "another resource of the file": put("b/b.yaml", topic(H0, "b"), topic(H0, "new")),
+}
+
+
+@pytest.mark.parametrize("name", REMAIN)
+def test_what_is_elsewhere_is_not_removed(repository: Repository, name: str) -> None:
+    repository.write("b/b.yaml", topic(H0, "b"))
+    repository.write("c.yaml", topic(H0, "c"))
+    repository.write("b/.hidden/e.yaml", topic(H0, "e"))
+    repository.write("b/never.yaml", topic(H0, "never", topic="no topic"))
+    repository.commit()
+    (repository.root / "b/never.yaml").unlink()
+    REMAIN[name](repository)
+    assert not any(each["isRemoved"] for each in results(repository, "b").values())
+
+
+def test_a_resource_that_cannot_be_read_is_not_removed(repository: Repository) -> None:
+    repository.write("a.yaml", topic(H0), topic(H0, "b"))
+    repository.commit()
+    repository.write("a.yaml", topic(H0), topic(H0, "b", nonsense=1))
+    done = check(repository, "--git", "main", "-o", "json", ".")
+    assert done.returncode == 2
+    assert [each["name"] for each in json.loads(done.stdout)["results"]] == ["created"]
 
 
 def test_standard_input_is_found_by_its_topic(repository: Repository) -> None:

@@ -21,7 +21,7 @@ from topicschema.core.errors import Place
 from topicschema.core.mistakes import mistakes_of
 from topicschema.core.policy import StrategySource, effective_strategy
 
-_OUTCOMES: Final = ("refused", "accepted", "unchanged")
+_OUTCOMES: Final = ("refused", "accepted", "unchanged", "removed")
 _LABELS: Final = 3
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -45,15 +45,19 @@ def _notes(verdicts: Sequence[Verdict]) -> Iterator[str]:
             "only validity and the policies' constraints were checked; --git, --live or --history compares with the "
             "earlier versions"
         )
-    for each in verdicts:
-        if each.governing is not None and each.governing.resource is None and each.question is not None:
-            policy = each.question.policy
-            strategy = effective_strategy(policy, None).value
-            yield (
-                f"no policy is given for {each.manifest.label} or others: they are judged by {strategy} on Pulsar "
-                f"{policy.profile.pulsar_version}, unless they name a strategy"
-            )
-            return
+    without = [
+        (each.manifest.label, each.question)
+        for each in verdicts
+        if each.question and each.governing and not (each.governing.resource or each.governing.elsewhere)
+    ]
+    if without:
+        [(label, question), *others] = without
+        more = f" and {len(others)} {'other' if len(others) == 1 else 'others'}" if others else ""
+        strategy = effective_strategy(question.policy, None).value if others else question.strategy
+        yield (
+            f"no policy is given for {label}{more}: {'they are' if others else 'it is'} judged by {strategy} on Pulsar "
+            f"{question.policy.profile.pulsar_version}{', unless they name a strategy' if others else ''}"
+        )
 
 
 def _harm(verdicts: Sequence[Verdict]) -> str:
@@ -199,7 +203,7 @@ def _block(verdict: Verdict) -> Iterator[str]:
         yield from wrapped(f"{subject} is refused")
         yield from check_text.refusal_lines(answer.refusal, files, "")
     else:
-        yield from wrapped(f"{subject} is {'refused' if answer.incompatibilities else 'accepted'}{verdict.remark}")
+        yield from wrapped(f"{subject} is {_outcome(verdict)}{verdict.remark}")
         if answer.incompatibilities:
             yield from check_text.findings(answer.incompatibilities, files, "")
         for each in answer.warnings:
@@ -220,14 +224,15 @@ def _set_by(verdict: Verdict) -> str:
 
 
 def _summary(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
-    counts = Counter(
-        "unchanged" if each.is_unchanged else "accepted" if each.answer.is_compatible else "refused"
-        for each in verdicts
-    )
+    counts = Counter("unchanged" if each.is_unchanged else _outcome(each) for each in verdicts)
     total = f"{len(verdicts)} {'resource' if len(verdicts) == 1 else 'resources'}"
     outcomes = ", ".join(f"{counts[each]} {each}" for each in _OUTCOMES if counts[each])
     unread = f"; {len(errors)} could not be read" if errors else ""
     return f"{total}: {outcomes}{unread}"
+
+
+def _outcome(verdict: Verdict) -> str:
+    return "removed" if verdict.is_removed else "accepted" if verdict.answer.is_compatible else "refused"
 
 
 def _reasons(verdict: Verdict) -> list[Finding]:
@@ -267,6 +272,7 @@ def _json(verdict: Verdict) -> dict[str, Any]:
         "namespace": manifest.resource.namespace,
         "name": manifest.resource.name,
         "isUnchanged": verdict.is_unchanged,
+        "isRemoved": verdict.is_removed,
         "policy": None if resource is None else resource.metadata.name,
         "strategy": None if question is None else question.strategy,
         "strategySource": None if question is None else question.effective.source,
