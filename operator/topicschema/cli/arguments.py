@@ -244,10 +244,10 @@ def _fingerprint(command: argparse.ArgumentParser) -> None:
 
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "rule",
-        nargs="?",
+        "names",
+        nargs="*",
         metavar="RULE|REASON",
-        help="id of the rule (TYPE_MISMATCH), or a reason of a condition or Event (HistoryLost); default: list all",
+        help="ids of rules (TYPE_MISMATCH), or reasons of conditions or Events (HistoryLost); default: list all",
     )
 
 

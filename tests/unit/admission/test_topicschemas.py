@@ -196,6 +196,18 @@ async def test_a_damaged_history_refuses_the_edit(world: World) -> None:
     assert (await world.create()).rules == ["RecordDamaged"]
 
 
+async def test_one_mistake_for_several_versions_has_one_cause(world: World) -> None:
+    await world.policy(**TRANSITIVE)
+    await world.versions(
+        *(record_schema({**ID, "type": "int"}, each) for each in (NULLABLE, NOTE_WITH_DEFAULT, NUMBERED))
+    )
+    (cause,) = (await world.create(record_schema({**ID, "type": "string"}))).causes
+    assert cause["message"].startswith("TYPE_MISMATCH at $.fields[0].type: field 'id': version 2 has int where")
+    assert (
+        "demands that consumers with this schema read messages of versions 0 to 2; keep the earlier" in cause["message"]
+    )
+
+
 async def test_many_incompatibilities_are_capped_and_counted(world: World) -> None:
     await world.policy(**BACKWARD)
     await world.versions(V0)

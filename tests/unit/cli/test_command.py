@@ -54,6 +54,7 @@ CODES = {
     "check --type INT32 --history /dev/null": 0,
     "explain": 0,
     "explain TYPE_MISMATCH": 0,
+    "explain TYPE_MISMATCH HistoryLost": 0,
     "fingerprint v1.avsc": 0,
     "manifest --topic persistent://shop/orders/created v1.avsc": 0,
     "manifest --topic persistent://shop/orders/created --type STRING": 0,
