@@ -12,9 +12,9 @@ from typing_extensions import override
 from support.kubernetes.storage_contract import SchemaStorageContract, Text, add_version, append, newest, text
 from testbed import install
 from testbed.cluster import Cluster
-from topicschema.api import record
+from topicschema.api import store
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind
-from topicschema.api.record import history_name
+from topicschema.api.store import history_name
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.connection import Connection
 from topicschema.core.errors import StalledError
@@ -108,19 +108,19 @@ async def test_a_payload_that_was_tampered_with_is_damage(
     await _replace_version(client, namespace, change)
     with pytest.raises(StalledError) as caught:
         await newest(KubernetesStorage(client, namespace), stored)
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"
 
 
 async def test_another_topics_history_under_our_name_is_damage(
     client: ApiClient, storage: KubernetesStorage, namespace: str
 ) -> None:
     other = TopicKey("pulsar", Topic("shop", "orders", "other"))
-    wire = record.history_to_wire(History(other), namespace=namespace, resource_version=None)
+    wire = store.history_to_wire(History(other), namespace=namespace, resource_version=None)
     wire["metadata"]["name"] = history_name(KEY)
     await client.create(SCHEMA_HISTORY, namespace, wire)
     with pytest.raises(StalledError) as caught:
         await storage.get_history(KEY)
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"
 
 
 async def test_a_damaged_history_does_not_hide_the_others_from_a_list(

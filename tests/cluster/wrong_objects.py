@@ -8,7 +8,7 @@ import copy
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from topicschema.api.record import Claim, claim_to_wire, history_to_wire, version_to_wire
+from topicschema.api.store import Claim, claim_to_wire, history_to_wire, version_to_wire
 from topicschema.core.history import History, Origin, Owner, VersionEntry
 from topicschema.core.schemas import SchemaInfo, SchemaType, digest
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey

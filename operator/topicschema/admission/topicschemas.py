@@ -182,7 +182,7 @@ def _claim_cause(holder: Owner) -> Cause:
 
 
 def _history_losses(old: TopicSchema | None, history: History) -> Iterator[str]:
-    """Yield a warning if the status lists versions that the record lacks. A status is written after the record."""
+    """Yield a warning if the status lists versions that the history lacks. A status is written after the history."""
     if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
         there = history.version_count
         yield (

@@ -15,14 +15,12 @@ from topicschema.api import kinds
 from topicschema.api.kinds import Kind
 from topicschema.api.openapi import root_schema
 from topicschema.api.policies import NamespaceSchemaPolicy
-from topicschema.api.record_kinds import PulsarNamespaceClaim, SchemaHistory, SchemaVersion
+from topicschema.api.store_kinds import PulsarNamespaceClaim, SchemaHistory, SchemaVersion
 from topicschema.api.topicschemas import TopicSchema
 
 _HEADER = "# Generated from operator/topicschema/api by `make generate`: edit there, not here.\n"
 _FOR_USERS = ("pulsar",)  # not "topicschema": a category hides the kind of that singular name from `kubectl get`
-_RECORD = (
-    "topicschema-record",
-)  # apart: a user who lists the categories above is not shown the operator's own objects
+_FOR_ADMINISTRATORS = ("topicschema-store",)  # apart, so that the category above does not list them to users
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ _PRESENTATIONS = (
         resource=SchemaHistory,
         singular="schemahistory",
         short_name="sh",
-        categories=_RECORD,
+        categories=_FOR_ADMINISTRATORS,
         columns=(
             _PULSAR_NAMESPACE,
             Column("Topic", ".spec.localName"),
@@ -125,7 +123,7 @@ _PRESENTATIONS = (
         resource=SchemaVersion,
         singular="schemaversion",
         short_name="sv",
-        categories=_RECORD,
+        categories=_FOR_ADMINISTRATORS,
         columns=(
             Column("History", ".spec.history"),
             Column("Incarnation", ".spec.incarnation", "integer"),
@@ -139,7 +137,7 @@ _PRESENTATIONS = (
         resource=PulsarNamespaceClaim,
         singular="pulsarnamespaceclaim",
         short_name="pnc",
-        categories=_RECORD,
+        categories=_FOR_ADMINISTRATORS,
         columns=(
             _PULSAR_NAMESPACE,
             Column("Held-In", ".spec.owner.namespace"),

@@ -138,7 +138,7 @@ class Judge:
         return await self.versions.for_version(history, pulsar_version)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
-        """Return the verdict of `core.verdict.judge`. Raise StalledError(RecordDamaged) if the record is unusable."""
+        """Return the verdict of `core.verdict.judge`. Raise StalledError(HistoryDamaged) if the history is unusable."""
         policy = self._with_checkers(policy)
         return await self._run(verdict.judge(candidate, history, policy), history, _key(candidate, policy, history))
 
@@ -227,7 +227,7 @@ class Judge:
         """Return the risks for consumers of the stored version that has the verdict's number.
 
         After an equal version, the verdict itself compares no more. So the version is compared again with the
-        `_RISK_SPAN` versions before it. The result depends on the record and the policy only.
+        `_RISK_SPAN` versions before it. The result depends on the history and the policy only.
         """
         entry = next((each for each in history.active_versions if each.schema_version == verdict.schema_version), None)
         if entry is None:

@@ -154,7 +154,7 @@ async def test_a_payload_that_is_lost_is_told_of(judge_of: JudgeOf) -> None:
     judge = judge_of(storage)
     with pytest.raises(StalledError) as raised:
         await judge.for_version(history, PulsarVersion.V4_1)
-    assert raised.value.reason == "RecordDamaged"
+    assert raised.value.reason == "HistoryDamaged"
 
 
 @pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])

@@ -41,12 +41,12 @@ async def write_settings(
     )
 
 
-async def _write(ctx: ReconcileContext, claim: StoredClaim, due: DueSettings) -> rules.SettingsRecord:
+async def _write(ctx: ReconcileContext, claim: StoredClaim, due: DueSettings) -> rules.StoredSettings:
     """Record the original values, and then write the settings. Return the record."""
-    known = rules.SettingsRecord(claim.original or NamespaceSettings(), claim.managed)
+    known = rules.StoredSettings(claim.original or NamespaceSettings(), claim.managed)
     if not rules.named(due.settings):
         return known
-    record = rules.record_before(known, due.current, due.settings)
+    record = rules.stored_before(known, due.current, due.settings)
     if record != known:
         await ctx.storage.put_settings(claim, record.original, record.managed)
     await due.broker.set_namespace(claim.key, due.settings)

@@ -30,7 +30,7 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
-from topicschema.core.topic_settings import RecordSettings, WriteSettings
+from topicschema.core.topic_settings import StoreSettings, WriteSettings
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.context import ReconcileContext
@@ -41,7 +41,7 @@ from topicschema.reconcile.topicschema.observe_broker import (
     BrokerQuery,
     fetch,
     fetch_after_upload,
-    refused_record,
+    refused_version,
     schema_of,
     topic_settings,
 )
@@ -54,7 +54,7 @@ FINALIZER_MANAGER = "topicschema-finalizer"
 _BATCH_BYTES: Final = 1 << 20
 _IMPORT_TIMEOUT: Final = 1800.0  # seconds: half of the time after which payloads that no history names are collected
 
-BrokerAction = plan.Upload | plan.UploadRecorded | WriteSettings
+BrokerAction = plan.Upload | plan.UploadMissing | WriteSettings
 
 
 async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> Loaded | None:
@@ -70,11 +70,11 @@ async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> L
         case plan.RemoveFinalizer():
             await remove_finalizer(ctx, loaded.resource.metadata)
             return None
-        case plan.Claim() | plan.Register() | RecordSettings():
+        case plan.Claim() | plan.Register() | StoreSettings():
             return await _record(ctx, judged, action)
         case plan.Import():
             return await _import(ctx, loaded, action)
-        case plan.Upload() | plan.UploadRecorded() | WriteSettings():
+        case plan.Upload() | plan.UploadMissing() | WriteSettings():
             return await _apply_at_broker(ctx, loaded, action)
         case plan.CreateValidationJob() | plan.DeleteObsoleteJobs():
             return await _validate(ctx, judged, action)
@@ -103,7 +103,7 @@ async def _validate(
     return loaded
 
 
-async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | RecordSettings) -> Loaded:
+async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | StoreSettings) -> Loaded:
     """Write the history with the claim, the new version or the settings. Return the new state."""
     loaded, history, schema = judged.loaded, judged.loaded.stored.history, judged.loaded.schema
     match action:
@@ -114,8 +114,8 @@ async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | pl
             after = await _put(ctx, loaded, history.parsed_by(loaded.pulsar_version).claimed_by(owner), (schema.info,))
             telemetry.REGISTERED.inc()
             return after
-        case RecordSettings(noted):
-            state = None if loaded.state is None else loaded.state.with_settings_record(noted)
+        case StoreSettings(noted):
+            state = None if loaded.state is None else loaded.state.with_stored_settings(noted)
             return replace(await _put(ctx, loaded, replace(history, topic_settings=noted)), state=state)
 
 
@@ -127,7 +127,7 @@ async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) ->
         payloads = await _store_imported_versions(ctx.storage, broker, loaded.query, state, action)
     after = await _put(ctx, loaded, action.history, payloads)
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.new_versions))
-    state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
+    state = replace(state, alignment=InSync(), payloads={}).with_stored_settings(action.history.topic_settings)
     # The resource's schema may depend on the history: sources that were compiled before, or an empty STRING text.
     schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.pulsar_version, after.stored.history)
     return replace(after, state=state, schema=schema)
@@ -213,8 +213,8 @@ async def _apply_at_broker(ctx: ReconcileContext, loaded: Loaded, action: Broker
     match action:
         case plan.Upload():
             return await _upload(ctx, loaded)
-        case plan.UploadRecorded(missing):
-            return await _upload_recorded(ctx, loaded, missing)
+        case plan.UploadMissing(missing):
+            return await _upload_missing(ctx, loaded, missing)
         case WriteSettings(settings):
             broker, state = _at_broker(loaded)
             await broker.set_topic(loaded.topic, loaded.resource.spec.domain, settings)
@@ -358,7 +358,7 @@ def _named(strategy: Strategy | None) -> str:
     return "no strategy of its own" if strategy is None else strategy.value
 
 
-async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple[VersionEntry, ...]) -> Loaded | None:
+async def _upload_missing(ctx: ReconcileContext, loaded: Loaded, missing: tuple[VersionEntry, ...]) -> Loaded | None:
     (broker, state), query = _at_broker(loaded), loaded.query
     history = query.history
     for entry in missing:
@@ -368,7 +368,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
         except RefusedByBrokerError as error:
             await _wait_for_policy(ctx, loaded, error.message)
             what = f"the broker refuses version {entry.schema_version} of the history, which it lacks"
-            refused = refused_record(state.topic_settings, what, error.message)
+            refused = refused_version(state.topic_settings, what, error.message)
             return _with_error(loaded, refused)
         if number != entry.schema_version:
             break  # another client wrote; `fetch` returns its versions

@@ -29,7 +29,7 @@ from topicschema.core import plan
 from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import History, NumberedBy, Origin, TopicSettingsRecord
+from topicschema.core.history import History, NumberedBy, Origin, StoredTopicSettings
 from topicschema.core.reasons import Category, Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion
@@ -105,7 +105,7 @@ async def observe_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> De
         return await _at_broker(ctx, Deletion(resource, stored), stored, is_skipped=is_skipped)
     if not known.are_all and not is_skipped:
         message = "a claim on a Pulsar namespace cannot be read, and no known history is this resource's"
-        raise WaitingError(Reason.RECORD_DAMAGED, f"{message}; {_SKIP_ADVICE}")
+        raise WaitingError(Reason.HISTORY_DAMAGED, f"{message}; {_SKIP_ADVICE}")
     return Deletion(resource)
 
 
@@ -149,13 +149,13 @@ async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], de
 
 
 async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
-    """Emit an Event about the topic's own settings that were not restored, before their record is deleted."""
-    if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteRecord):
+    """Emit an Event about the topic's own settings that were not restored, before the history is deleted."""
+    if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteHistory):
         return
     if deletion.state is not None and deletion.state.topic_settings is not None:
         return
-    record = deletion.stored.history.topic_settings
-    retained = [] if record is None else [*_retained_settings(record)]
+    stored = deletion.stored.history.topic_settings
+    retained = [] if stored is None else [*_retained_settings(stored)]
     if retained:
         note = (
             f"topic {deletion.topic} keeps the settings at the broker that the operator wrote: {', '.join(retained)}; "
@@ -164,8 +164,8 @@ async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str,
         await ctx.events.record(object_reference(TOPIC_SCHEMA, wire), "Normal", Reason.SETTING_RETAINED, note, "Delete")
 
 
-def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
-    original, stays = record.original, record.stays_written
+def _retained_settings(stored: StoredTopicSettings) -> Iterator[str]:
+    original, stays = stored.original, stored.stays_written
     if stays.strategy is not None:
         yield f"{Setting.STRATEGY}: {stays.strategy} ({original.strategy or 'none'} before)"
     if stays.enforces_validation is not None:
@@ -223,7 +223,7 @@ async def _serves_ours(
     Raise WaitingError if this depends on a schema whose sources cannot be compiled now.
     """
     schema, unknown = None, None
-    # A version of another client may equal the spec's schema; or the operator crashed between upload and record.
+    # A version of another client may equal the spec's schema; or the operator crashed after the upload.
     try:
         history = await ctx.judge.for_version(history, pulsar_version)
         schema = await ctx.judge.schema_of(spec, pulsar_version, history)
@@ -242,11 +242,11 @@ async def _serves_ours(
 
 async def _topic_settings(broker: Broker, history: History, domain: str) -> TopicSettingsState | None:
     """Return the topic's settings, or None if the operator wrote none or the broker refuses to read them."""
-    record = history.topic_settings
-    if record is None or record.written == TopicSettings():
+    stored = history.topic_settings
+    if stored is None or stored.written == TopicSettings():
         return None
     with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantNotFoundError, NamespaceNotFoundError):
-        return TopicSettingsState(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
+        return TopicSettingsState(TopicSettings(), await topic_settings(broker, history.key.topic, domain), stored)
     return None
 
 
@@ -298,6 +298,6 @@ def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: K
 
 
 async def _is_governed_elsewhere(ctx: ReconcileContext, key: TopicKey, namespace: str) -> bool:
-    # A namespace that lost the Pulsar namespace to another tenant may not delete its records any more.
+    # A namespace that lost the Pulsar namespace to another tenant may not delete its histories any more.
     claim = await ctx.storage.get_claim(key.namespace_key)
     return claim.owner is not None and claim.owner.namespace != namespace

@@ -111,9 +111,9 @@ class Judged:
                 owner=owner_of(metadata),
                 history=loaded.stored.history,
                 verdict=verdict,
-                deletes_record=spec.deletion_policy is DeletionPolicy.DELETE,
+                deletes_history=spec.deletion_policy is DeletionPolicy.DELETE,
                 has_finalizer=FINALIZER in metadata.finalizers,
-                is_source_on_record=verdict is None or _is_source_on_record(loaded, verdict),
+                is_source_stored=verdict is None or _is_source_stored(loaded, verdict),
                 fingerprint=loaded.schema.fingerprint,
                 broker=loaded.state,
                 validation=None if self.validation is None else self.validation.planned,
@@ -223,7 +223,7 @@ def _has_same_verdict(before: Loaded, now: Loaded) -> bool:
     return before.candidate == now.candidate and before.policy == now.policy and next(entries) == next(entries)
 
 
-def _is_source_on_record(loaded: Loaded, verdict: Verdict) -> bool:
+def _is_source_stored(loaded: Loaded, verdict: Verdict) -> bool:
     source_hash = loaded.source_hash
     if source_hash is None:
         return True

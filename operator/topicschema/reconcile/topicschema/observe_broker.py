@@ -207,17 +207,17 @@ def _adopts(query: BrokerQuery, state: BrokerState) -> bool:
 
 
 async def _settings_state(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> TopicSettingsState | None:
-    """Return the topic's own settings, read if the resource or the record has any, or before the first version.
+    """Return the topic's own settings, read if the resource or the history has any, or before the first version.
 
     Later settings of other clients are not read, because this would double the requests of a reconcile. If the broker
     has disabled such settings and the resource has none, return None, because the broker does not apply any.
     """
-    record = query.history.topic_settings
+    stored = query.history.topic_settings
     desired = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
-    if desired == TopicSettings() and record is None:
+    if desired == TopicSettings() and stored is None:
         return None if query.history.confirmed else await _set_by_others(broker, query.topic, spec.domain)
     try:
-        return TopicSettingsState(desired, await topic_settings(broker, query.topic, spec.domain), record)
+        return TopicSettingsState(desired, await topic_settings(broker, query.topic, spec.domain), stored)
     except RefusedByBrokerError as error:
         if error.status == HTTPStatus.METHOD_NOT_ALLOWED and desired == TopicSettings():
             return None
@@ -241,7 +241,7 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
         return None
 
 
-def refused_record(settings: TopicSettingsState | None, what: str, why: str) -> TopicSchemaError:
+def refused_version(settings: TopicSettingsState | None, what: str, why: str) -> TopicSchemaError:
     """Return the error for a stored version that the broker refused. It may wait for a topic to set its strategy."""
     if settings is None or not settings.lacks_strategy:
         afterwards = f"until the broker has them, then the former value, or {Strategy.UNDEFINED} for none"
@@ -272,7 +272,7 @@ async def schema_of(
 ) -> SchemaInfo:
     """Return the schema of a version to import. Raise BrokerInconsistentError if the broker does not serve it any more.
 
-    A version that the broker numbered before and now hides is read from the record.
+    A version that the broker numbered before and now hides is read from the history.
     """
     cached = state.payloads.get(entry.schema_version)
     if cached is not None:
@@ -282,7 +282,7 @@ async def schema_of(
         info = (await broker.stored(query.topic, version, query.candidate)).info
         known = None if info.content_hash == entry.content_hash else _version_before(query.history, entry)
         if known is not None:
-            info = await _recorded_schema(storage, query.history, known, info) or info
+            info = await _stored_schema(storage, query.history, known, info) or info
         if info.content_hash == entry.content_hash:
             return info
     elif (hidden := _version_before(query.history, entry)) in query.history.confirmed:
@@ -296,7 +296,7 @@ def _version_before(history: History, entry: VersionEntry) -> VersionEntry | Non
     return next((each for each in history.entries if each.identity == entry.identity), None)
 
 
-async def _recorded_schema(
+async def _stored_schema(
     storage: SchemaStorage, history: History, known: VersionEntry, shown: SchemaInfo
 ) -> SchemaInfo | None:
     """Return the stored schema of the entry if it matches the one that the broker shows, else None."""
@@ -371,7 +371,7 @@ class _Fetcher:
         return known if theirs < number or is_other else None
 
     async def _with_latest(self, newest: VersionEntry) -> BrokerState | None:
-        """Return the state of a broker whose newest version differs from the record's, or None for a contradiction."""
+        """Return the state of a broker whose newest version differs from the history's, or None for a contradiction."""
         topic, history = self._query.topic, self._query.history
         if newest.schema_version == 0 and not history.entries:
             return self._aligned(BrokerVersions((0,), (newest,)))
@@ -441,7 +441,7 @@ class _Fetcher:
         number, info = version.schema_version, version.info
         known = self._recorded.get(number)
         if known is not None:
-            recorded = await _recorded_schema(self._ctx.storage, self._query.history, known, info)
+            recorded = await _stored_schema(self._ctx.storage, self._query.history, known, info)
             if recorded is not None and await self._is_stored(version, known, recorded):
                 if self._has_tail:
                     self._cache(number, recorded)  # a new numbering may begin with it

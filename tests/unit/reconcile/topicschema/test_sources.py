@@ -138,7 +138,7 @@ async def test_what_the_record_tells_and_has_lost_is_not_compiled_anew() -> None
     await storage.put(Stored(History(KEY)), history)
     with pytest.raises(StalledError) as caught:
         await seen(storage, history, spec(ORDER))
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"
 
 
 def test_a_mark_is_found_among_the_versions_that_count() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicschema.api import crds
-from topicschema.api.record import (
+from topicschema.api.store import (
     HISTORY_LABEL,
     PULSAR_NAMESPACE_LABEL,
     Claim,
@@ -35,7 +35,7 @@ from topicschema.core.history import (
     NumberedBy,
     Origin,
     Owner,
-    TopicSettingsRecord,
+    StoredTopicSettings,
     VersionEntry,
     source_mark,
 )
@@ -84,7 +84,7 @@ HISTORY = History(
         entry(6, origin=Origin.BROKER, flaw=Flaw.INVALID_DEFAULT, pulsar_version=PulsarVersion.V4_2),
     ),
     NumberedBy.BROKER,
-    TopicSettingsRecord(
+    StoredTopicSettings(
         TopicSettings(Strategy.FULL),
         TopicSettings(Strategy.BACKWARD, enforces_validation=False),
     ),
@@ -156,7 +156,7 @@ def test_as_many_of_the_longest_versions_as_the_crd_takes_fit_into_one_object_of
 
 def test_a_time_in_another_form_is_a_bug_of_the_caller() -> None:
     history = History(KEY, entries=(entry(0, registered_at="2026-11-21T05:30:09.123+00:00"),))
-    with pytest.raises(ValueError, match="cannot be recorded"):
+    with pytest.raises(ValueError, match="cannot be stored"):
         history_to_wire(history, namespace="a", resource_version=None)
 
 
@@ -251,7 +251,7 @@ def test_a_damaged_record_is_never_believed(damage: str) -> None:
     broken["spec"][member] = value
     with pytest.raises(StalledError) as caught:
         read(broken)
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"
     assert len(caught.value.message) < 600
 
 
@@ -267,4 +267,4 @@ def test_an_object_under_another_name_is_never_believed(name: str) -> None:
 def test_what_is_no_record_at_all_is_refused(name: str, wire: Any) -> None:
     with pytest.raises(StalledError) as caught:
         OBJECTS[name][0](wire)
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"
