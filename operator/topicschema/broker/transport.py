@@ -1,7 +1,7 @@
 """Requests to one broker with rate limit, circuit breaker, redirects and retry. Times are seconds."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
@@ -46,16 +46,14 @@ class Limits:
 class ClientConfig:
     """Address, credential and CA of a broker's admin REST API.
 
-    `ca` is PEM; None means the system's CAs. `reread` reads the Secret again if the broker refuses the credential, and
-    its errors are raised to the caller. All clients of a broker share `limits`; None means separate limits. `fence` is
-    called before each write, and its error stops the write.
+    `ca` is PEM; None means the system's CAs. All clients of a broker share `limits`; None means separate limits.
+    `fence` is called before each write, and its error stops the write.
     """
 
     admin_url: str
     allowed: AllowedHosts
     credential: Credential = None
     ca: bytes | None = field(default=None, repr=False)
-    reread: Callable[[], Awaitable[Credential]] | None = field(default=None, repr=False)
     limits: Limits | None = field(default=None, repr=False)
     fence: Callable[[], None] = field(default=_no_fence, repr=False)
 
@@ -104,7 +102,7 @@ class Request:
 class Transport:
     """One policy's client of a broker: within the broker's limits, with its own connections and credentials.
 
-    A repeatable request is retried once, and once more with the Secret read again after 401. The work queue does all
+    A repeatable request is retried once, and once more with another access token after 401. The work queue does all
     other retries.
     """
 
@@ -114,7 +112,7 @@ class Transport:
         self._fence = access.fence
         self._limits = access.limits or Limits(clock)
         self._connections = Connections(access.allowed, access.credential, access.ca)
-        self._identity = Identity(access.credential, access.reread, self._fetch, clock)
+        self._identity = Identity(access.credential, self._fetch, clock)
 
     async def close(self) -> None:
         """Close all connections. Pending requests fail."""
@@ -178,7 +176,7 @@ class Transport:
         return await self._send_authenticated(request)
 
     async def _send_authenticated(self, request: Request) -> JsonResponse | BrokerFailure:
-        """Return the answer or its error. After a 401, retry with the Secret's current content."""
+        """Return the answer or its error. After a 401, retry with another access token of the issuer."""
         try:
             headers = await self._identity.headers()
         except WaitingError as error:

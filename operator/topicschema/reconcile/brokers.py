@@ -143,7 +143,7 @@ class Brokers:
             current = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
             cached = self._cached.get(uid)  # another reconcile may have created it in the meantime
             if cached is None or cached.pulsar != pulsar or cached.secrets != current:
-                cached = _CachedBroker(pulsar, current, self._broker(pulsar, secrets, *current))
+                cached = _CachedBroker(pulsar, current, self._broker(pulsar, *current))
                 self.forget(uid)
                 self._cached[uid] = cached
         return cached.broker
@@ -211,15 +211,9 @@ class Brokers:
             self._own.pop((address, ""), None)
             self._releases.pop(address, None)
 
-    def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
-        async def reread() -> Credential:
-            with secrets.named():
-                return await _credential(secrets, pulsar.authentication)
-
+    def _broker(self, pulsar: PulsarSpec, credential: Credential, ca: bytes | None) -> Broker:
         limits = self._limits.setdefault(pulsar.address, Limits(self._clock, self._per_second))
-        return Broker(
-            ClientConfig(pulsar.admin_url, self._allowed, credential, ca, reread, limits, self._fence), self._clock
-        )
+        return Broker(ClientConfig(pulsar.admin_url, self._allowed, credential, ca, limits, self._fence), self._clock)
 
 
 async def _close(broker: Broker, after: float) -> None:

@@ -11,7 +11,7 @@ from support.metrics import counted
 from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
-from topicschema.broker.credentials import ClientCertificate, Credential, Token
+from topicschema.broker.credentials import ClientCertificate, Token
 from topicschema.broker.error_mapping import Call
 from topicschema.broker.errors import (
     BrokerForbiddenError,
@@ -171,32 +171,9 @@ async def test_a_closed_broker_sends_no_request(wire: FakeBroker, broker: Broker
     assert wire.requests == []
 
 
-async def test_a_changed_token_is_read_again_once_and_used_from_then_on(wire: FakeBroker, clock: ManualClock) -> None:
-    reads: list[int] = []
-
-    async def reread() -> Credential:
-        reads.append(1)
-        return Token("fresh")
-
-    async def answer(request: web.Request) -> web.Response:
-        if request.headers["Authorization"] == "Bearer fresh":
-            return web.json_response(VERSION)
-        return web.json_response({"message": "Authentication required"}, status=401)
-
-    wire.handlers.append(answer)
-    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), clock.as_clock())
-    assert None not in await asyncio.gather(*(broker.latest(TOPIC) for _ in range(6)))
-    assert await broker.latest(TOPIC) is not None
-    assert (len(reads), len(wire.requests)) == (1, 13)
-    await broker.close()
-
-
-async def test_an_unchanged_token_is_not_tried_again(wire: FakeBroker, clock: ManualClock) -> None:
-    async def reread() -> Credential:
-        return Token("stale")
-
+async def test_a_refused_token_is_not_tried_again(wire: FakeBroker, clock: ManualClock) -> None:
     wire.respond_with(401, {"message": "Authentication required"})
-    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), clock.as_clock())
+    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale")), clock.as_clock())
     with pytest.raises(BrokerUnauthorizedError):
         await broker.latest(TOPIC)
     assert len(wire.requests) == 1

@@ -1,7 +1,7 @@
 """Comparison of a policy's settings with those of its Pulsar namespace at the broker. Pure.
 
-A field that the policy omits is not managed: the broker's value stays, and the status reports it. `namespace_state`
-reads and writes the settings.
+A field that the policy omits is not managed: the broker's value stays, and the status reports it. `observe`
+reads the settings, `act` writes them.
 """
 
 from collections.abc import Collection, Iterable

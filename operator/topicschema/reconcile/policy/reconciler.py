@@ -28,9 +28,10 @@ from topicschema.judging.pulsar_versions import pulsar_version_of
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
+from topicschema.reconcile.policy.act import write_settings
 from topicschema.reconcile.policy.claim import acquire_claim
 from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
-from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
+from topicschema.reconcile.policy.observe import NamespaceState, observe
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, Result
@@ -106,7 +107,8 @@ class NamespaceSchemaPolicies:
         index.brokers[key] = address_of(resource)
         ours = self._topics(key, claims)
         declared = None if ours is None else _local_names(ours, claims)
-        state = await apply_settings(self._ctx, resource, claim, declared)
+        state = await observe(self._ctx, resource, claims, declared)
+        state = await write_settings(self._ctx, resource, claim, state)
         counts = await self._counts(key, resource, state, ours)
         undeclared = state.undeclared or ()
         status = replace(

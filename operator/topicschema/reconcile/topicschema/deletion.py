@@ -37,10 +37,15 @@ from topicschema.core.topic_settings import TopicSettingsState, WriteSettings
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.topicschema.actions import remove_finalizer
-from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
-from topicschema.reconcile.topicschema.broker_gather import may_write, retry_with_fresh_credentials, topic_settings
-from topicschema.reconcile.topicschema.gather import owner_of
+from topicschema.reconcile.topicschema.act import remove_finalizer
+from topicschema.reconcile.topicschema.observe import owner_of
+from topicschema.reconcile.topicschema.observe_broker import (
+    BrokerQuery,
+    fetch,
+    may_write,
+    retry_with_fresh_credentials,
+    topic_settings,
+)
 from topicschema.storage.protocol import KnownClaims, Stored
 
 """The reason of the Event about schemas that stay."""
@@ -74,7 +79,7 @@ class Deletion:
         return plan.plan_deletion(None if is_retained or self.stored is None else self.stored.history, self.state)
 
 
-async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
+async def observe_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
     """Return the state for the deletion of a resource, or None if its spec is invalid.
 
     Raise WaitingError if its schemas cannot be deleted now and the annotation skip-broker-delete is not set.
@@ -120,7 +125,7 @@ async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan
 async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSettings) -> Deletion:
     broker, state, topic = deletion.broker, deletion.state, deletion.topic
     if broker is None or state is None:
-        raise TypeError("an action at a broker that was not gathered")
+        raise TypeError("an action at a broker that was not observed")
     if isinstance(action, WriteSettings):
         await broker.set_topic(topic, deletion.resource.spec.domain, action.settings)
         return replace(deletion, state=state.with_settings(action.settings))
@@ -189,11 +194,11 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
     if not may_write(governing, deletion.resource):
         return replace(deletion, released="managementPolicy is Observe")
 
-    async def gather(known: Broker) -> Deletion:
+    async def read(known: Broker) -> Deletion:
         state = await _serving(ctx, known, governing, deletion.resource.spec, stored.history)
         return replace(deletion, broker=known, state=state)
 
-    return await retry_with_fresh_credentials(ctx, governing, broker, gather)
+    return await retry_with_fresh_credentials(ctx, governing, broker, read)
 
 
 async def _serving(

@@ -32,10 +32,10 @@ from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.topicschema.actions import apply
-from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
-from topicschema.reconcile.topicschema.deletion import Deletion, emit_released_event, gather_deletion
-from topicschema.reconcile.topicschema.gather import judge, owner_of
+from topicschema.reconcile.topicschema.act import apply
+from topicschema.reconcile.topicschema.deletion import Deletion, emit_released_event, observe_deletion
+from topicschema.reconcile.topicschema.observe import judge, owner_of
+from topicschema.reconcile.topicschema.observe_broker import retry_with_fresh_credentials
 from topicschema.storage.protocol import Stored
 
 pytestmark = on_both_stores
@@ -91,7 +91,7 @@ def going(wire: dict[str, Any]) -> dict[str, Any]:
 
 async def first(world: World, wire: dict[str, Any]) -> plan.DeletionAction:
     """What a deletion begins with."""
-    seen = await gather_deletion(world.ctx, going(wire))
+    seen = await observe_deletion(world.ctx, going(wire))
     assert seen is not None
     return seen.planned
 
@@ -157,7 +157,7 @@ def is_skipped(wire: dict[str, Any]) -> dict[str, Any]:
 
 async def lets_go_of(world: World, wire: dict[str, Any]) -> str:
     """The resource goes alone: what its Event says."""
-    deletion = await gather_deletion(world.ctx, going(wire))
+    deletion = await observe_deletion(world.ctx, going(wire))
     assert deletion is not None
     assert deletion.planned == plan.RemoveFinalizer()
     await emit_released_event(world.ctx, going(wire), deletion)
@@ -180,7 +180,7 @@ async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_
         world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     for _ in range(2):
         with pytest.raises(WaitingError, match="skip-broker-delete") as waits:
-            await gather_deletion(world.ctx, going(wire))
+            await observe_deletion(world.ctx, going(wire))
         assert waits.value.reason == "PolicyNotFound"
     assert "skip-broker-delete is set" in await lets_go_of(world, is_skipped(wire))
 
@@ -200,7 +200,7 @@ async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the
     world.store.damage(ORDERS)
     world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     with pytest.raises(WaitingError, match="cannot be read"):
-        await gather_deletion(world.ctx, going(wire))
+        await observe_deletion(world.ctx, going(wire))
     assert await lets_go_of(world, is_skipped(wire)) == ""
     assert await lets_go_of(world, resource(world, ONE, deletionPolicy="Retain")) == ""
 
@@ -279,7 +279,7 @@ async def test_versions_of_others_under_our_claim_are_deleted_only_with_one_of_o
 async def test_what_others_brought_between_our_claim_and_our_upload_stays(world: World) -> None:
     wire = resource(world, ONE)
     world.resource = ready_to_go(wire)
-    seen = await world.gather()
+    seen = await world.observe()
     assert isinstance(seen.planned[0], plan.Claim)
     loaded = await apply(world.ctx, seen, seen.planned[0])
     assert loaded is not None

@@ -21,7 +21,7 @@ from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import Envelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
-from topicschema.reconcile.topicschema.gather import Judged, Loaded
+from topicschema.reconcile.topicschema.observe import Judged, Loaded
 from topicschema.storage.protocol import Stored
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'

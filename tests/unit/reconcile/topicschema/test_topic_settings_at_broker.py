@@ -11,7 +11,7 @@ from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topic_settings import RecordSettings, WriteSettings
-from topicschema.reconcile.topicschema.actions import apply
+from topicschema.reconcile.topicschema.act import apply
 
 ONE, TWO = record("id"), record("id", "a?")
 
@@ -20,7 +20,7 @@ async def _done(world: World, steps: int) -> list[type]:
     """What a controller does before it is killed."""
     done: list[type] = []
     for _ in range(steps):
-        seen = await world.gather()
+        seen = await world.observe()
         await apply(world.ctx, seen, seen.planned[0])
         done.append(type(seen.planned[0]))
     return done
@@ -111,7 +111,7 @@ async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_n
         assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
     world.set_schema(ONE)
     assert await world.settle() == ""
-    assert (await world.gather()).loaded.policy.unmanaged_strategy is own
+    assert (await world.observe()).loaded.policy.unmanaged_strategy is own
     world.set_schema(TWO)
     assert await world.settle() == "Incompatible"
     assert world.broker.calls.count("POST schema") == 1

@@ -28,7 +28,7 @@ from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, ConditionInput, truncate
-from topicschema.reconcile.validation.gather import ValidationState
+from topicschema.reconcile.validation.observe import ValidationState
 from topicschema.reconcile.validation.settings import EffectiveSettings, RunSpec, ValidationTarget
 from topicschema.reconcile.validation.status import blocking_error, condition, new_status
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting

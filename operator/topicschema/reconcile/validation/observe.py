@@ -137,7 +137,7 @@ class ValidationInput:
     topic_exists: Callable[[], Awaitable[bool]] = _unknown
 
 
-async def gather(
+async def observe(
     ctx: ReconcileContext,
     resource: TopicSchema,
     governing: ActivePolicy,

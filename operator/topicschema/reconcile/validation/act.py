@@ -15,8 +15,8 @@ from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
-from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_have_job, of_request, unended_of
+from topicschema.reconcile.validation.observe import ValidationState
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest

@@ -1,17 +1,23 @@
-"""All writes of a TopicSchema's reconcile at the broker: schemas and a topic's own settings. It never creates a topic.
+"""All writes of a TopicSchema's reconcile except its status: to the history, to the resource and to the broker.
 
-Each write is verified by a read. The history is not written here.
+Every write has a precondition: compare-and-swap for the history, the resourceVersion or UID for the resource. At the
+broker, each write is verified by a read, and no topic is created.
 """
 
 import logging
+import time
 from dataclasses import replace
+from typing import Final
 
 from topicschema import telemetry
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api import FINALIZER
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.metadata import Metadata
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerInconsistentError,
+    BrokerUnavailableError,
     RefusedByBrokerError,
 )
 from topicschema.cluster.errors import NotLeadingError
@@ -19,32 +25,190 @@ from topicschema.core import plan, releases
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import Origin, VersionEntry
+from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.reasons import Reason
+from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
-from topicschema.core.topic_settings import WriteSettings
+from topicschema.core.topic_settings import RecordSettings, WriteSettings
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.topicschema.broker_fetch import fetch, fetch_after_upload
-from topicschema.reconcile.topicschema.broker_gather import refused_record, topic_settings
-from topicschema.reconcile.topicschema.gather import Loaded
+from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
+from topicschema.reconcile.topicschema.observe import Judged, Loaded
+from topicschema.reconcile.topicschema.observe_broker import (
+    BrokerQuery,
+    fetch,
+    fetch_after_upload,
+    refused_record,
+    schema_of,
+    topic_settings,
+)
+from topicschema.reconcile.validation import act as act_on_validation
+from topicschema.storage.payloads import weight
+from topicschema.storage.protocol import SchemaStorage
 
 _LOG = logging.getLogger(__name__)
+FINALIZER_MANAGER = "topicschema-finalizer"
+_BATCH_BYTES: Final = 1 << 20
+_IMPORT_TIMEOUT: Final = 1800.0  # seconds: half of the time after which payloads that no history names are collected
 
 BrokerAction = plan.Upload | plan.UploadRecorded | WriteSettings
 
 
-def at_broker(loaded: Loaded) -> tuple[Broker, BrokerState]:
+async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> Loaded | None:
+    """Apply `action`. Return the new state if it is certain, or None if it must be read again.
+
+    After a compare-and-swap, the history is the written one. Raise ConflictError if another client wrote first.
+    """
+    loaded = judged.loaded
+    match action:
+        case plan.AddFinalizer():
+            await _add_finalizer(ctx, loaded.resource.metadata)
+            return None
+        case plan.RemoveFinalizer():
+            await remove_finalizer(ctx, loaded.resource.metadata)
+            return None
+        case plan.Claim() | plan.Register() | RecordSettings():
+            return await _record(ctx, judged, action)
+        case plan.Import():
+            return await _import(ctx, loaded, action)
+        case plan.Upload() | plan.UploadRecorded() | WriteSettings():
+            return await _apply_at_broker(ctx, loaded, action)
+        case plan.CreateValidationJob() | plan.DeleteObsoleteJobs():
+            return await _validate(ctx, judged, action)
+
+
+async def _validate(
+    ctx: ReconcileContext, judged: Judged, action: plan.CreateValidationJob | plan.DeleteObsoleteJobs
+) -> Loaded:
+    """Create or delete validation Jobs. An error fails the validation, but not the topic."""
+    loaded, validation = judged.loaded, judged.validation
+    if validation is None:
+        raise TypeError("an action of a validation that was not observed")
+    try:
+        if isinstance(action, plan.CreateValidationJob):
+            await act_on_validation.create_job(ctx, loaded.resource, validation)
+        else:
+            await act_on_validation.delete_jobs(ctx, validation.obsolete_jobs)
+    except ERRORS_WITHOUT_STATUS:
+        raise
+    except TopicSchemaError as error:
+        if validation.run is None:
+            raise  # the status must still name the run, or nothing would end it
+        is_creation = isinstance(action, plan.CreateValidationJob)
+        what = "its Job cannot be created" if is_creation else "a Job of another request cannot be deleted"
+        return replace(loaded, job_error=(what, error))
+    return loaded
+
+
+async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | RecordSettings) -> Loaded:
+    """Write the history with the claim, the new version or the settings. Return the new state."""
+    loaded, history, schema = judged.loaded, judged.loaded.stored.history, judged.loaded.schema
+    match action:
+        case plan.Claim(owner):
+            return await _put(ctx, loaded, _with_source(judged).claimed_by(owner))
+        case plan.Register(owner):
+            history = history.with_version(schema, Origin.SPEC, ctx.now(), loaded.source_hash)
+            after = await _put(ctx, loaded, history.parsed_by(loaded.pulsar_version).claimed_by(owner), (schema.info,))
+            telemetry.REGISTERED.inc()
+            return after
+        case RecordSettings(noted):
+            state = None if loaded.state is None else loaded.state.with_settings_record(noted)
+            return replace(await _put(ctx, loaded, replace(history, topic_settings=noted)), state=state)
+
+
+async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) -> Loaded:
+    """Store the versions of the broker: first all payloads, then the history, which makes them valid."""
+    broker, state = _at_broker(loaded)
+    payloads: tuple[SchemaInfo, ...] = ()
+    if [(action.history.incarnation, *each.identity) for each in action.new_versions] != [loaded.announced]:
+        payloads = await _store_imported_versions(ctx.storage, broker, loaded.query, state, action)
+    after = await _put(ctx, loaded, action.history, payloads)
+    telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.new_versions))
+    state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
+    # The resource's schema may depend on the history: sources that were compiled before, or an empty STRING text.
+    schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.pulsar_version, after.stored.history)
+    return replace(after, state=state, schema=schema)
+
+
+async def _store_imported_versions(
+    storage: SchemaStorage, broker: Broker, query: BrokerQuery, state: BrokerState, action: plan.Import
+) -> tuple[SchemaInfo, ...]:
+    """Write the payloads of the arrived versions in batches. Return the last ones, to be written with the history.
+
+    Raise BrokerInconsistentError if the broker does not serve one any more. Raise BrokerUnavailableError if it is so
+    slow that the first ones might be collected before the history names them.
+    """
+    if not action.new_versions:
+        return ()
+    deadline, batch, available = time.monotonic() + _IMPORT_TIMEOUT, [], _BATCH_BYTES
+    for entry in action.new_versions[:-1]:
+        info = await schema_of(storage, broker, query, state, entry)
+        batch.append((entry, info))
+        available -= weight(info)
+        if available <= 0:
+            await storage.keep(action.history, batch)
+            batch, available = [], _BATCH_BYTES
+        if time.monotonic() > deadline:
+            raise BrokerUnavailableError(
+                f"the broker did not return {len(action.new_versions)} versions within {_IMPORT_TIMEOUT:.0f} s"
+            )
+    newest = await schema_of(storage, broker, query, state, action.new_versions[-1])
+    return (*(info for _, info in batch), newest)
+
+
+async def _put(
+    ctx: ReconcileContext, loaded: Loaded, history: History, payloads: tuple[SchemaInfo, ...] = ()
+) -> Loaded:
+    """Write the history by compare-and-swap."""
+    is_newest_ours = bool(history.entries) and history.entries[-1].origin is Origin.SPEC
+    sources = loaded.source_hash if is_newest_ours else None
+    return replace(loaded, stored=await ctx.storage.put(loaded.stored, history, payloads, sources))
+
+
+def _with_source(judged: Judged) -> History:
+    """Return the history with the source hash of the verdict's version, so that its sources are not compiled again."""
+    history, source_hash, verdict = judged.loaded.stored.history, judged.loaded.source_hash, judged.verdict
+    if source_hash is None or verdict is None or verdict.schema_version is None:
+        return history
+    return history.with_source(verdict.schema_version, source_hash)
+
+
+async def _add_finalizer(ctx: ReconcileContext, metadata: Metadata) -> None:
+    # Server-side apply retains other finalizers. Without the uid, it would create an object that was deleted.
+    body = {
+        "apiVersion": TOPIC_SCHEMA.api_version,
+        "kind": TOPIC_SCHEMA.name,
+        "metadata": {
+            "name": metadata.name,
+            "namespace": metadata.namespace,
+            "uid": metadata.uid,
+            "finalizers": [FINALIZER],
+        },
+    }
+    await ctx.client.apply(TOPIC_SCHEMA, metadata.namespace, metadata.name, body, field_manager=FINALIZER_MANAGER)
+
+
+async def remove_finalizer(ctx: ReconcileContext, metadata: Metadata) -> None:
+    """Remove the operator's finalizer, also if another field manager owns it.
+
+    Raise ConflictError if the resource changed.
+    """
+    rest = [finalizer for finalizer in metadata.finalizers if finalizer != FINALIZER]
+    body = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": rest}}
+    await ctx.client.patch(TOPIC_SCHEMA, metadata.namespace, metadata.name, body)
+
+
+def _at_broker(loaded: Loaded) -> tuple[Broker, BrokerState]:
     """Return broker and state of a topic whose policy names a broker. `plan` has actions for no other topic."""
     if loaded.broker is None or loaded.state is None:
-        raise TypeError("an action at a broker that was not gathered")
+        raise TypeError("an action at a broker that was not observed")
     return loaded.broker, loaded.state
 
 
-async def apply_at_broker(ctx: ReconcileContext, loaded: Loaded, action: BrokerAction) -> Loaded | None:
+async def _apply_at_broker(ctx: ReconcileContext, loaded: Loaded, action: BrokerAction) -> Loaded | None:
     """Apply `action`. Return the new state, or None if it must be read again. Raise `broker.errors`."""
     match action:
         case plan.Upload():
@@ -52,14 +216,14 @@ async def apply_at_broker(ctx: ReconcileContext, loaded: Loaded, action: BrokerA
         case plan.UploadRecorded(missing):
             return await _upload_recorded(ctx, loaded, missing)
         case WriteSettings(settings):
-            broker, state = at_broker(loaded)
+            broker, state = _at_broker(loaded)
             await broker.set_topic(loaded.topic, loaded.resource.spec.domain, settings)
             return replace(loaded, state=state.with_settings(settings))
 
 
 async def _upload(ctx: ReconcileContext, loaded: Loaded) -> Loaded | None:
     loaded = await _announce(ctx, loaded)
-    (broker, state), query = at_broker(loaded), loaded.query
+    (broker, state), query = _at_broker(loaded), loaded.query
     try:
         number = await broker.upload(query.topic, loaded.schema.info)
     except RefusedByBrokerError as error:
@@ -92,7 +256,7 @@ async def _announce(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
 
 async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | None:
     """Return the state with the refusal of a compatible schema, or None if the broker's versions have changed."""
-    broker, state = at_broker(loaded)
+    broker, state = _at_broker(loaded)
     fetched = await fetch(ctx, broker, loaded.query)
     if not isinstance(fetched.alignment, InSync):
         return None
@@ -136,7 +300,7 @@ async def _check_version(ctx: ReconcileContext, loaded: Loaded, why: str) -> Non
     The policy's reconcile observes the release, and then enqueues its topics.
     """
     resource = loaded.governing.resource
-    release = await ctx.brokers.release(resource, at_broker(loaded)[0], refresh=True)
+    release = await ctx.brokers.release(resource, _at_broker(loaded)[0], refresh=True)
     if release is None or releases.judging_version(release) is loaded.pulsar_version:
         return
     ctx.enqueue(Key(NAMESPACE_SCHEMA_POLICY.plural, resource.metadata.namespace, resource.metadata.name), 0.0)
@@ -168,7 +332,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         return
     spec, metadata = governing.resource.spec, governing.resource.metadata
     try:
-        settings = await at_broker(loaded)[0].namespace_settings(
+        settings = await _at_broker(loaded)[0].namespace_settings(
             PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
         )
     except BrokerForbiddenError:
@@ -195,7 +359,7 @@ def _named(strategy: Strategy | None) -> str:
 
 
 async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple[VersionEntry, ...]) -> Loaded | None:
-    (broker, state), query = at_broker(loaded), loaded.query
+    (broker, state), query = _at_broker(loaded), loaded.query
     history = query.history
     for entry in missing:
         info = await ctx.storage.get(history.key, history.incarnation, entry)
@@ -220,4 +384,4 @@ def _with_refusal(loaded: Loaded, message: str) -> Loaded:
 
 
 def _with_error(loaded: Loaded, error: TopicSchemaError) -> Loaded:
-    return replace(loaded, state=replace(at_broker(loaded)[1], refused=error))
+    return replace(loaded, state=replace(_at_broker(loaded)[1], refused=error))
