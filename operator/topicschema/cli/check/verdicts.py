@@ -1,7 +1,7 @@
 """Verdicts on given resources: what the webhook answers if they are applied."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import starmap
 from typing import Final, NamedTuple
@@ -68,8 +68,11 @@ class NoAnswerError(Exception):
 
 
 class _Topic(NamedTuple):
+    """A TopicSchema to judge. `is_policy_changed` is True if a given manifest changes the policy that governs it."""
+
     manifest: Manifest
     governing: Governing
+    is_policy_changed: bool
 
 
 class _Result(NamedTuple):
@@ -93,9 +96,6 @@ class Judge:
     earlier: Past | None = None
     """The versions of `--history`, for the only TopicSchema."""
     names: tuple[str, ...] = ()
-    _old: dict[int, NamespaceSchemaPolicySpec | None] = field(default_factory=dict)
-    """The spec at the REF's commit, or None, by the id of each given policy's manifest."""
-    _results: list[tuple[_Topic, _Result]] = field(default_factory=list)
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict on each resource, in the given order."""
@@ -103,10 +103,17 @@ class Judge:
         if self.git is not None:
             self._demand_unrendered(self.git)
         policies = list(filter(_is_policy, self.manifests))
-        self._old = {id(each): self._old_spec(each) for each in policies}
-        every = (*self._topics(policies), *map(self._policy, policies))
-        result = {id(each.manifest): each for each in every}
-        return [result[id(each)] for each in self.manifests]
+        changed = {id(each) for each in policies if self._old_spec(each) != each.resource.policy.spec}
+        topics, refused = self._topics(policies, changed)
+        results = processes.each_result(self._result, topics, processes.processes_for(len(topics)))
+        judged = list(zip(topics, results, strict=True))
+        every = (
+            *refused,
+            *starmap(self._verdict, judged),
+            *(self._policy(each, judged, is_changed=id(each) in changed) for each in policies),
+        )
+        verdicts = {id(each.manifest): each for each in every}
+        return [verdicts[id(each)] for each in self.manifests]
 
     def _demand_unrendered(self, git: GitHistory) -> None:
         """Raise UsageError if Git has no topic of standard input: it then has the sources of manifests."""
@@ -120,10 +127,11 @@ class Judge:
             return Source.GIT
         return Source.NONE if self.earlier is None else Source.FILES
 
-    def _topics(self, policies: Sequence[Manifest]) -> Iterator[Verdict]:
+    def _topics(self, policies: Sequence[Manifest], changed: Collection[int]) -> tuple[list[_Topic], list[Verdict]]:
+        """Return the TopicSchemas to judge, and the verdicts on those that are refused before. `changed` has ids."""
         governors = Governors(policies, self.default.profile.checkers)
         owners: dict[tuple[str, str], Manifest] = {}
-        topics = []
+        topics, refused = list[_Topic](), list[Verdict]()
         for each in self.manifests:
             if _is_policy(each):
                 continue
@@ -131,19 +139,16 @@ class Judge:
             owner = owners.setdefault((each.resource.namespace, each.resource.topic), each)
             refusal = self._refusal(each, owner)
             if refusal is None:
-                topics.append(_Topic(each, governing))
+                topics.append(_Topic(each, governing, id(governing.manifest) in changed))
             else:
-                yield Verdict(each, Answer(refusal=refusal), self._source, governing=governing)
-        results = processes.each_result(self._result, topics, processes.processes_for(len(topics)))
-        self._results = list(zip(topics, results, strict=True))
-        yield from starmap(self._verdict, self._results)
+                refused.append(Verdict(each, Answer(refusal=refusal), self._source, governing=governing))
+        return topics, refused
 
     def _result(self, topic: _Topic) -> _Result:
-        manifest, governing = topic
+        manifest, governing, is_policy_changed = topic
         spec = manifest.resource.spec
         past = self._past(manifest, governing)
-        policy = governing.manifest
-        conflict = self._conflict(governing, past) if policy is not None and self._is_changed(policy) else None
+        conflict = self._conflict(governing, past) if is_policy_changed else None
         is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
         past.resource = None  # only the rest is needed
         try:
@@ -157,7 +162,7 @@ class Judge:
         return _Result(past, conflict, answer, info, is_unchanged)
 
     def _verdict(self, topic: _Topic, result: _Result) -> Verdict:
-        manifest, governing = topic
+        manifest, governing, _ = topic
         if result.info is None:
             return Verdict(manifest, result.answer, self._source, governing=governing)
         question = _question(topic, result.past, result.info)
@@ -200,8 +205,8 @@ class Judge:
                 return Refusal("ObjectTooLarge", f"{message}; the most are {object_size.MAX_OBJECT_BYTES:,}", "spec")
         return None
 
-    def _policy(self, manifest: Manifest) -> Verdict:
-        old, spec = self._old[id(manifest)], manifest.resource.policy.spec
+    def _policy(self, manifest: Manifest, judged: Sequence[tuple[_Topic, _Result]], *, is_changed: bool) -> Verdict:
+        old, spec = self._old_spec(manifest), manifest.resource.policy.spec
         if old is not None:
             for path, was, is_ in (
                 ("spec.pulsarCluster", old.pulsar_cluster, spec.pulsar_cluster),
@@ -209,11 +214,10 @@ class Judge:
             ):
                 if was != is_:
                     return Verdict(manifest, Answer(refusal=_immutable(path, was)), self._source)
-        warnings = tuple(self._conflicts(manifest))
-        topics = sum(topic.governing.manifest is manifest for topic, _ in self._results)
-        remark = f"; {len(warnings)} of {topics} topics would not pass under it" if warnings else ""
-        is_unchanged = not self._is_changed(manifest)
-        return Verdict(manifest, Answer(warnings=warnings), self._source, is_unchanged=is_unchanged, remark=remark)
+        governed = [(topic, result) for topic, result in judged if topic.governing.manifest is manifest]
+        warnings = tuple(_conflict_warning(topic, result.conflict) for topic, result in governed if result.conflict)
+        remark = f"; {len(warnings)} of {len(governed)} topics would not pass under it" if warnings else ""
+        return Verdict(manifest, Answer(warnings=warnings), self._source, is_unchanged=not is_changed, remark=remark)
 
     def _old_spec(self, policy: Manifest) -> NamespaceSchemaPolicySpec | None:
         before = None if self.git is None else self.git.at_tip(policy)
@@ -221,19 +225,6 @@ class Judge:
             return None if before is None else before.policy.spec
         except StalledError:
             return None
-
-    def _is_changed(self, policy: Manifest) -> bool:
-        return self._old[id(policy)] != policy.resource.policy.spec
-
-    def _conflicts(self, policy: Manifest) -> Iterator[Incompatibility]:
-        """Yield a warning for each topic whose newest version the policy would refuse, as the webhook does."""
-        for topic, result in self._results:
-            finding = result.conflict if topic.governing.manifest is policy else None
-            if finding is not None:
-                after = "" if finding.schema_version is None else f" after version {finding.schema_version}"
-                name = topic.manifest.resource.name
-                message = f"TopicSchema {name} at {finding.path}{after}: {finding.message}"
-                yield Incompatibility(finding.rule, _POLICY_STRATEGY, message)
 
     def _conflict(self, governing: Governing, past: Past) -> Incompatibility | None:
         """Return the first reason of the policy against the resource or the newest version, or None."""
@@ -251,6 +242,13 @@ class Judge:
         if answer.refusal is not None:
             return Incompatibility(answer.refusal.reason, answer.refusal.path, answer.refusal.message)
         return answer.incompatibilities[0] if answer.incompatibilities else None
+
+
+def _conflict_warning(topic: _Topic, conflict: Incompatibility) -> Incompatibility:
+    """Return the warning about a topic whose newest version the policy would refuse, as the webhook does."""
+    after = "" if conflict.schema_version is None else f" after version {conflict.schema_version}"
+    message = f"TopicSchema {topic.manifest.resource.name} at {conflict.path}{after}: {conflict.message}"
+    return Incompatibility(conflict.rule, _POLICY_STRATEGY, message)
 
 
 def _is_policy(manifest: Manifest) -> bool:
