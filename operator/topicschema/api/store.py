@@ -204,7 +204,7 @@ def claim_to_wire(
         pulsar_namespace=key.pulsar_namespace,
         owner=_reference(claim.owner),
         address=claim.address or None,
-        found=namespace_settings_to_wire(claim.original),
+        original=namespace_settings_to_wire(claim.original),
         managed=claim.managed,
     )
     metadata = {"name": claim_name(key), "namespace": namespace, "resourceVersion": resource_version}
@@ -217,7 +217,7 @@ def claim_from_wire(wire: object) -> Claim:
     spec = stored.spec
     key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
     _check_name(stored, claim_name(key))
-    return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.found), spec.managed, spec.address or "")
+    return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.original), spec.managed, spec.address or "")
 
 
 # One version in a history is one line of text, because 10,000 of them must fit into one object (140 bytes each):

@@ -1,4 +1,4 @@
-"""The three internal kinds, as stored; `record` converts them to core's types."""
+"""The three internal kinds, as stored; `store` converts them to core's types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class TopicSettingsValues:
 class TopicSettingsSpec:
     """The original and the written values of a topic's own settings at the broker."""
 
-    found: Annotated[TopicSettingsValues, Field("Original values, before the first write.")]
+    original: Annotated[TopicSettingsValues, Field("Original values, before the first write.")]
     written: Annotated[TopicSettingsValues, Field("Values written last, unless restored.")] = field(
         default_factory=TopicSettingsValues
     )
@@ -207,7 +207,7 @@ class PulsarNamespaceClaimSpec:
             max_length=512,
         ),
     ] = None
-    found: Annotated[
+    original: Annotated[
         NamespaceSettingsValues | None,
         Field("Original settings of the Pulsar namespace, before the first write."),
     ] = None

@@ -13,14 +13,14 @@ def topic_settings_to_wire(settings: StoredTopicSettings | None) -> TopicSetting
     """Return the fields for a topic's own settings."""
     if settings is None:
         return None
-    return TopicSettingsSpec(found=_values(settings.original), written=_values(settings.written))
+    return TopicSettingsSpec(original=_values(settings.original), written=_values(settings.written))
 
 
 def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> StoredTopicSettings | None:
     """Return a topic's own settings from the stored fields."""
     if spec is None:
         return None
-    return StoredTopicSettings(_settings(spec.found), _settings(spec.written))
+    return StoredTopicSettings(_settings(spec.original), _settings(spec.written))
 
 
 def namespace_settings_to_wire(original: NamespaceSettings | None) -> NamespaceSettingsValues | None:

@@ -221,7 +221,7 @@ DAMAGE = {
     "an unknown registry": ("history", "numberedBy", "Kafka"),
     "settings of a topic that are a list": ("history", "topicSettings", []),
     "settings of a topic before nothing": ("history", "topicSettings", {"written": {}}),
-    "a strategy to come": ("claim", "found", {"schemaCompatibilityStrategy": "SOMETIMES"}),
+    "a strategy to come": ("claim", "original", {"schemaCompatibilityStrategy": "SOMETIMES"}),
     "a setting to come": ("claim", "managed", ["retention"]),
     "a line with half a hash of sources": ("history", "versions", [LINES[0] + " abcdefgh"]),
     "a line with an unknown type": ("history", "versions", [LINES[0].replace("AVRO", "XML")]),
