@@ -59,6 +59,12 @@ def test_the_remedy_is_for_the_candidate_in_both_directions() -> None:
     }
 
 
+def test_a_remedy_in_the_message_is_not_repeated() -> None:
+    for remedy in ("keep that branch in the union", "use only types that this union has"):
+        of_webhook = Incompatibility("NO_UNION_BRANCH", "$", f"FULL demands it; {remedy}")
+        assert [each.remedy for each in mistakes_of([of_webhook])] == [""]
+
+
 @pytest.mark.parametrize("rule", COMPARED, ids=lambda rule: rule.id)
 def test_every_mistake_has_a_remedy(rule: Rule) -> None:
     assert rule.refused is not None
