@@ -1,12 +1,11 @@
 """Connections: errors, texts that cannot be read, and the warnings of risks."""
 
-import base64
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from support.pulsar.connections import (
@@ -50,17 +49,20 @@ def json_schema(text: bytes) -> SchemaInfo:
     return SchemaInfo(SchemaType.JSON, text)
 
 
+def message_m(root: str, **file: Any) -> SchemaInfo:
+    """Return a PROTOBUF_NATIVE schema of one file with one message, M."""
+    files = FileDescriptorSet()
+    files.file.add(name="m.proto", syntax="proto3", **file).message_type.add(name="M")
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, root, "m.proto")).encode())
+
+
 # Producers.
 
 
-def test_neither_messages_nor_consumers_play_a_role_for_producers() -> None:
-    assert producer(ID, topic(is_in_use=True)) == producer(ID, topic())
-    assert producer(STRANGER, topic(ID, is_in_use=True)) == producer(STRANGER, topic(ID))
-
-
+NO_JSON = json_schema(b"{")
 INVALID = {
     "AVRO": (BROKEN, "Invalid schema definition data for AVRO schema"),
-    "JSON": (SchemaInfo(SchemaType.JSON, b"{"), "Invalid schema definition data for JSON schema"),
+    "JSON": (NO_JSON, "Invalid schema definition data for JSON schema"),
     "a union": (UNION, "Avro schema typed [UNION] is not supported"),
     "PROTOBUF_NATIVE": (SchemaInfo(SchemaType.PROTOBUF_NATIVE, b"{}"), "deserialize ProtobufNative Schema failed"),
     "STRING": (SchemaInfo(SchemaType.STRING, b"x"), "Invalid schema definition data for string schema"),
@@ -189,18 +191,8 @@ def test_a_pair_is_compared_part_by_part() -> None:
 
 
 def test_the_text_of_a_refused_protobuf_root_names_the_strategy() -> None:
-    def envelope(package: str) -> SchemaInfo:
-        file = descriptor_pb2.FileDescriptorProto(name="m.proto", package=package, syntax="proto3")
-        file.message_type.add(name="M")
-        files = descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
-        members = {
-            "fileDescriptorSet": base64.b64encode(files).decode(),
-            "rootMessageTypeName": f"{package}.M",
-            "rootFileDescriptorName": "m.proto",
-        }
-        return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(members).encode())
-
-    response = producer(envelope("b"), topic(envelope("a"), strategy=Strategy.FULL))
+    after, before = (message_m(f"{package}.M", package=package) for package in "ba")
+    response = producer(after, topic(before, strategy=Strategy.FULL))
     assert is_refused(response, INCOMPATIBLE, "Protobuf root message change is not allowed under the 'FULL' strategy.")
 
 
@@ -236,14 +228,8 @@ REFUSED: list[tuple[Connect, SchemaInfo, TopicState, BrokerError, str, str]] = [
     (producer, SHORT_PAIR, topic(ID, allows_auto_update=False), INCOMPATIBLE, NOT_FOUND, ""),
     (producer, SHORT_PAIR, topic(), BrokerError.NO_ANSWER, "", "KEY_VALUE_PAYLOAD"),
     (consumer, SHORT_PAIR, topic(), UNKNOWN, "", "KEY_VALUE_PAYLOAD"),
-    (
-        producer,
-        STRING,
-        topic(INVALID_DEFAULT),
-        INCOMPATIBLE,
-        OTHER_TYPE + "AVRO, new schema type STRING",
-        "TYPE_CHANGED",
-    ),
+    (producer, STRING, topic(INVALID_DEFAULT), INCOMPATIBLE, OTHER_TYPE + "AVRO, new schema type STRING",
+     "TYPE_CHANGED"),
     (producer, MORE, topic(ID, INVALID_DEFAULT), UNKNOWN, "", "INVALID_HISTORY"),
     (producer, LEGACY, topic(LEGACY), UNKNOWN, "", ""),
     (producer, UNION, topic(avro(), strategy=LATEST), INCOMPATIBLE, "Avro schema typed [UNION]", "UNION_AT_TOP"),
@@ -264,14 +250,8 @@ REFUSED: list[tuple[Connect, SchemaInfo, TopicState, BrokerError, str, str]] = [
     (consumer, READS, topic(ID, strategy=ALL), INCOMPATIBLE, "", "INVALID_DEFAULT"),
     (consumer, AUTO_PRODUCE, topic(), INCOMPATIBLE, "Schema AUTO_PUBLISH is a client-side schema type", ""),
     (consumer, avro(MUST, SOON), topic(ID, strategy=LATEST), INCOMPATIBLE, CHECK_FAILED, "FIELD_WITHOUT_DEFAULT"),
-    (
-        consumer,
-        avro(field("one", [WITH_SOON, WITH_MUST])),
-        topic(avro(field("one", [BARE, WITH_MUST])), strategy=LATEST),
-        UNKNOWN,
-        "",
-        "INVALID_DEFAULT",
-    ),
+    (consumer, avro(field("one", [WITH_SOON, WITH_MUST])),
+     topic(avro(field("one", [BARE, WITH_MUST])), strategy=LATEST), UNKNOWN, "", "INVALID_DEFAULT"),
     *((producer, json_schema(text), topic(), BrokerError.NO_ANSWER, "", "") for text in NEVER_ANSWERED),
     *(
         (producer, each, topic(), INCOMPATIBLE, "Invalid schema definition data for JSON schema", "")
@@ -287,7 +267,7 @@ REFUSED: list[tuple[Connect, SchemaInfo, TopicState, BrokerError, str, str]] = [
         )
         for strategy, error in ((Strategy.FULL, UNKNOWN), (Strategy.FULL_TRANSITIVE, INCOMPATIBLE))
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("client", "sent", "state", "error", "message", "rule"), REFUSED)
@@ -320,11 +300,10 @@ def test_an_accepted_client_gets_its_version(
 
 
 JSON = replace(ID, type=SchemaType.JSON)
-SAME_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x", "title": "t"}')
-OTHER_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "y"}')
-WITHOUT_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object"}')
-BROKEN_RECORD = SchemaInfo(SchemaType.JSON, b'{"type": "record", "name": "R"}')
-NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
+SAME_ID = json_schema(b'{"type": "object", "id": "x", "title": "t"}')
+OTHER_ID = json_schema(b'{"type": "object", "id": "y"}')
+WITHOUT_ID = json_schema(b'{"type": "object"}')
+BROKEN_RECORD = json_schema(b'{"type": "record", "name": "R"}')
 JSON_PAIRS = [
     (JSON, LEGACY, None),
     (LEGACY, JSON, None),
@@ -355,10 +334,8 @@ def test_the_parts_of_a_pair_are_checked_as_if_alone(side: Side) -> None:
         return encode(KeyValue(Part(part), other) if side is Side.KEY else KeyValue(other, Part(part)))
 
     taken = producer(pair(LEGACY), topic())
-    assert (taken.may_connect, [(each.rule, each.path) for each in taken.warnings]) == (
-        True,
-        [("LEGACY_JSON_SCHEMA", f"$.{side}")],
-    )
+    assert taken.may_connect
+    assert [(each.rule, each.path) for each in taken.warnings] == [("LEGACY_JSON_SCHEMA", f"$.{side}")]
     assert is_refused(producer(pair(BROKEN_RECORD), topic()), BrokerError.NO_ANSWER)
     response = producer(pair(NO_JSON), topic())
     assert is_refused(response, INCOMPATIBLE)
@@ -366,9 +343,7 @@ def test_the_parts_of_a_pair_are_checked_as_if_alone(side: Side) -> None:
 
 
 def test_files_that_import_each_other_overflow_the_brokers_stack_at_any_request() -> None:
-    files = FileDescriptorSet()
-    files.file.add(name="m.proto", syntax="proto3", dependency=["m.proto"]).message_type.add(name="M")
-    looping = SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, "M", "m.proto")).encode())
+    looping = message_m("M", dependency=["m.proto"])
     assert is_refused(producer(looping, topic()), BrokerError.NO_ANSWER)
     assert is_refused(consumer(looping, topic()), UNKNOWN)
     for strategy in (Strategy.FORWARD, Strategy.BACKWARD_TRANSITIVE):
@@ -388,9 +363,8 @@ def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_l
 def test_what_jackson_takes_is_stored_as_json_with_a_warning_and_under_no_other_type(text: bytes) -> None:
     response = producer(SchemaInfo(SchemaType.JSON, text), topic())
     assert (response.may_connect, len(response.warnings)) == (True, 1)
-    assert is_refused(
-        producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data"
-    )
+    response = producer(SchemaInfo(SchemaType.AVRO, text), topic())
+    assert is_refused(response, INCOMPATIBLE, "Invalid schema definition data")
 
 
 def suits(*symbols: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:

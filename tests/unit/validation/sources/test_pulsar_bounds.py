@@ -46,9 +46,7 @@ def test_only_a_few_entries_that_unpack_to_many_bytes_are_unpacked_at_once(peak:
     assert peak() < 260 * MIB
 
 
-def test_a_batch_that_claims_more_messages_than_any_has_is_a_finding_and_few_are_held(
-    peak: Callable[[], int],
-) -> None:
+def test_a_batch_that_claims_more_messages_than_any_has_is_a_finding_and_few_are_held(peak: Callable[[], int]) -> None:
     text = single(b"one") + bytes(6 * MIB)
     sent = packed(0, text, {11: 1 << 31, 6: b"k" * 4_000})
     writer_columns = [batch["writer"].to_numpy() for batch in batches(sent, has_keys=True)]
@@ -67,17 +65,11 @@ def test_encrypted_entries_that_claim_many_messages_are_not_expanded_at_once(pea
 def test_messages_are_the_same_if_their_frames_are_decoded_in_pieces() -> None:
     big = bytes(40 * MIB)
     whole = message(3, b"damaged", {6: b"key"})
-    sent = [
-        packed(0, big, {6: b"k0"}),
-        message(1, b"plain", {6: b"k1"}),
-        chunk(2, 0, 2, b"first "),
-        whole[:-1] + b"?",
-        packed(4, big, {6: b"k4"}),
-        chunk(5, 1, 2, b"second"),
-        message(6, single(b"a", {2: b"k6"}) + single(b""), {11: 2}),
-        packed(7, single(b"b" * 50_000_000, {2: b"k7"}) + single(b"c"), {11: 2}),
-    ]
-    rows = [row for batch in batches(b"".join(sent), has_keys=True) for row in batch.to_pylist()]
+    sent = packed(0, big, {6: b"k0"}) + message(1, b"plain", {6: b"k1"}) + chunk(2, 0, 2, b"first ")
+    sent += whole[:-1] + b"?" + packed(4, big, {6: b"k4"}) + chunk(5, 1, 2, b"second")
+    sent += message(6, single(b"a", {2: b"k6"}) + single(b""), {11: 2})
+    sent += packed(7, single(b"b" * 50_000_000, {2: b"k7"}) + single(b"c"), {11: 2})
+    rows = [row for batch in batches(sent, has_keys=True) for row in batch.to_pylist()]
     messages = [(row["entry"], row["payload"][:6], len(row["payload"]), row["key"], row["writer"]) for row in rows]
     assert messages == [
         (0, bytes(6), len(big), b"k0", NO_VERSION),

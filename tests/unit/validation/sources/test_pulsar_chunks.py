@@ -10,24 +10,15 @@ MIB = 1 << 20
 PIECE = bytes(4 * MIB)
 
 
-def test_a_message_that_is_too_large_is_reported_as_lost_at_its_last_chunk() -> None:
-    chunks = Chunks(Position(0, 0))
-    ended = [chunks.add(b"a-1", (number, 40), Position(3, number), PIECE) for number in range(40)]
-    assert ended == [None] * 39 + [Ended(Position(3, 0), None)]
-    assert not chunks.has_incomplete
-
-
 def test_of_too_many_unfinished_messages_the_oldest_is_lost_and_the_others_are_complete() -> None:
     chunks = Chunks(Position(0, 0))
+    producers = (b"a-1", b"b-1", b"c-1", b"d-1")
     for number in range(10):
-        for producer in (b"a-1", b"b-1", b"c-1", b"d-1"):
+        for producer in producers:
             assert chunks.add(producer, (number, 11), Position(3, number), PIECE) is None
-    ended = [chunks.add(each, (10, 11), Position(3, 10), b"end") for each in (b"a-1", b"b-1", b"c-1", b"d-1")]
-    assert [None if each is None or each.body is None else len(each.body) for each in ended] == [
-        None,
-        *[40 * MIB + 3] * 3,
-    ]
-    assert ended[0] == Ended(Position(3, 0), None)
+    lost, *ended = [chunks.add(each, (10, 11), Position(3, 10), b"end") for each in producers]
+    assert lost == Ended(Position(3, 0), None)
+    assert [each and each.body and len(each.body) for each in ended] == [40 * MIB + 3] * 3
 
 
 def test_an_unfinished_message_of_a_producer_is_dropped_for_later_ones() -> None:
