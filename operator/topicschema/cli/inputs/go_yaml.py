@@ -127,11 +127,11 @@ class _Document:
 
     def add(self, event: Any) -> None:
         if isinstance(event, yaml.ScalarEvent):
-            is_plain = event.implicit[0]
-            if is_plain and "?" in event.value and any(self._are_flow):
-                raise YamlError("write a text with ? between brackets in quotes", _line_of(event))
+            if not event.style and any(self._are_flow):
+                _check_between_brackets(event)
             node = self._anchored(event, _scalar(event))
-            self._put(node, is_merge=event.value == "<<" and (is_plain or event.tag == f"{_TAG}merge"))
+            is_merge = event.value == "<<" and (event.implicit[0] or event.tag == f"{_TAG}merge")
+            self._put(node, is_merge=is_merge)
         elif isinstance(event, yaml.CollectionEndEvent):
             self._keys.pop()
             self._are_flow.pop()
@@ -216,6 +216,14 @@ def _scalar(event: Any) -> Node:
         return Node(event.value, line, text_line)
     value = _tagged(event.tag, event.value, line)
     return Node(value, line, text_line)
+
+
+def _check_between_brackets(event: Any) -> None:
+    """Raise YamlError for a text without quotes that go-yaml reads differently."""
+    if "?" in event.value:
+        raise YamlError("write a text with ? between brackets in quotes", _line_of(event))
+    if event.tag is not None and not event.value:  # to go-yaml, a comma after the tag is a part of it
+        raise YamlError(f"the tag {shown(event.tag)} has no value after it; write one", _line_of(event))
 
 
 def _as_json(node: Node) -> Any:
