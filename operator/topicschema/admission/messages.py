@@ -1,18 +1,18 @@
-"""Messages for the user of a refused edit: each finding as one sentence that stands alone.
+"""Messages for the user of a refused edit: each mistake as one sentence that stands alone.
 
-A sentence names the rule, the place, the fault, the strategy and its source, the version, the reader, and the remedy.
+A sentence names the rule, the place, the fault, the strategy and its source, the versions, the reader, and the remedy.
 See `core` for the rules.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from topicschema.admission.review import Cause
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.mistakes import Mistake, mistakes_of, versions_in_words
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Direction, Strategy
 from topicschema.core.verdict import Verdict
@@ -21,24 +21,8 @@ from topicschema.judging.schema_source import field_of, with_spec_field
 TOPIC_FIELD = "spec.topic"
 TYPE_FIELD = "spec.type"
 
-_OTHER_TYPE = "a type cannot change: keep it, or take another topic"
 _HISTORY_RULE = "INVALID_HISTORY"
 _RISKS = 10
-_CONTACT = "ask the team that owns the policy"
-_ADVICE: Mapping[str, str] = MappingProxyType(
-    {
-        "TYPE_MISMATCH": "keep the earlier type, or put the new one into a field of another name with a default",
-        "FIXED_SIZE": "keep the size, or put the new one into a field of another name with a default",
-        "NO_UNION_BRANCH": "keep that branch in the union",
-        "UNION_BRANCH_UNREADABLE": "keep a union that has that branch",
-        "TYPE_CHANGED": _OTHER_TYPE,
-        "ALWAYS_INCOMPATIBLE": f"no edit passes; {_CONTACT}",
-        "TYPE_NOT_ALLOWED": _CONTACT,
-        "STRATEGY_NOT_ALLOWED": f"remove it, or {_CONTACT}",
-        "SCHEMA_TOO_LARGE": f"make it smaller, or {_CONTACT}",
-        "PROPERTY_MISSING": "add it",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +39,24 @@ class Decision:
         return self.verdict.strategy
 
 
-def cause_of(finding: Incompatibility, decision: Decision) -> Cause:
-    """Return the cause for one incompatibility."""
-    strategy, policy = decision.strategy, decision.policy.metadata.name
+def causes_of(decision: Decision) -> Iterator[Cause]:
+    """Yield the cause for each mistake."""
+    for each in mistakes_of(decision.verdict.incompatibilities):
+        yield _cause_of(each, decision)
+
+
+def _cause_of(mistake: Mistake, decision: Decision) -> Cause:
+    finding, policy = mistake.newest, decision.policy.metadata.name
+    remedy = f"; {mistake.remedy}" if mistake.remedy else ""
     if finding.path.startswith("spec."):
         field = with_spec_field(finding, decision.spec).path
-        return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
+        return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){remedy}")
     if finding.rule == _HISTORY_RULE:
         return Cause(TOPIC_FIELD, f"{finding.rule}: {finding.message}")
-    demand = f"{strategy.value} ({_set_by(decision)}) {_demand(finding)}"
+    demand = f"{decision.strategy.value} ({_set_by(decision)}) {_demand(mistake)}"
     if finding in decision.verdict.strict_only:
-        demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(finding)}"
-    text = f"{finding.message}. {demand}{_advice(finding.rule)}"
+        demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(mistake)}"
+    text = f"{finding.message}. {demand}{remedy}"
     if finding.rule == "TYPE_CHANGED":
         return Cause(TYPE_FIELD, f"{finding.rule}: {text}")
     return Cause(field_of(decision.spec, finding.path), f"{finding.rule} at {finding.path}: {text}")
@@ -91,12 +81,14 @@ def invalid_resource(error: StalledError) -> Cause:
 
 
 def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
-    """Yield a warning for each change that the broker accepts and that harms consumers."""
-    for risk in risks[:_RISKS]:
-        after = "" if risk.schema_version is None else f" after version {risk.schema_version}"
-        yield f"ConsumerRisk: {risk.rule} at {risk.path}{after}: {risk.message}"
-    if len(risks) > _RISKS:
-        yield f"ConsumerRisk: and {len(risks) - _RISKS} more; topicschema check lists all"
+    """Yield a warning for each mistake that the broker accepts and that harms consumers."""
+    mistakes = mistakes_of(risks)
+    for each in mistakes[:_RISKS]:
+        registered = [number for number in each.versions if number is not None]
+        after = f" after {versions_in_words(registered)}" if registered else ""
+        yield f"ConsumerRisk: {each.newest.rule} at {each.newest.path}{after}: {each.newest.message}"
+    if len(mistakes) > _RISKS:
+        yield f"ConsumerRisk: and {len(mistakes) - _RISKS} more; topicschema check lists all"
 
 
 def notice_of(decision: Decision) -> tuple[str, ...]:
@@ -121,28 +113,25 @@ def _set_by(decision: Decision) -> str:
     return "the broker's own" if is_observed else f"the broker's own, by policy {name}"
 
 
-def _demand(finding: Incompatibility) -> str:
-    earlier = _earlier(finding)
-    if finding.direction is Direction.BACKWARD:
+def _demand(mistake: Mistake) -> str:
+    direction, earlier = mistake.newest.direction, _earlier(mistake)
+    if direction is Direction.BACKWARD:
         return f"demands that consumers with this schema read messages of {earlier}"
-    if finding.direction is Direction.FORWARD:
+    if direction is Direction.FORWARD:
         return f"demands that consumers with {earlier} read messages of this schema"
     return f"does not let this schema follow {earlier}"
 
 
-def _harm(finding: Incompatibility) -> str:
-    earlier = _earlier(finding)
-    if finding.direction is Direction.BACKWARD:
+def _harm(mistake: Mistake) -> str:
+    direction, earlier = mistake.newest.direction, _earlier(mistake)
+    if direction is Direction.BACKWARD:
         return f"consumers with this schema would lose or misread messages of {earlier}"
-    if finding.direction is Direction.FORWARD:
+    if direction is Direction.FORWARD:
         return f"consumers with {earlier} would lose or misread messages of this schema"
     return f"consumers would suffer from this schema after {earlier}"
 
 
-def _earlier(finding: Incompatibility) -> str:
-    return "the edit before it" if finding.schema_version is None else f"version {finding.schema_version}"
-
-
-def _advice(rule: str) -> str:
-    advice = _ADVICE.get(rule)
-    return f"; {advice}" if advice else ""
+def _earlier(mistake: Mistake) -> str:
+    registered = [each for each in mistake.versions if each is not None]
+    names = [versions_in_words(registered)] if registered else []
+    return " and ".join((*names, "the edit before it") if None in mistake.versions else names)

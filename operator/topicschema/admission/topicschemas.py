@@ -1,7 +1,7 @@
 """Review of a TopicSchema.
 
 The steps are: parse, find the policy, judge against the history and against a pending edit, allow with warnings or
-refuse with one cause per incompatibility. Every review reads policy, claim and history from the API server. Edits of
+refuse with one cause per mistake. Every review reads policy, claim and history from the API server. Edits of
 one Kubernetes namespace are judged one after the other, so that they do not delay those of others.
 """
 
@@ -139,7 +139,7 @@ class TopicSchemas:
             )
         decision = messages.Decision(edit.resource.spec, verdict, active.resource)
         if verdict.incompatibilities:
-            causes = tuple(messages.cause_of(finding, decision) for finding in verdict.incompatibilities)
+            causes = tuple(messages.causes_of(decision))
             lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_losses(edit.predecessor))
             return _refuse(edit, Reason.INCOMPATIBLE, (*lost, *causes))
         full = history_limit.refusal(history, verdict)

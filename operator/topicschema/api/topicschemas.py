@@ -290,7 +290,7 @@ class TopicSchemaStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSchema:
-    """The schema of one topic. The webhook rejects edits that would break its consumers or producers."""
+    """The schema of one topic. The webhook rejects edits that the topic's compatibility strategy forbids."""
 
     metadata: Metadata
     spec: TopicSchemaSpec

@@ -214,7 +214,9 @@ def _read_enum(members: Mapping[str, Enum], wire: Any) -> Enum:
         raise _misfit("a text", wire)
     member = members.get(wire)
     if member is None:
-        raise _MisfitError(f"must be one of {', '.join(members)}, not {_shown(wire)!r}")
+        right = next((each for each in members if each.casefold() == wire.casefold()), None)
+        why = f"must be one of {', '.join(members)}" if right is None else f"write {right}"
+        raise _MisfitError(f"{why}, not {_shown(wire)!r}")
     return member
 
 

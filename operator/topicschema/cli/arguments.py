@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from enum import StrEnum
 from keyword import iskeyword
-from typing import Final
+from typing import Any, Final
 
 from topicschema import __version__
 from topicschema.core.policy import Strictness
@@ -169,7 +169,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--strictness",
         default=Strictness.BROKER.value,
-        choices=_names(Strictness),
+        **_one_of(_names(Strictness)),
         help="Broker (default): exactly the broker's verdict. Strict: reject what consumers would lose, too",
     )
     command.add_argument(
@@ -230,9 +230,8 @@ def _client(command: argparse.ArgumentParser) -> None:
 def _history_type(command: argparse.ArgumentParser, default: str) -> None:
     command.add_argument(
         "--history-type",
-        type=_schema_type,
+        **_one_of(_names(SchemaType)),
         metavar="TYPE",
-        choices=_names(SchemaType),
         help=f"type of the earlier versions (default: {default})",
     )
 
@@ -245,10 +244,10 @@ def _fingerprint(command: argparse.ArgumentParser) -> None:
 
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "rule",
-        nargs="?",
+        "names",
+        nargs="*",
         metavar="RULE|REASON",
-        help="id of the rule (TYPE_MISMATCH), or a reason of a condition or Event (HistoryLost); default: list all",
+        help="ids of rules (TYPE_MISMATCH), or reasons of conditions or Events (HistoryLost); default: list all",
     )
 
 
@@ -443,8 +442,8 @@ def _topic_options(command: argparse.ArgumentParser, *outputs: str) -> None:
     command.add_argument(
         "--strategy",
         default=Strategy.UNDEFINED.value,
+        **_one_of(_names(Strategy)),
         metavar="STRATEGY",
-        choices=_names(Strategy),
         help="schema compatibility strategy, by Pulsar's name (default: the broker's own, FULL)",
     )
     command.add_argument(
@@ -479,9 +478,8 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
 def _type_option(command: argparse.ArgumentParser, types: tuple[str, ...]) -> None:
     command.add_argument(
         "--type",
-        type=_schema_type,
+        **_one_of(types),
         metavar="TYPE",
-        choices=types,
         help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
     )
 
@@ -519,11 +517,18 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _schema_type(name: str) -> str:
-    """Return the name. Raises an argparse error, with the reason, for a type of Pulsar that is not supported."""
-    if name == EXTERNAL:
-        raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not supported")
-    return name
+def _one_of(names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the arguments of an option that takes one of these names. An error names the right one of another case."""
+
+    def read(text: str) -> str:
+        right = next((each for each in names if each.casefold() == text.casefold()), text)
+        if right != text:
+            raise argparse.ArgumentTypeError(f"write {right}, not {text!r}")
+        if text == EXTERNAL and SchemaType.AVRO in names:
+            raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not supported")
+        return text
+
+    return {"type": read, "choices": names}
 
 
 def _names(names: type[StrEnum]) -> tuple[str, ...]:

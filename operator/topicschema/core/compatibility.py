@@ -56,9 +56,14 @@ class Predecessor:
     @property
     def name(self) -> str:
         """The version's name in messages."""
-        if self.schema_version is None:
+        return self.name_of(self.schema_version)
+
+    @staticmethod
+    def name_of(schema_version: int | None) -> str:
+        """Return the name in messages of the version with that number."""
+        if schema_version is None:
             return "the accepted edit that is not registered yet"
-        return f"version {self.schema_version}"
+        return f"version {schema_version}"
 
 
 def is_payload_needed(

@@ -109,6 +109,7 @@ _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
                 "RECURSIVE_RECORD_CRASHES_AVRO",
                 "ALIAS_CONFLICT",
                 "INVALID_WRITER_DEFAULT",
+                "DOLLAR_IN_NAME",
             ),
             Severity.WIRE,
         ),

@@ -36,6 +36,13 @@ async def test_a_broker_s_policy_lets_it_pass_and_warns_first_of_all(world: Worl
     assert all("\n" not in warning for warning in reply.warnings)
 
 
+async def test_one_risk_for_several_versions_has_one_warning(world: World) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")
+    await world.versions(BEFORE, suit("NONE", "HEARTS"), suit("SPADES", "NONE", "HEARTS"))
+    (warning,) = (await world.create(suit("NONE", "HEARTS", "CLUBS"))).warnings
+    assert warning.startswith(f"ConsumerRisk: {RULE} at $.fields[0].type after versions 0 and 2: ")
+
+
 async def test_a_strict_policy_refuses_and_says_that_the_broker_would_not(world: World) -> None:
     await on_record(world, "Strict")
     reply = await world.create(AFTER)

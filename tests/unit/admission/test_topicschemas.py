@@ -81,6 +81,26 @@ async def test_a_refusal_names_the_strategy_and_its_source(
     assert words in (await world.create(**spec)).causes[0]["message"]
 
 
+NULLABLE, NUMBERED = ({**NOTE, "type": ["null", each]} for each in ("string", "int"))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "earlier", "field", "advice"),
+    [
+        (BACKWARD, NULLABLE, NOTE, "keep a union that has that branch"),
+        (FORWARD, NOTE, NULLABLE, "leave that branch out of the union"),
+        (BACKWARD, NULLABLE, NUMBERED, "keep that branch in the union"),
+        (FORWARD, NULLABLE, NUMBERED, "use only types that this union has"),
+    ],
+)
+async def test_the_advice_is_to_change_the_candidate(
+    world: World, strategy: Mapping[str, Any], earlier: Mapping[str, Any], field: Mapping[str, Any], advice: str
+) -> None:
+    await world.policy(**strategy)
+    await world.versions(record_schema(earlier))
+    assert (await world.create(record_schema(field))).causes[0]["message"].endswith(f"; {advice}")
+
+
 async def test_message_and_every_cause_stand_alone(world: World) -> None:
     await world.policy(**BACKWARD)
     await world.versions(V0)
@@ -174,6 +194,18 @@ async def test_a_damaged_history_refuses_the_edit(world: World) -> None:
         f"schemahistories/{world.storage.name_of(key)}", lambda wire: wire["spec"].update(versions=["rubbish"])
     )
     assert (await world.create()).rules == ["RecordDamaged"]
+
+
+async def test_one_mistake_for_several_versions_has_one_cause(world: World) -> None:
+    await world.policy(**TRANSITIVE)
+    await world.versions(
+        *(record_schema({**ID, "type": "int"}, each) for each in (NULLABLE, NOTE_WITH_DEFAULT, NUMBERED))
+    )
+    (cause,) = (await world.create(record_schema({**ID, "type": "string"}))).causes
+    assert cause["message"].startswith("TYPE_MISMATCH at $.fields[0].type: field 'id': version 2 has int where")
+    assert (
+        "demands that consumers with this schema read messages of versions 0 to 2; keep the earlier" in cause["message"]
+    )
 
 
 async def test_many_incompatibilities_are_capped_and_counted(world: World) -> None:

@@ -209,7 +209,8 @@ def test_a_history_in_git_means(repository: Repository, commits: list[Step], edi
         repository.commit()
     edit(repository)
     paths = [path for path in ("policy.yaml", "prod", "a.yaml", "b.yaml", "b") if (repository.root / path).exists()]
-    found = [each for each in results(repository, *paths).values() if each["kind"] == "TopicSchema"]
+    every = results(repository, *paths).values()
+    found = [each for each in every if each["kind"] == "TopicSchema" and not each["isRemoved"]]
     assert [each["compatible"] for each in found] == [is_accepted]
 
 
@@ -235,6 +236,59 @@ def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: R
     done = check(repository, "--git", "main", "a.yaml")
     assert done.stdout.startswith("a.yaml: shop/created is unchanged: it is version 0\n")
     assert check(repository, "--git", "main", ".").stdout.startswith("2 resources: 2 unchanged\n")
+
+
+def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository: Repository) -> None:
+    repository.write("policy.yaml", policy())
+    for schema in (fields("id"), fields("id", "a="), fields("id", "a=", "b=")):
+        repository.write("a.yaml", topic(schema))
+        repository.commit()
+    repository.write("a.yaml", topic(fields("id:string")))
+    assert [each["schemaVersion"] for each in results(repository)["created"]["incompatibilities"]] == [2, 1, 0]
+    text, github, junit = (
+        check(repository, "--git", "main", "-o", form, ".").stdout for form in ("text", "github", "junit")
+    )
+    [annotation] = [line for line in github.splitlines() if line.startswith("::error")]
+    assert [each.count("TYPE_MISMATCH at") for each in (text, junit)] == [1, 1]
+    for each in (text, annotation.replace("%0A", " "), junit):
+        words = " ".join(each.split())
+        assert "BACKWARD: consumers with the candidate must read messages of versions 0 to 2." in words
+        assert "To do: keep the earlier type, or put the new one into a field of another name" in words
+
+
+def test_a_changed_type_is_shown_at_its_field(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("a.yaml", topic(H0, type="JSON"))
+    assert results(repository)["created"]["incompatibilities"][0]["line"] == 6
+    text = check(repository, "--git", "main", ".").stdout
+    assert "TYPE_CHANGED at spec.type\n" in text
+    assert '\n  6 |   type: "JSON"\n' in text
+    assert "To do: keep the type, or use another topic." in text
+
+
+def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository) -> None:
+    repository.write("policy.yaml", policy(brokerProfile={"pulsarVersion": "4.0"}))
+    repository.write("a.yaml", topic(H1, "unchanged"))
+    repository.commit()
+    elsewhere = [topic(H1, f"t{number}", topic=f"persistent://shop/other/t{number}") for number in range(5)]
+    repository.write("b.yaml", topic(H1, "new"), *elsewhere)
+    assert check(repository, "--git", "main", ".").stdout.splitlines()[-2:] == [
+        "Judged by the rules of Pulsar 4.0: shop/new.",
+        "Judged by the rules of Pulsar 5.0: shop/t0, shop/t1, shop/t2 and 2 more.",
+    ]
+    (repository.root / "b.yaml").unlink()
+    repository.write("a.yaml", topic(H0, "unchanged"))
+    assert check(repository, "--git", "main", ".").stdout.endswith("\nJudged by the rules of Pulsar 4.0.\n")
+
+
+def test_what_could_not_be_read_is_counted(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("b.yaml", topic(H1, "b", topic="b"))
+    for arguments, total in ((["."], "2 resources: 2 unchanged"), (["a.yaml", "b.yaml"], "1 resource: 1 unchanged")):
+        done = check(repository, "--git", "main", *arguments)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (2, f"{total}; 1 could not be read")
 
 
 def test_the_policy_of_the_ref_judges_if_none_is_given(repository: Repository) -> None:
@@ -263,6 +317,78 @@ def test_a_changed_policy_names_the_topics_that_it_would_refuse(repository: Repo
     assert all(each["compatible"] for each in found.values())
     text = check(repository, "--git", "main", ".").stdout
     assert "1 of 2 topics would not pass under it" in " ".join(text.split())
+
+
+def test_a_policy_that_is_only_in_git_is_named_too(repository: Repository) -> None:
+    FIRST(repository)
+    repository.commit()
+    repository.write("b.yaml", topic(H0, "b", "bnak"))
+    [warning] = results(repository, "b.yaml")["b"]["warnings"]
+    assert warning["rule"] == "PolicyNotFound"
+    assert "policy orders governs shop/orders in the Kubernetes namespace shop" in warning["message"]
+
+
+SKIPPED = topic(H0, "skipped", deletionPolicy="Delete")
+SKIPPED["metadata"]["annotations"] = {"topicschema.io/skip-broker-delete": "true"}
+REMOVED = {
+    "retained": (topic(H0, "retained"), "the operator and the broker keep the versions of"),
+    "deleted": (topic(H0, "deleted", deletionPolicy="Delete"), "the operator deletes all versions of"),
+    "suspended": (topic(H0, "suspended", deletionPolicy="Delete", suspend=True), "the operator and the broker keep"),
+    "skipped": (SKIPPED, "the operator deletes its history of"),
+    "orders": (policy(), "the webhook admits edits of topics in shop/orders unjudged"),
+}
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_removed_resource_is_named_with_what_its_deletion_does(repository: Repository, name: str) -> None:
+    resource, words = REMOVED[name]
+    repository.write("manifests/deep/gone.yaml", resource)
+    repository.write("manifests/a.yaml", topic(H0))
+    repository.commit()
+    (repository.root / "manifests/deep/gone.yaml").unlink()
+    found = results(repository, "manifests")
+    assert [each for each in found if found[each]["isRemoved"]] == [name]
+    assert found[name]["id"] == "manifests/deep/gone.yaml"
+    [warning] = found[name]["warnings"]
+    assert warning["rule"] == "ResourceRemoved"
+    assert warning["message"].startswith(f"if you delete it, {words}")
+    text = " ".join(check(repository, "--git", "main", "manifests").stdout.split())
+    assert f"shop/{name} is removed warning: ResourceRemoved: if you delete it, {words}" in text
+    assert "2 resources: 1 unchanged, 1 removed" in text
+    lines = check(repository, "--git", "main", "-o", "github", "manifests").stdout.splitlines()
+    assert any(
+        each.startswith("::warning file=manifests/deep/gone.yaml,line=3,") and f"shop/{name}: if you" in each
+        for each in lines
+    )
+
+
+REMAIN: dict[str, Step] = {
+    "moved": moved("b/b.yaml", "b/c.yaml"),
+    "outside": put("c.yaml"),
+    "hidden": put("b/.hidden/e.yaml"),
+    "another resource of the file": put("b/b.yaml", topic(H0, "b"), topic(H0, "new")),
+}
+
+
+@pytest.mark.parametrize("name", REMAIN)
+def test_what_is_elsewhere_is_not_removed(repository: Repository, name: str) -> None:
+    repository.write("b/b.yaml", topic(H0, "b"))
+    repository.write("c.yaml", topic(H0, "c"))
+    repository.write("b/.hidden/e.yaml", topic(H0, "e"))
+    repository.write("b/never.yaml", topic(H0, "never", topic="no topic"))
+    repository.commit()
+    (repository.root / "b/never.yaml").unlink()
+    REMAIN[name](repository)
+    assert not any(each["isRemoved"] for each in results(repository, "b").values())
+
+
+def test_a_resource_that_cannot_be_read_is_not_removed(repository: Repository) -> None:
+    repository.write("a.yaml", topic(H0), topic(H0, "b"))
+    repository.commit()
+    repository.write("a.yaml", topic(H0), topic(H0, "b", nonsense=1))
+    done = check(repository, "--git", "main", "-o", "json", ".")
+    assert done.returncode == 2
+    assert [each["name"] for each in json.loads(done.stdout)["results"]] == ["created"]
 
 
 def test_standard_input_is_found_by_its_topic(repository: Repository) -> None:

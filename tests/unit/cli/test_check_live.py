@@ -101,6 +101,8 @@ def test_each_resource_is_applied_without_effect(server: Answers, tmp_path: Path
         f"{kind}/team/topicschemas",
     }
     assert {"&".join(sorted(place.partition("?")[2].split("&"))) for place, _ in server.requests} == {QUERY}
+    text = " ".join(command_line.run(tmp_path, "check", "--live", "a.yaml").stdout.split())
+    assert text.count("To refuse such changes, set strictness: Strict in the policy.") == 1
 
 
 def test_a_stored_resource_is_replaced_with_what_else_it_has(server: Answers, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from topicschema.protoc import ProtobufSources, compile_envelope
 
 H0, H1 = fields("id", "x="), fields("id")
 REQUIRED = fields("id", "note:string")
+TOPIC = "persistent://elsewhere/orders/"
 PROTO = 'syntax = "proto3";\nmessage Order {\n  int64 id = ;\n}\n'
 
 
@@ -152,6 +153,21 @@ def test_strict_policies_refuse_risks(tmp_path: Path) -> None:
         assert check(tmp_path, "--history", "v1.avsc", "all.yaml").returncode == code
 
 
+def test_warnings_of_harm_name_what_refuses_it_once(tmp_path: Path) -> None:
+    (tmp_path / "v1.avsc").write_text(suit("NONE", "HEARTS", "SPADES"))
+    harmful = topic(suit("NONE", "HEARTS"))
+    for resources, how in (
+        ([policy(), harmful], "To refuse such changes, set strictness: Strict in the policy."),
+        ([harmful], "To refuse such changes, use --strictness Strict for topics without a policy."),
+    ):
+        write(tmp_path / "all.yaml", *resources)
+        done = check(tmp_path, "--strategy", "BACKWARD", "--history", "v1.avsc", "all.yaml")
+        assert (done.returncode, " ".join(done.stdout.split()).count(how)) == (0, 1)
+        assert (
+            how in check(tmp_path, "--strategy", "BACKWARD", "--history", "v1.avsc", "-o", "github", "all.yaml").stdout
+        )
+
+
 def test_the_output_says_what_the_verdict_lacks(tmp_path: Path) -> None:
     write(tmp_path / "all.yaml", policy(), topic(H1))
     write(tmp_path / "alone.yaml", topic(H1, schemaCompatibilityStrategy="FULL_TRANSITIVE"))
@@ -164,10 +180,33 @@ def test_the_output_says_what_the_verdict_lacks(tmp_path: Path) -> None:
     assert answer(tmp_path, *plain)["mayLackVersions"]
     assert answer(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]["mayLackVersions"]
     assert check(tmp_path, "all.yaml").stdout.startswith("only validity and the policies' constraints were checked")
-    told = " ".join(check(tmp_path, "alone.yaml").stdout.split())
-    assert "no policy is given for shop/created or others: they are judged by FULL on Pulsar" in told
-    chosen = check(tmp_path, "--strategy", "FORWARD", "--history", "v1.avsc", "alone.yaml").stdout
-    assert "are judged by FORWARD on Pulsar" in " ".join(chosen.split())
+    said = " ".join(check(tmp_path, "alone.yaml").stdout.split())
+    assert "no policy is given for shop/created: it is judged by FULL_TRANSITIVE on Pulsar 5.0 " in said
+    write(tmp_path / "plain.yaml", topic(H1))
+    chosen = check(tmp_path, "--strategy", "FORWARD", "--history", "v1.avsc", "plain.yaml").stdout
+    assert "no policy is given for shop/created: it is judged by FORWARD on Pulsar" in " ".join(chosen.split())
+    write(tmp_path / "three.yaml", *(topic(H1, each) for each in "abc"))
+    said = " ".join(check(tmp_path, "three.yaml").stdout.split())
+    assert (
+        "no policy is given for shop/a and 2 others: they are judged by FULL on Pulsar 5.0, unless they name a strategy"
+        in said
+    )
+
+
+def test_a_policy_in_another_kubernetes_namespace_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", policy(), topic(H1), topic(H1, "b", "bnak"), topic(H1, "c", "bnak", topic=f"{TOPIC}c"))
+    found = answer(tmp_path, "a.yaml")
+    assert found["compatible"]
+    _, good, wrong, other = found["results"]
+    assert (good["warnings"], other["warnings"]) == ([], [])
+    [warning] = wrong["warnings"]
+    assert (warning["rule"], warning["path"], warning["line"]) == ("PolicyNotFound", "metadata.namespace", 20)
+    assert warning["message"].startswith(
+        "policy orders governs shop/orders in the Kubernetes namespace shop, and this resource is in bnak: "
+    )
+    said = " ".join(check(tmp_path, "a.yaml").stdout.split())
+    assert "no policy is given for bnak/c: it is judged by FULL" in said
+    assert "warning: PolicyNotFound: policy orders governs shop/orders in the Kubernetes namespace shop" in said
 
 
 WRONG: dict[str, tuple[list[str], dict[str, list[dict[str, Any]]], str]] = {

@@ -54,6 +54,7 @@ CODES = {
     "check --type INT32 --history /dev/null": 0,
     "explain": 0,
     "explain TYPE_MISMATCH": 0,
+    "explain TYPE_MISMATCH HistoryLost": 0,
     "fingerprint v1.avsc": 0,
     "manifest --topic persistent://shop/orders/created v1.avsc": 0,
     "manifest --topic persistent://shop/orders/created --type STRING": 0,
@@ -105,6 +106,10 @@ WRONG = [
             "check --type EXTERNAL v1.avsc",
             "argument --type: EXTERNAL, a type of Pulsar 4.1 and later, is not supported\n",
         ),
+        ("check --type Avro v1.avsc", "argument --type: write AVRO, not 'Avro'\n"),
+        ("check --strategy backward v1.avsc", "argument --strategy: write BACKWARD, not 'backward'\n"),
+        ("check --strictness strict v1.avsc", "argument --strictness: write Strict, not 'strict'\n"),
+        ("check --history-type Kafka v1.avsc", "argument --history-type: invalid choice: 'Kafka' (choose from"),
     ],
 )
 def test_wrong_input_is_explained(here: Path, line: str, words: str) -> None:

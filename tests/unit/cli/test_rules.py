@@ -18,7 +18,9 @@ from topicschema.cli.rules.examples import Example, PayloadExample, ProtoExample
 from topicschema.core import formats, policy
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats.primitives import PrimitiveSchema
+from topicschema.core.policy import Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.severity import severity_of
 from topicschema.core.steps import MOST_FINDINGS, MOST_STEPS
 from topicschema.core.strategies import Strategy
 from topicschema.judging.cpu_time import MOST_SECONDS
@@ -27,6 +29,9 @@ from topicschema.protoc import ProtobufSources, compile_envelope
 ROOT = Path(__file__).parents[3]
 ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload", "protoc")]
 SHOWN = [rule for rule in rules.every() if rule.refused is not None]
+COMPARED = [
+    rule for rule in SHOWN if rule.refused and rule.refused.earlier and not isinstance(rule.refused, PayloadExample)
+]
 # Ids have an underscore, but for these; other capitals in the code are Pulsar's names.
 SINGLE_WORDS = {"SYNTAX", "TRUNCATED", "UNRESOLVABLE"}
 ELSEWHERE = {"columnar"}  # what these say of retained messages is explained in docs/validation-reasons.md
@@ -82,6 +87,28 @@ def test_the_bad_example_breaks_its_rule_alone_and_the_good_one_passes(rule: Rul
     assert rule.accepted is not None
     assert found(rule.refused) == {rule.id}
     assert found(rule.accepted) <= {"STORED_SCHEMA_UNCHANGED"} - {rule.id}
+
+
+def rejected(question: Question, strictness: Strictness) -> set[str]:
+    policy_ = replace(question.policy, strictness=strictness)
+    return {each.rule for each in engine.answer(replace(question, policy=policy_)).incompatibilities}
+
+
+def as_protobuf(question: Question) -> Question:
+    """The same texts under a type that the broker does not compare."""
+    every = (replace(each, type=SchemaType.PROTOBUF) for each in (question.candidate, *question.history))
+    candidate, *history = every
+    return replace(question, candidate=candidate, history=tuple(history))
+
+
+@pytest.mark.parametrize("rule", COMPARED, ids=lambda rule: rule.id)
+def test_what_strict_alone_rejects_has_a_severity(rule: Rule) -> None:
+    example = rule.refused
+    assert example is not None
+    question = compiled(example) if isinstance(example, ProtoExample) else example.question
+    for each in (question, as_protobuf(question)) if example.type is SchemaType.AVRO else (question,):
+        risks = rejected(each, Strictness.STRICT) - rejected(each, Strictness.BROKER)
+        assert all(map(severity_of, risks)), risks
 
 
 def test_only_what_never_happens_or_fills_pages_has_no_example() -> None:

@@ -5,9 +5,10 @@ import pytest
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.engine import Question, answer
 from topicschema.cli.check.text import Files
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.core.strategies import Strategy
+from topicschema.core.strategies import Direction, Strategy
 
 V1 = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": "long"}]}'
 V2 = V1.replace("}]}", '},\n  {"name": "note", "type": "string"}]}')
@@ -41,6 +42,61 @@ def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> Non
         "  (v0.avsc).",
         "",
         "What a rule means and what to do: topicschema explain FIELD_WITHOUT_DEFAULT",
+    ]
+
+
+FIELDS = ("a", "b", "c")
+
+
+def test_a_mistake_for_several_versions_is_one() -> None:
+    versions = [
+        V1.replace("long", "int").replace("}]}", f'}}, {{"name": "{each}", "type": "int"}}]}}') for each in FIELDS
+    ]
+    candidate = V2.replace("long", "string")
+    lines = told(candidate, *versions, strategy=Strategy.BACKWARD_TRANSITIVE).splitlines()
+    assert lines == [
+        "new.avsc is incompatible under BACKWARD_TRANSITIVE: 2 reasons",
+        "",
+        "TYPE_MISMATCH at $.fields[0].type",
+        "  field 'id': version 2 has int where the candidate has string, which cannot",
+        "  read it",
+        '  1 | {"type": "record", "name": "Order", "fields": [',
+        '  2 |   {"name": "id", "type": "string"},',
+        "    |                          ^",
+        "  BACKWARD: consumers with the candidate must read messages of versions 0 to 2.",
+        "  To do: keep the earlier type, or put the new one into a field of another name",
+        "  with a default.",
+        "",
+        "FIELD_WITHOUT_DEFAULT at $.fields[1]",
+        "  field 'note' of the candidate is not in version 2 (record 'Order') and has no",
+        "  default; give it a default",
+        '  2 |   {"name": "id", "type": "string"},',
+        '  3 |   {"name": "note", "type": "string"}]}',
+        "    |   ^",
+        "  BACKWARD: consumers with the candidate must read messages of versions 0 to 2.",
+        "",
+        "What the rules mean and what to do:",
+        "  topicschema explain TYPE_MISMATCH FIELD_WITHOUT_DEFAULT",
+    ]
+
+
+def test_one_place_has_one_heading() -> None:
+    lines = told(V1.replace("long", "string"), V1, strategy=Strategy.FULL).splitlines()
+    assert lines[0] == "new.avsc is incompatible under FULL: 2 reasons"
+    for each in ("TYPE_MISMATCH at", "    |", "  BACKWARD: ", "  FORWARD: ", "  To do: "):
+        assert sum(line.startswith(each) for line in lines) == 1, each
+
+
+def test_a_changed_type_has_an_excerpt_and_a_remedy() -> None:
+    before, after = (SchemaInfo(each, V1.encode()) for each in (SchemaType.JSON, SchemaType.AVRO))
+    question = Question(after, (before,), Policy(Strategy.FULL))
+    assert check_text.render(question, answer(question), Files("new.avsc", ("v0.avsc",))).splitlines()[2:8] == [
+        "TYPE_CHANGED at $",
+        "  version 0 has type JSON, the candidate AVRO",
+        '  1 | {"type": "record", "name": "Order", "fields": [',
+        "    | ^",
+        "  Compared with version 0 (v0.avsc).",
+        "  To do: keep the type, or use another topic.",
     ]
 
 
@@ -128,8 +184,28 @@ def test_a_risk_is_told_with_what_breaks_its_place_and_excerpt() -> None:
         "  BACKWARD: consumers with the candidate must read messages of version 0",
         "  (v0.avsc).",
         "",
+        "The broker accepts what is only warned of, although consumers with the new",
+        "schema may fail on, lose or misread retained messages. To refuse such changes,",
+        "use --strictness Strict.",
+        "",
         "What a rule means and what to do: topicschema explain ENUM_SYMBOL_UNKNOWN",
     ]
+
+
+@pytest.mark.parametrize(
+    ("warned", "effect"),
+    [
+        (("ENUM_SYMBOL_UNKNOWN", Direction.FORWARD), "consumers with earlier schemas may fail on, lose or misread new"),
+        (("CHARSET_CHANGED", None), "although consumers may fail on, lose or misread messages."),
+        (("ALIAS_IN_JSON", Direction.BACKWARD), "although the JSON form of messages changes."),
+        (("STORED_SCHEMA_UNCHANGED", None), ""),
+    ],
+)
+def test_what_warnings_mean_depends_on_the_risk(warned: tuple[str, Direction | None], effect: str) -> None:
+    rule, direction = warned
+    words = check_text.accepted_harm([Incompatibility(rule, "$", "m", direction, 0)], "refuse")
+    assert effect in words
+    assert bool(words) == bool(effect)
 
 
 def test_under_strict_it_is_a_reason_to_refuse() -> None:

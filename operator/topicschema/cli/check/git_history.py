@@ -5,10 +5,11 @@ becomes a version if the webhook accepts it at that commit: under the policy tha
 that judges now. A refused text is tried again if the policy changes.
 """
 
+import os
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
@@ -17,7 +18,7 @@ from topicschema.cli.check import engine
 from topicschema.cli.check.engine import Parse, Question
 from topicschema.cli.check.governing import Governing, governing_of
 from topicschema.cli.check.resources import MARK, SUFFIXES, Manifest, Reader, Resource
-from topicschema.cli.inputs.files import UsageError
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.inputs.git import Repository
 from topicschema.core.checkers import Checkers
 from topicschema.core.errors import StalledError
@@ -105,6 +106,8 @@ class GitHistory:
         self._places = {id(each): self._place(each) for each in manifests}
         self._paths = {place.path for place in self._places.values()}
         self._tip: dict[str, tuple[Resource, ...]] = {}
+        self._contents: dict[str, str] = {}
+        """The content's id of each file at the REF's commit that may have resources."""
         self._living: dict[str, set[tuple[str, str]]] = {}
         self._rulings: dict[int, Governing | None] = {}
         self._read({each.resource.topic for each in manifests})
@@ -152,6 +155,29 @@ class GitHistory:
         result = [each for place, each in latest.items() if each is not None and place.namespace == namespace]
         return self._rules(result[0]) if len(result) == 1 else None
 
+    def policy_of(self, pulsar_namespace: str) -> Resource | None:
+        """Return a policy of the Pulsar namespace at the REF's commit, in any Kubernetes namespace."""
+        latest = {each.place: each.resource for each in self._policies[pulsar_namespace]}
+        return next(filter(None, latest.values()), None)
+
+    def removed(self, names: Collection[str], manifests: Collection[Manifest]) -> Iterator[Manifest]:
+        """Yield the resources at the REF's commit in these files and folders that are not among the manifests."""
+        present = {_name(each.resource) for each in manifests}
+        named = [(self.repository.path_of(Path(each)), Path(each).is_dir()) for each in names if each != STANDARD_INPUT]
+        paths = [
+            path
+            for path in self._contents
+            if any(_is_below(path, *each) for each in named)
+            and (path not in self._paths or not present.issuperset(map(_name, self._tip[path])))
+        ]
+        contents = self.repository.contents([self._contents[path] for path in paths]) if paths else ()
+        for path, content in zip(paths, contents, strict=True):
+            file = self.repository.root / path
+            for each in self._resources(path, content):
+                if _name(each) not in present and each.fault is None:
+                    present.add(_name(each))
+                    yield Manifest(os.path.relpath(file), file, content, each)
+
     def _place(self, manifest: Manifest) -> Place:
         path = "" if manifest.path is None else self.repository.path_of(manifest.path)
         return Place(path, manifest.resource.namespace)
@@ -181,6 +207,10 @@ class GitHistory:
                     text = next(unread)
                     contents[id_] = text if MARK in text else b""
                 content = contents[id_]
+                if id_ and content:
+                    self._contents[path] = id_
+                else:
+                    self._contents.pop(path, None)
                 is_read = path in self._paths or _names_any(content, names)
                 self._take(number, path, self._resources(path, content) if is_read else (), topics)
 
@@ -228,6 +258,19 @@ class GitHistory:
 def _identity(resource: Resource) -> tuple[str, str, str]:
     is_policy = resource.kind == NAMESPACE_SCHEMA_POLICY.name
     return resource.kind, resource.namespace, resource.pulsar_namespace if is_policy else resource.topic
+
+
+def _name(resource: Resource) -> tuple[str, str, str]:
+    return resource.kind, resource.namespace, resource.name
+
+
+def _is_below(path: str, name: str, is_folder: bool) -> bool:  # noqa: FBT001
+    """Return True if a command line with that file or folder reads the path, both as the repository has them."""
+    if not is_folder:
+        return path == name
+    folder = "" if name == "." else f"{name}/"
+    is_hidden = any(part.startswith(".") for part in path.removeprefix(folder).split("/")[:-1])
+    return path.startswith(folder) and path.lower().endswith(SUFFIXES) and not is_hidden
 
 
 def _names_any(content: bytes, names: Collection[bytes]) -> bool:

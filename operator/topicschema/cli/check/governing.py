@@ -18,12 +18,14 @@ from topicschema.judging.policy_rules import policy_of
 class Governing:
     """Rules for judging, and the policy that sets them, or None if the command's options do.
 
-    `manifest` is None if the policy is only in Git.
+    `manifest` is None if the policy is only in Git. `elsewhere` is a policy of the Pulsar namespace in another
+    Kubernetes namespace, if none governs.
     """
 
     policy: Policy
     resource: NamespaceSchemaPolicy | None = None
     manifest: Manifest | None = None
+    elsewhere: Resource | None = None
 
     def for_topic(self, spec: TopicSchemaSpec, left: Strategy | None) -> Policy:
         """Return the rules for one topic. `left` is its own strategy at the broker if the spec names none."""
@@ -46,8 +48,11 @@ class Governors:
         self._checkers = checkers
         self._results: dict[tuple[str, str], Governing | None] = {}
         self._by_namespaces = defaultdict[tuple[str, str], list[Manifest]](list)
+        self.by_pulsar_namespace: dict[str, Resource] = {}
+        """The first policy of each Pulsar namespace, in any Kubernetes namespace."""
         for each in policies:
             self._by_namespaces[each.resource.namespace, each.resource.pulsar_namespace].append(each)
+            self.by_pulsar_namespace.setdefault(each.resource.pulsar_namespace, each.resource)
 
     def find(self, namespace: str, pulsar_namespace: str) -> Governing | None:
         """Return the policy of a Pulsar namespace, if it is given. Raises UsageError if there are several."""

@@ -11,7 +11,7 @@ from topicschema.cli.check import report
 from topicschema.cli.check.batch import CachedParse
 from topicschema.cli.check.git_history import GitHistory, Past
 from topicschema.cli.check.resources import Manifest, Reader
-from topicschema.cli.check.verdicts import Judge, NoAnswerError, Verdict
+from topicschema.cli.check.verdicts import Judge, NoAnswerError, Verdict, removed
 from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE, NO_ANSWER, WRONG_INPUT
 from topicschema.cli.inputs import files
@@ -31,7 +31,7 @@ def run(options: Namespace, texts: Mapping[str, bytes]) -> int:
     reader = Reader()
     manifests, errors = reader.read(options.paths, texts)
     try:
-        verdicts = _verdicts(manifests, reader, options) if manifests else []
+        verdicts = _verdicts(manifests, reader, options, is_complete=not errors) if manifests else []
     except NoAnswerError as no_answer:
         print(f"topicschema check: {no_answer}", file=sys.stderr)
         return NO_ANSWER
@@ -44,7 +44,8 @@ def run(options: Namespace, texts: Mapping[str, bytes]) -> int:
     return COMPATIBLE if all(each.answer.is_compatible for each in verdicts) else INCOMPATIBLE
 
 
-def _verdicts(manifests: Sequence[Manifest], reader: Reader, options: Namespace) -> list[Verdict]:
+def _verdicts(manifests: Sequence[Manifest], reader: Reader, options: Namespace, *, is_complete: bool) -> list[Verdict]:
+    """Return the verdicts on the resources, and on removed ones if the manifests are complete."""
     if options.live:
         from topicschema.cli.check import live  # noqa: PLC0415  # the cluster's client takes a second
 
@@ -57,7 +58,10 @@ def _verdicts(manifests: Sequence[Manifest], reader: Reader, options: Namespace)
     elif options.history:
         judge.earlier = _earlier(manifests, options)
         judge.names = tuple(map(files.shown, options.history))
-    return judge.verdicts()
+    verdicts = judge.verdicts()
+    if judge.git is not None and is_complete:
+        verdicts += map(removed, judge.git.removed(options.paths, manifests))
+    return verdicts
 
 
 def _folder(names: Sequence[str]) -> Path:

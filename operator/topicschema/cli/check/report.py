@@ -8,27 +8,32 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.admission.messages import TYPE_FIELD
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.cli.check import json_io
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.positions import ManifestExcerpts, position
 from topicschema.cli.check.text import Files, wrapped
 from topicschema.cli.check.verdicts import Source, Verdict
 from topicschema.cli.inputs.manifests import ManifestError
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
+from topicschema.core.mistakes import mistakes_of
 from topicschema.core.policy import StrategySource, effective_strategy
 
-_OUTCOMES: Final = ("refused", "accepted", "unchanged")
+_OUTCOMES: Final = ("refused", "accepted", "unchanged", "removed")
+_LABELS: Final = 3
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Finding(NamedTuple):
-    """A reason or a warning, and its position in the file."""
+    """A reason or a warning, its position in the file, and sentences on the versions and the remedy, or ""."""
 
     rule: str
     message: str
     line: int
     column: int
+    more: tuple[str, ...] = ()
 
 
 def _notes(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -40,18 +45,64 @@ def _notes(verdicts: Sequence[Verdict]) -> Iterator[str]:
             "only validity and the policies' constraints were checked; --git, --live or --history compares with the "
             "earlier versions"
         )
+    without = [
+        (each.manifest.label, each.question)
+        for each in verdicts
+        if each.question and each.governing and not (each.governing.resource or each.governing.elsewhere)
+    ]
+    if without:
+        [(label, question), *others] = without
+        more = f" and {len(others)} {'other' if len(others) == 1 else 'others'}" if others else ""
+        strategy = effective_strategy(question.policy, None).value if others else question.strategy
+        yield (
+            f"no policy is given for {label}{more}: {'they are' if others else 'it is'} judged by {strategy} on Pulsar "
+            f"{question.policy.profile.pulsar_version}{', unless they name a strategy' if others else ''}"
+        )
+
+
+def _harm(verdicts: Sequence[Verdict]) -> str:
+    """Return what the warnings of harm mean and how to refuse it, or "" if there are none."""
+    topics = (each for each in verdicts if each.manifest.resource.kind == TOPIC_SCHEMA.name)
+    harmful = [each for each in topics if any(map(check_text.is_harm, each.answer.warnings))]
+    is_ruled = [
+        each.source is Source.CLUSTER or (each.governing is not None and each.governing.resource is not None)
+        for each in harmful
+    ]
+    ways = [
+        *(["set strictness: Strict in the policy"] if any(is_ruled) else []),
+        *(["use --strictness Strict for topics without a policy"] if not all(is_ruled) else []),
+    ]
+    return check_text.accepted_harm(
+        (warning for each in harmful for warning in each.answer.warnings), ", and ".join(ways)
+    )
+
+
+def _closing(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield the lines about several verdicts together: what warnings of harm mean, and where rules are explained."""
+    harm = _harm(verdicts)
+    if harm:
+        yield from ("", *wrapped(harm))
+    answers = [each.answer for each in verdicts]
+    yield from check_text.explained(
+        rule for each in answers for rule in check_text.rules_of(each.incompatibilities, each.warnings, each.refusal)
+    )
+
+
+def _judged_by(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a sentence for each Pulsar version that judged, with the resources if there are several versions."""
+    judged: dict[str, list[str]] = {}
     for each in verdicts:
-        if each.governing is not None and each.governing.resource is None and each.question is not None:
-            policy = each.question.policy
-            strategy = effective_strategy(policy, None).value
-            yield (
-                f"no policy is given for {each.manifest.label} or others: they are judged by {strategy} on Pulsar "
-                f"{policy.profile.pulsar_version}, unless they name a strategy"
-            )
-            return
+        if each.question is not None and not each.is_unchanged:
+            judged.setdefault(each.question.policy.profile.pulsar_version, []).append(each.manifest.label)
+    for version, labels in sorted(judged.items()):
+        if len(judged) == 1:
+            yield check_text.judged_by(version)
+        else:
+            others = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
+            yield from wrapped(f"{check_text.judged_by(version)[:-1]}: {', '.join(labels[:_LABELS])}{others}.")
 
 
-def text(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:  # noqa: ARG001  # they are on standard error
+def text(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
     """Return the verdicts as text, without a line end after the last line."""
     lines = [line for note in _notes(verdicts) for line in wrapped(note)]
     is_single = len(verdicts) == 1
@@ -59,10 +110,10 @@ def text(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:  
         if is_single or not verdict.is_unchanged:
             block = list(_block(verdict))
             lines += ["", *block, ""] if len(block) > 1 and not is_single else block
-    if not is_single:
-        lines += ["", *wrapped(_summary(verdicts))]
-    judging = {each.question.policy.profile.pulsar_version for each in verdicts if each.question is not None}
-    lines += [check_text.judged_by(version) for version in sorted(judging)]
+    lines += _closing(verdicts)
+    if not is_single or errors:
+        lines += ["", *wrapped(_summary(verdicts, errors))]
+    lines += _judged_by(verdicts)
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
@@ -75,19 +126,20 @@ def as_json(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str
 
 def github(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
     """Return the verdicts as commands of a GitHub workflow, which show them at the lines of the files."""
-    lines = [f"::notice::{_data(note)}" for note in _notes(verdicts)]
+    harm = _harm(verdicts)
+    lines = [f"::notice::{_data(note)}" for note in (*_notes(verdicts), *([harm] if harm else []))]
     for error in errors:
         where = f"file={_property(_from_workspace(error.file))},line={error.line}"
         lines.append(f"::error {where},title=InvalidResource::{_data(error.why)}")
     for each in verdicts:
-        for level, findings in (("error", _reasons(each)), ("warning", _warnings(each))):
+        for level, findings in (("error", _reasons(each)), ("warning", _findings(each, each.answer.warnings))):
             for finding in findings:
                 where = (
                     f"file={_property(_from_workspace(each.manifest.file))},line={finding.line},col={finding.column}"
                 )
-                message = f"{_subject(each)}: {finding.message}"
+                message = "\n".join(filter(None, (f"{_subject(each)}: {finding.message}", *finding.more)))
                 lines.append(f"::{level} {where},title={_property(finding.rule)}::{_data(message)}")
-    return "\n".join((*lines, _summary(verdicts)))
+    return "\n".join((*lines, _summary(verdicts, errors)))
 
 
 def junit(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
@@ -100,7 +152,7 @@ def junit(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
         resource = each.manifest.resource
         names = f"classname={_quoted(resource.namespace or resource.kind)} name={_quoted(resource.name)}"
         lines.append(f'    <testcase {names} file={_quoted(each.manifest.file)} line="{each.manifest.line}">')
-        block, reasons = _xml("\n".join(_block(each))), _reasons(each)
+        block, reasons = _xml("\n".join((*_block(each), *_closing([each])))), _reasons(each)
         if reasons:
             what = f"message={_quoted(reasons[0].message)} type={_quoted(reasons[0].rule)}"
             lines.append(f"      <failure {what}>{_escaped(block)}</failure>")
@@ -127,17 +179,21 @@ def _subject(verdict: Verdict) -> str:
     return f"{kind}{verdict.manifest.label}"
 
 
-def _block(verdict: Verdict) -> Iterator[str]:
-    """Yield the lines about one resource."""
-    answer, question = verdict.answer, verdict.question
-    subject = f"{verdict.manifest.file}: {_subject(verdict)}"
-    files = Files(
-        subject,
+def _files(verdict: Verdict) -> Files:
+    return Files(
+        f"{verdict.manifest.file}: {_subject(verdict)}",
         verdict.names,
         excerpts=ManifestExcerpts(verdict.manifest),
         set_by=_set_by(verdict),
         is_compared=verdict.source is not Source.NONE,
+        type_path=TYPE_FIELD,
     )
+
+
+def _block(verdict: Verdict) -> Iterator[str]:
+    """Yield the lines about one resource."""
+    answer, question, files = verdict.answer, verdict.question, _files(verdict)
+    subject = files.candidate
     if verdict.is_unchanged:
         version = "" if answer.equal_to is None else f": it is version {answer.equal_to}"
         yield from wrapped(f"{subject} is unchanged{version}")
@@ -147,7 +203,7 @@ def _block(verdict: Verdict) -> Iterator[str]:
         yield from wrapped(f"{subject} is refused")
         yield from check_text.refusal_lines(answer.refusal, files, "")
     else:
-        yield from wrapped(f"{subject} is {'refused' if answer.incompatibilities else 'accepted'}{verdict.remark}")
+        yield from wrapped(f"{subject} is {_outcome(verdict)}{verdict.remark}")
         if answer.incompatibilities:
             yield from check_text.findings(answer.incompatibilities, files, "")
         for each in answer.warnings:
@@ -167,29 +223,36 @@ def _set_by(verdict: Verdict) -> str:
     return f" (the broker's own, by {policy})" if policy else " (the default)"
 
 
-def _summary(verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(
-        "unchanged" if each.is_unchanged else "accepted" if each.answer.is_compatible else "refused"
-        for each in verdicts
-    )
+def _summary(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+    counts = Counter("unchanged" if each.is_unchanged else _outcome(each) for each in verdicts)
     total = f"{len(verdicts)} {'resource' if len(verdicts) == 1 else 'resources'}"
-    return f"{total}: {', '.join(f'{counts[each]} {each}' for each in _OUTCOMES if counts[each])}"
+    outcomes = ", ".join(f"{counts[each]} {each}" for each in _OUTCOMES if counts[each])
+    unread = f"; {len(errors)} could not be read" if errors else ""
+    return f"{total}: {outcomes}{unread}"
+
+
+def _outcome(verdict: Verdict) -> str:
+    return "removed" if verdict.is_removed else "accepted" if verdict.answer.is_compatible else "refused"
 
 
 def _reasons(verdict: Verdict) -> list[Finding]:
     refusal = verdict.answer.refusal
-    result = [_finding(verdict, each.rule, each.message, Place(each.path)) for each in verdict.answer.incompatibilities]
+    result = list(_findings(verdict, verdict.answer.incompatibilities))
     if refusal is not None and not result:
-        result.append(_finding(verdict, refusal.reason, refusal.message, refusal.place or Place(refusal.path)))
+        place = refusal.place or Place(refusal.path)
+        result.append(Finding(refusal.reason, refusal.message, *position(verdict.manifest, place)))
     return result
 
 
-def _warnings(verdict: Verdict) -> list[Finding]:
-    return [_finding(verdict, each.rule, each.message, Place(each.path)) for each in verdict.answer.warnings]
+def _findings(verdict: Verdict, findings: Sequence[Incompatibility]) -> Iterator[Finding]:
+    files = _files(verdict)
+    for each in mistakes_of(findings):
+        more = (check_text.demand(each, files), check_text.to_do(each))
+        yield Finding(each.newest.rule, each.newest.message, *_position(verdict, each.newest), more)
 
 
-def _finding(verdict: Verdict, rule: str, message: str, place: Place) -> Finding:
-    return Finding(rule, message, *position(verdict.manifest, place))
+def _position(verdict: Verdict, finding: Incompatibility) -> tuple[int, int]:
+    return position(verdict.manifest, Place(_files(verdict).path_of(finding)))
 
 
 def _json(verdict: Verdict) -> dict[str, Any]:
@@ -199,9 +262,9 @@ def _json(verdict: Verdict) -> dict[str, Any]:
         manifest.file, verdict.answer, None if question is None else question.policy.profile.pulsar_version
     )
     for each, finding in zip(answer["incompatibilities"], verdict.answer.incompatibilities, strict=True):
-        each["line"] = position(manifest, Place(finding.path))[0]
+        each["line"] = _position(verdict, finding)[0]
     for each, finding in zip(answer["warnings"], verdict.answer.warnings, strict=True):
-        each["line"] = position(manifest, Place(finding.path))[0]
+        each["line"] = _position(verdict, finding)[0]
     return {
         **answer,
         "line": manifest.line,
@@ -209,6 +272,7 @@ def _json(verdict: Verdict) -> dict[str, Any]:
         "namespace": manifest.resource.namespace,
         "name": manifest.resource.name,
         "isUnchanged": verdict.is_unchanged,
+        "isRemoved": verdict.is_removed,
         "policy": None if resource is None else resource.metadata.name,
         "strategy": None if question is None else question.strategy,
         "strategySource": None if question is None else question.effective.source,

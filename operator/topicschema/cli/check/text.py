@@ -1,7 +1,7 @@
 """Answers as text, at most 80 columns wide, each finding with its place in the candidate's text."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -9,12 +9,20 @@ from topicschema.cli.check.engine import Answer, Question, Refusal
 from topicschema.cli.check.excerpt import WIDTH, Excerpts, printable
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
+from topicschema.core.mistakes import Mistake, mistakes_of, versions_in_words
 from topicschema.core.policy import Strictness
-from topicschema.core.severity import severity_of
+from topicschema.core.reasons import Reason
+from topicschema.core.severity import Severity, severity_of
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
 _SHOWN: Final = 20
 _INDENT: Final = "  "
+_TYPE_CHANGED: Final = "TYPE_CHANGED"
+_HARM: Final[Mapping[Direction | None, str]] = {
+    Direction.BACKWARD: "consumers with the new schema may fail on, lose or misread retained messages",
+    Direction.FORWARD: "consumers with earlier schemas may fail on, lose or misread new messages",
+    None: "consumers may fail on, lose or misread messages",
+}
 UPGRADE: Final = {
     UpgradeFirst.CONSUMERS: "Upgrade the consumers first.",
     UpgradeFirst.PRODUCERS: "Upgrade the producers first.",
@@ -43,11 +51,25 @@ class Files:
     """Note of the level that sets the strategy, in brackets."""
     is_compared: bool = True
     """False if the versions of the topic are not known."""
+    type_path: str = "$"
+    """Path of the schema's type."""
+
+    def path_of(self, finding: Incompatibility) -> str:
+        """Return the path of a finding in the candidate."""
+        return self.type_path if (finding.rule, finding.path) == (_TYPE_CHANGED, "$") else finding.path
 
 
 def render(question: Question, answer: Answer, files: Files) -> str:
     """Return the answer as text, without a line end after the last line."""
-    return "\n".join((*lines(question, answer, files), judged_by(question.policy.profile.pulsar_version)))
+    harm = accepted_harm(answer.warnings, "use --strictness Strict")
+    return "\n".join(
+        (
+            *lines(question, answer, files),
+            *(("", *wrapped(harm)) if harm else ()),
+            *explained(rules_of(answer.incompatibilities, answer.warnings, answer.refusal)),
+            judged_by(question.policy.profile.pulsar_version),
+        )
+    )
 
 
 def incomplete(count: int) -> str:
@@ -57,7 +79,7 @@ def incomplete(count: int) -> str:
 
 def refused(text: str, refusal: Refusal, file: str, pulsar_version: str) -> str:
     """Return the reason why the file's text is no schema to a broker of that Pulsar version."""
-    return "\n".join(_refused(refusal, Files(file), text, pulsar_version))
+    return "\n".join((*_refused(refusal, Files(file), text, pulsar_version), *explained([refusal.reason])))
 
 
 def judged_by(pulsar_version: str) -> str:
@@ -67,7 +89,8 @@ def judged_by(pulsar_version: str) -> str:
 
 def not_compiled(text: str, refusal: Refusal, file: str) -> str:
     """Return the reason why the file, whose text is `text`, cannot be compiled."""
-    return "\n".join((*wrapped(f"{file} cannot be compiled"), *refusal_lines(refusal, Files(file), text)))
+    reason = refusal_lines(refusal, Files(file), text)
+    return "\n".join((*wrapped(f"{file} cannot be compiled"), *reason, *explained([refusal.reason])))
 
 
 def _refused(refusal: Refusal, files: Files, text: str, pulsar_version: str) -> Iterator[str]:
@@ -76,7 +99,7 @@ def _refused(refusal: Refusal, files: Files, text: str, pulsar_version: str) -> 
 
 
 def lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
-    """Yield the lines of the answer, without the Pulsar version."""
+    """Yield the lines of the answer, without those that are about several answers."""
     text = question.candidate.schema.decode(errors="replace") if files.has_excerpts else ""
     if answer.incompatibilities:
         yield from _incompatible(question, answer, files, text)
@@ -114,7 +137,7 @@ def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[st
 
 
 def _incompatible(question: Question, answer: Answer, files: Files, text: str) -> Iterator[str]:
-    reasons = answer.incompatibilities
+    reasons = mistakes_of(answer.incompatibilities)
     count = f"{len(reasons)} {'reason' if len(reasons) == 1 else 'reasons'}"
     strictness = "" if question.policy.strictness is Strictness.BROKER else f", {question.policy.strictness}"
     yield from wrapped(
@@ -123,48 +146,53 @@ def _incompatible(question: Question, answer: Answer, files: Files, text: str) -
     if answer.refusal is not None:
         where = f"{answer.refusal.reason} at {answer.refusal.path}"
         yield from wrapped(f"The broker fails on the comparison, and answers with an error: {where}")
-    yield from findings(reasons, files, text)
+    yield from findings(answer.incompatibilities, files, text)
 
 
 def findings(incompatibilities: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
     """Yield the lines about the incompatibilities of the candidate, whose text is `text`."""
-    excerpts = _excerpts(incompatibilities, files, text)
-    for each in incompatibilities[:_SHOWN]:
+    mistakes = mistakes_of(incompatibilities)
+    yield from _mistakes(mistakes[:_SHOWN], files, text)
+    if len(mistakes) > _SHOWN:
         yield ""
-        yield f"{each.rule} at {printable(each.path)}"
-        yield from _details(each, files, excerpts)
-    if len(incompatibilities) > _SHOWN:
-        yield ""
-        yield f"and {len(incompatibilities) - _SHOWN} more; -o json lists them"
-    yield from _explained(incompatibilities[0].rule)
+        yield f"and {len(mistakes) - _SHOWN} more; -o json lists them"
 
 
 def warnings(risks: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
     """Yield the lines about the warnings. A warning that does no harm has a line or two."""
-    excerpts = _excerpts(risks, files, text)
-    for each in risks[:_SHOWN]:
-        severity = severity_of(each.rule)
-        if severity is None:
-            yield from wrapped(f"warning: {each.rule}: {each.message}")
-            continue
+    mistakes = mistakes_of(risks)
+    shown = mistakes[:_SHOWN]
+    for each in shown:
+        if severity_of(each.newest.rule) is None:
+            yield from wrapped(f"warning: {each.newest.rule}: {each.newest.message}")
+    yield from _mistakes([each for each in shown if severity_of(each.newest.rule)], files, text, "warning: ")
+    if len(mistakes) > _SHOWN:
+        yield f"and {len(mistakes) - _SHOWN} more warnings; -o json lists them"
+
+
+def _mistakes(mistakes: Sequence[Mistake], files: Files, text: str, title: str = "") -> Iterator[str]:
+    """Yield the lines about the mistakes. Those of one rule at one place have one heading, excerpt and remedy."""
+    places: dict[tuple[str, str], list[Mistake]] = {}
+    for each in mistakes:
+        places.setdefault((each.newest.rule, files.path_of(each.newest)), []).append(each)
+    excerpts = files.excerpts or Excerpts(text, (Place(path) for _, path in places))
+    for (rule, path), group in places.items():
         yield ""
-        yield from wrapped(f"warning: {each.rule} at {each.path} ({severity}: {severity.meaning})")
-        yield from _details(each, files, excerpts)
-    if len(risks) > _SHOWN:
-        yield f"and {len(risks) - _SHOWN} more warnings; -o json lists them"
-    if any(map(severity_of, (each.rule for each in risks))):
-        yield from _explained(next(each.rule for each in risks if severity_of(each.rule)))
+        severity = severity_of(rule) if title else None
+        what = f" ({severity}: {severity.meaning})" if severity else ""
+        yield from wrapped(f"{title}{rule} at {path}{what}")
+        for number, each in enumerate(group):
+            yield from wrapped(each.newest.message, _INDENT)
+            if not number and (path != "$" or each.newest.direction or rule == _TYPE_CHANGED):
+                yield from excerpts.at(Place(path))
+            yield from wrapped(demand(each, files), _INDENT)
+        for remedy in dict.fromkeys(map(to_do, group)):
+            yield from wrapped(remedy, _INDENT)
 
 
-def _excerpts(incompatibilities: Sequence[Incompatibility], files: Files, text: str) -> Shown:
-    return files.excerpts or Excerpts(text, (Place(each.path) for each in incompatibilities[:_SHOWN]))
-
-
-def _details(finding: Incompatibility, files: Files, excerpts: Shown) -> Iterator[str]:
-    yield from wrapped(finding.message, _INDENT)
-    if finding.path != "$" or finding.direction:
-        yield from excerpts.at(Place(finding.path))
-    yield from wrapped(_demand(finding, files), _INDENT)
+def to_do(mistake: Mistake) -> str:
+    """Return the remedy, or "" if the message has it."""
+    return f"To do: {mistake.remedy}." if mistake.remedy else ""
 
 
 def refusal_lines(refusal: Refusal, files: Files, text: str, culprit: str = "") -> Iterator[str]:
@@ -178,8 +206,6 @@ def refusal_lines(refusal: Refusal, files: Files, text: str, culprit: str = "") 
         yield from files.excerpts.at(place or Place(refusal.path))
     elif place is not None:
         yield from Excerpts(text, [place]).at(place)
-    if refusal.reason.isupper():
-        yield from _explained(refusal.reason)
 
 
 def _culprit(refusal: Refusal, files: Files) -> str:
@@ -195,21 +221,62 @@ def _compared(question: Question, files: Files) -> str:
     return f"version {latest} ({files.history[latest]})"
 
 
-def _demand(finding: Incompatibility, files: Files) -> str:
-    """Describe who must read whose messages, for the finding."""
-    if finding.schema_version is None:
+def demand(mistake: Mistake, files: Files) -> str:
+    """Describe who must read whose messages, or return "" if no earlier version is involved."""
+    numbers = [each for each in mistake.versions if each is not None]
+    if not numbers:
         return ""
-    version = f"version {finding.schema_version} ({files.history[finding.schema_version]})"
-    if finding.direction is Direction.BACKWARD:
-        return f"{Direction.BACKWARD}: consumers with the candidate must read messages of {version}."
-    if finding.direction is Direction.FORWARD:
-        return f"{Direction.FORWARD}: consumers with {version} must read messages of the candidate."
-    return f"Compared with {version}."
+    name = f" ({files.history[numbers[0]]})" if len(numbers) == 1 else ""
+    versions = f"{versions_in_words(numbers)}{name}"
+    if mistake.newest.direction is Direction.BACKWARD:
+        return f"{Direction.BACKWARD}: consumers with the candidate must read messages of {versions}."
+    if mistake.newest.direction is Direction.FORWARD:
+        return f"{Direction.FORWARD}: consumers with {versions} must read messages of the candidate."
+    return f"Compared with {versions}."
 
 
-def _explained(rule: str) -> Iterator[str]:
-    yield ""
-    yield f"What a rule means and what to do: topicschema explain {rule}"
+def explained(rules: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that name the command for all the rules. The reasons of conditions are no rules."""
+    names = [each for each in dict.fromkeys(rules) if each.isupper()]
+    if names:
+        yield ""
+        what = "What a rule means" if len(names) == 1 else "What the rules mean"
+        sentence, command = f"{what} and what to do:", f"topicschema explain {' '.join(names)}"
+        is_short = len(f"{sentence} {command}") <= WIDTH
+        yield from [f"{sentence} {command}"] if is_short else [sentence, *wrapped(command, _INDENT)]
+
+
+def rules_of(
+    incompatibilities: Sequence[Incompatibility], risks: Iterable[Incompatibility], refusal: Refusal | None = None
+) -> Iterator[str]:
+    """Yield the rules of the reasons, and of the warnings of harm."""
+    yield from (each.rule for each in incompatibilities)
+    if refusal is not None and not incompatibilities:
+        yield refusal.reason
+    yield from (each.rule for each in risks if severity_of(each.rule))
+
+
+def is_harm(warning: Incompatibility) -> bool:
+    """Return True if a policy that is Strict refuses it."""
+    return bool(_harm(warning))
+
+
+def accepted_harm(risks: Iterable[Incompatibility], how_to_refuse: str) -> str:
+    """Return what the warnings of harm mean, and how to refuse such changes, or "" if no warning is of harm."""
+    effects = dict.fromkeys(filter(None, map(_harm, risks)))
+    if not effects:
+        return ""
+    return (
+        f"The broker accepts what is only warned of, although {', and '.join(effects)}. To refuse such changes, "
+        f"{how_to_refuse}."
+    )
+
+
+def _harm(warning: Incompatibility) -> str:
+    severity = severity_of(warning.rule)
+    if severity is Severity.WIRE or warning.rule == Reason.CONSUMER_RISK:
+        return _HARM[warning.direction]
+    return severity.meaning if severity else ""
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:

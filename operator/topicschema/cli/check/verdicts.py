@@ -7,6 +7,7 @@ from itertools import starmap
 from typing import Final, NamedTuple
 
 from topicschema.admission import object_size
+from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
@@ -43,6 +44,7 @@ class Verdict:
     """Answer about one resource. `question` is None if it was not judged here: a policy, or an invalid manifest.
 
     `names` has the names of the earlier versions. If `is_unchanged` is True, an apply changes nothing that is judged.
+    If `is_removed` is True, the resource is that of the REF's commit, and no given manifest has it.
     """
 
     manifest: Manifest
@@ -52,6 +54,7 @@ class Verdict:
     names: tuple[str, ...] = ()
     governing: Governing | None = None
     is_unchanged: bool = False
+    is_removed: bool = False
     remark: str = ""
 
     @property
@@ -159,14 +162,19 @@ class Judge:
             return Verdict(manifest, result.answer, self._source, governing=governing)
         question = _question(topic, result.past, result.info)
         names = self.names or tuple(each[:8] for each in result.past.commits)
-        return Verdict(manifest, result.answer, self._source, question, names, governing, result.is_unchanged)
+        answer = result.answer
+        if governing.elsewhere is not None and not result.is_unchanged:
+            answer = replace(answer, warnings=(_ungoverned(manifest.resource, governing.elsewhere), *answer.warnings))
+        return Verdict(manifest, answer, self._source, question, names, governing, result.is_unchanged)
 
     def _governing(self, resource: Resource, governors: Governors) -> Governing:
         pulsar_namespace = resource.topic.rpartition("/")[0]
         result = governors.find(resource.namespace, pulsar_namespace)
+        elsewhere = governors.by_pulsar_namespace.get(pulsar_namespace)
         if result is None and self.git is not None:
             result = self.git.governing(resource.namespace, pulsar_namespace)
-        return result or Governing(self.default)
+            elsewhere = elsewhere or self.git.policy_of(pulsar_namespace)
+        return result or Governing(self.default, elsewhere=elsewhere)
 
     def _past(self, manifest: Manifest, governing: Governing) -> Past:
         if self.git is not None:
@@ -258,6 +266,41 @@ def _question(topic: _Topic, past: Past, info: SchemaInfo) -> Question:
 def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:
     """Return the spec without the values whose edits need no judgment."""
     return replace(spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
+
+
+def _ungoverned(resource: Resource, policy: Resource) -> Incompatibility:
+    """Return the warning about a resource whose Pulsar namespace has a policy in another Kubernetes namespace."""
+    there, here = (each.namespace or "(none)" for each in (policy, resource))
+    message = (
+        f"policy {policy.name} governs {policy.pulsar_namespace} in the Kubernetes namespace {there}, and this "
+        f"resource is in {here}: the webhook would admit it unjudged, and the operator would register nothing; give "
+        "both the same metadata.namespace"
+    )
+    return Incompatibility(Reason.POLICY_NOT_FOUND, "metadata.namespace", message)
+
+
+def removed(manifest: Manifest) -> Verdict:
+    """Return the verdict on a resource that no given manifest has any more: the API server refuses no deletion."""
+    warning = Incompatibility("ResourceRemoved", "metadata.name", f"if you delete it, {_deleted(manifest.resource)}")
+    return Verdict(manifest, Answer(warnings=(warning,)), Source.GIT, is_removed=True)
+
+
+def _deleted(resource: Resource) -> str:
+    if resource.kind == NAMESPACE_SCHEMA_POLICY.name:
+        return (
+            f"the webhook admits edits of topics in {resource.pulsar_namespace} unjudged, the operator registers none "
+            "of them, and the broker keeps its settings"
+        )
+    topic, annotations = resource.written_topic, resource.document.value["metadata"].get("annotations") or {}
+    if resource.spec.deletion_policy is DeletionPolicy.RETAIN or resource.spec.suspend:
+        why = "suspend: true" if resource.spec.suspend else "deletionPolicy: Retain"
+        return f"the operator and the broker keep the versions of {topic} ({why})"
+    if annotations.get(SKIP_BROKER_DELETE_ANNOTATION) == "true":
+        return f"the operator deletes its history of {topic}, and the broker keeps the versions"
+    return (
+        f"the operator deletes all versions of {topic}, in its history and at the broker (deletionPolicy: Delete), and "
+        "consumers that need them for retained messages fail"
+    )
 
 
 def _immutable(path: str, before: str) -> Refusal:

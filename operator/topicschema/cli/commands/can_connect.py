@@ -108,6 +108,7 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
         if answer.incompatibilities:
             yield from check_text.findings(answer.incompatibilities, *_files(options, sent))
     yield from check_text.warnings(answer.warnings, *_files(options, sent))
+    yield from check_text.explained(check_text.rules_of(answer.incompatibilities, answer.warnings))
     if options.client != Client.PRODUCER and not topic.versions and options.is_in_use is None:
         yield from check_text.wrapped(
             "The topic was assumed inactive; use --topic-active for one with clients or messages."

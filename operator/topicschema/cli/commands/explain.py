@@ -15,25 +15,24 @@ from topicschema.core.severity import severity_of
 
 
 def run(options: Namespace) -> int:
-    """Print the rule or reason, or all of them in a line each."""
+    """Print the rules or reasons, or all of them in a line each."""
     checkers = plugins.load()
-    if options.rule is None:
-        print("\n".join(_list(checkers)))
-        return COMPATIBLE
-    rule = rules.find(options.rule)
-    reason = reasons.find(options.rule)
-    if rule is None and reason is not None:
-        name, text = reason
-        print("\n".join((name, *(textwrap.fill(each, WIDTH) for each in text.split("\n\n")))))
-        return COMPATIBLE
-    if rule is None:
-        others = f"; see {' or '.join(each.name for each in checkers.values())}" if checkers else ""
-        raise UsageError(
-            f"there is no rule and no reason {options.rule!r}; topicschema explain lists them all, and "
-            f"docs/validation-reasons.md has those of messages{others}"
-        )
-    print("\n".join(_explained(rule)))
+    texts = [_text(each, checkers) for each in options.names] or ["\n".join(_list(checkers))]
+    print("\n\n\n".join(texts))
     return COMPATIBLE
+
+
+def _text(name: str, checkers: Checkers) -> str:
+    rule, reason = rules.find(name), reasons.find(name)
+    if rule is not None:
+        return "\n".join(_explained(rule))
+    if reason is not None:
+        return "\n".join((reason[0], *(textwrap.fill(each, WIDTH) for each in reason[1].split("\n\n"))))
+    others = f"; see {' or '.join(each.name for each in checkers.values())}" if checkers else ""
+    raise UsageError(
+        f"there is no rule and no reason {name!r}; topicschema explain lists them all, and "
+        f"docs/validation-reasons.md has those of messages{others}"
+    )
 
 
 def _list(checkers: Checkers) -> Iterator[str]:

@@ -58,9 +58,7 @@ def _lines(name: str, findings: Sequence[Finding], *, is_valid: bool, is_sent: b
     if is_sent is not None and is_sent != is_valid:
         yield ""
         yield from text.wrapped(_SENT if is_sent else _NOT_SENT)
-    if findings:
-        yield ""
-        yield f"What a rule means and what to do: topicschema explain {findings[0].rule}"
+    yield from text.explained(each.rule for each in findings)
 
 
 _SENT = "A Java producer with AUTO_PRODUCE still sends it: its check is less strict."
