@@ -105,19 +105,6 @@ async def test_a_role_that_may_produce_uploads_and_reads_and_does_no_more(
             await broker.soft_delete(topic)
 
 
-async def test_a_fresh_token_is_used_when_the_old_one_has_expired(secured_pulsar: Pulsar, topic: Topic) -> None:
-    good, _, expired = tokens(secured_pulsar)
-
-    async def reread() -> Credential:
-        return good
-
-    assert secured_pulsar.credentials is not None
-    ca = secured_pulsar.credentials.ca.read_bytes()
-    broker = Broker(ClientConfig(secured_pulsar.admin_url, ALLOWED, expired, ca, reread))
-    assert await broker.latest(topic) is None
-    await broker.close()
-
-
 async def test_a_broker_whose_ca_is_not_known_is_not_trusted(secured_pulsar: Pulsar, topic: Topic) -> None:
     broker = Broker(ClientConfig(secured_pulsar.admin_url, ALLOWED, tokens(secured_pulsar)[0]))
     with pytest.raises(BrokerTLSVerificationFailedError, match="certificate"):

@@ -18,7 +18,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM
-from topicschema.api.record import claim_name
+from topicschema.api.store import claim_name
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy

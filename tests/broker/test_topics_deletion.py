@@ -9,7 +9,7 @@ from support.kubernetes.watched_namespace import statuses
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
-from topicschema.api.record import history_name
+from topicschema.api.store import history_name
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 

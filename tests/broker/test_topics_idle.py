@@ -16,7 +16,7 @@ from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, THREE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
-from topicschema.api.record import history_name
+from topicschema.api.store import history_name
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 

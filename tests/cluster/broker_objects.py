@@ -36,7 +36,7 @@ ORIGINAL = changed(
     "spec",
     CLAIM["spec"]
     | {
-        "found": {
+        "original": {
             "schemaCompatibilityStrategy": "FULL",
             "schemaAutoUpdateCompatibilityStrategy": "Full",
             "isAllowAutoUpdateSchema": True,
@@ -52,7 +52,7 @@ NUMBERED = changed(
     | {
         "numberedBy": "Broker",
         "topicSettings": {
-            "found": {},
+            "original": {},
             "written": {"schemaCompatibilityStrategy": "FULL", "schemaValidationEnforced": True},
             "pending": {"before": {}, "wanted": {"schemaCompatibilityStrategy": "BACKWARD"}},
         },
@@ -105,8 +105,8 @@ WRONG_BROKERS = [
         "spec.pulsar.authentication", "requires https"),
     Row("trust over http", PLAIN, "spec.pulsar.tls", _SECURED["pulsar"]["tls"], "spec.pulsar.tls", "requires https"),
     Row("another adoption", MANAGED, "spec.adoptionPolicy", "Replace", "spec.adoptionPolicy", _UNSUPPORTED),
-    Row("settings before nothing", NUMBERED, "spec.topicSettings.found", ABSENT,
-        "spec.topicSettings.found", _REQUIRED),
+    Row("settings before nothing", NUMBERED, "spec.topicSettings.original", ABSENT,
+        "spec.topicSettings.original", _REQUIRED),
     Row("a setting twice", ORIGINAL, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
 ]  # fmt: skip
 

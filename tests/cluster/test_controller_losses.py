@@ -16,7 +16,7 @@ from support.kubernetes.watched_namespace import (
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.api.record import claim_name, history_name
+from topicschema.api.store import claim_name, history_name
 from topicschema.core.topics import PulsarNamespaceKey
 
 pytestmark = pytest.mark.timeout(180)
@@ -85,7 +85,7 @@ async def test_a_deletion_that_a_damaged_record_blocks_is_reported(shop: Watched
     damaged = json.dumps({"spec": {"versions": [line, line]}})
     cluster.kubectl("patch", "schemahistories", name, "-n", SYSTEM, "--type=merge", f"-p={damaged}")
     shop.delete("tsc/created", "--wait=false")
-    status = await shop.ready("RecordDamaged")
+    status = await shop.ready("HistoryDamaged")
     assert conditions(status)["Stalled"]["status"] == "True"
     cluster.kubectl("delete", "schemahistories", name, "-n", SYSTEM)
     await shop.gone()

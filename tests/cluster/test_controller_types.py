@@ -9,7 +9,7 @@ from support.kubernetes.watched_namespace import WatchedShop, conditions, record
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import EVENT, SCHEMA_VERSION
-from topicschema.api.record import history_name
+from topicschema.api.store import history_name
 from topicschema.core.schemas import SchemaInfo
 from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.storage.kubernetes.storage import KubernetesStorage

@@ -22,7 +22,7 @@ from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import crds, kinds
 from topicschema.api.policies import NamespaceSchemaPolicy
-from topicschema.api.record import history_from_wire, history_name, history_to_wire
+from topicschema.api.store import history_from_wire, history_name, history_to_wire
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core.errors import StalledError
@@ -213,7 +213,7 @@ def test_the_categories_keep_users_resources_and_the_record_apart(
     for wire in (TOPIC, POLICY, HISTORY, VERSION, CLAIM):
         create(api, wire, namespace)
     users = installed.kubectl("get", "pulsar", "-n", namespace, "-o", "name").split()
-    record = installed.kubectl("get", "topicschema-record", "-n", namespace, "-o", "name").split()
+    record = installed.kubectl("get", "topicschema-store", "-n", namespace, "-o", "name").split()
     assert len(users) == 2
     assert len(record) == 3
 

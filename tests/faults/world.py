@@ -11,7 +11,7 @@ from typing import Any
 
 from support.kubernetes.plain_api import Api
 from testbed.product import NAMESPACE as SYSTEM
-from topicschema.api.record import claim_name, history_name
+from topicschema.api.store import claim_name, history_name
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 _SECONDS = 180.0  # only a hang takes as long

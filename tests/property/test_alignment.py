@@ -23,12 +23,12 @@ from topicschema.core.history import History, NumberedBy, Origin
 from topicschema.core.imports import entry_of
 from topicschema.core.plan import (
     Action,
-    Claim,
+    ClaimTopic,
     Import,
     Observed,
     Register,
     Upload,
-    UploadRecorded,
+    UploadMissing,
     plan,
 )
 from topicschema.core.policy import Policy
@@ -36,7 +36,7 @@ from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
-from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
+from topicschema.core.topic_settings import StoreSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 
 TOPIC: Final = "created"
@@ -131,13 +131,13 @@ class World:
 
     def act(self, action: Action) -> None:
         self.call()
-        if isinstance(action, Import | Claim | Register | RecordSettings):
+        if isinstance(action, Import | ClaimTopic | Register | StoreSettings):
             self.history = self.recorded(action)
             return
         match action:
             case Upload():
                 self.upload(self.spec.info)
-            case UploadRecorded(missing):
+            case UploadMissing(missing):
                 for entry in missing:
                     self.upload(next(s.info for s in SPECS if s.info.content_hash == entry.content_hash))
                     if self.refused is self.spec:
@@ -149,7 +149,7 @@ class World:
             case _:
                 raise AssertionError(action)
 
-    def recorded(self, action: Import | Claim | Register | RecordSettings) -> History:
+    def recorded(self, action: Import | ClaimTopic | Register | StoreSettings) -> History:
         """Return the record after one write of it."""
         match action:
             case Import(history):
@@ -157,11 +157,11 @@ class World:
                 known = ((each.schema_version, each.content_hash) for each in self.history.confirmed)
                 assert there.issuperset(known), "the record lost what a broker confirmed"
                 return history
-            case Claim(owner):
+            case ClaimTopic(owner):
                 return self.history.claimed_by(owner)
             case Register(owner):
                 return self.history.with_version(self.spec, Origin.SPEC, self.now()).claimed_by(owner)
-            case RecordSettings(settings):
+            case StoreSettings(settings):
                 return replace(self.history, topic_settings=settings)
 
     def upload(self, info: SchemaInfo) -> None:

@@ -25,8 +25,6 @@ TESTS = (
 )
 # These quote the words that they ban.
 QUOTING = ("unit/test_docstrings.py", "unit/test_prose.py", "unit/test_old_names.py")
-# Those whose names, comments and messages are not rewritten yet. The stored fields of `record_kinds` stay.
-ONLY_DOCSTRINGS = ("operator/topicschema/api/record_kinds.py",)
 # The banned words of documents hold for comments and messages, too; but a lease and a claim are held.
 WORDS = {pattern: term for pattern, term in TERMS.items() if pattern != "held"}
 # Docstrings have some more, each as a pattern with the term to use instead.
@@ -160,8 +158,7 @@ def message_complaints(name: str, source: str) -> Iterator[str]:
 def test_docstrings_and_names_are_plain(name: str) -> None:
     source = (ROOT / name).read_text(encoding="utf-8")
     complaints = list(docstring_complaints(name, source))
-    if not name.startswith(ONLY_DOCSTRINGS):
-        complaints += [*name_complaints(name, source), *message_complaints(name, source)]
+    complaints += [*name_complaints(name, source), *message_complaints(name, source)]
     assert not complaints, "\n".join(complaints)
 
 

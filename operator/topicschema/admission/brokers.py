@@ -35,8 +35,8 @@ def for_topic(active: ActivePolicy, spec: TopicSchemaSpec, old: TopicSchema | No
     """Return the policy for one topic, with the topic's own strategy that remains at its broker.
 
     This concerns a `spec` that names no strategy. The status has the strategy that the controller observed for this
-    spec. The record has the one that stays at the broker. It counts if the resource is recreated, or if an earlier spec
-    named a strategy, which may not have reached the broker.
+    spec. The history has the one that stays at the broker. It counts if the resource is recreated, or if an earlier
+    spec named a strategy, which may not have reached the broker.
     """
     if active.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
         return active

@@ -67,7 +67,7 @@ def _was_refused(old: TopicSchema) -> bool:
 
 
 def _is_reported(old: TopicSchema, history: History) -> bool:
-    """Return True if the status names this generation's version and the record has it, so that no parsing is needed."""
+    """Return True if the status names this generation's version and the history has it. Then nothing needs parsing."""
     fingerprint = old.status.fingerprint
     is_current = old.status.observed_generation == old.metadata.generation
     return is_current and fingerprint is not None and history.equal_to(fingerprint) is not None

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from topicschema.api import schema_fields
-from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.schema_fields import CelRule, Field
 from topicschema.api.wire import members
 
 
@@ -18,7 +18,7 @@ class _Type(NamedTuple):
     """A type of values: its bounds and rules, the type of its items, and the types of its members."""
 
     field: Field
-    rules: tuple[Rule, ...]
+    rules: tuple[CelRule, ...]
     item: "_Type | None"
     members: "Mapping[str, _Type]"
 

@@ -37,11 +37,8 @@ class _AccessToken:
 class Identity:
     """The current credential for one broker, with its access token."""
 
-    def __init__(
-        self, credential: Credential, reread: Callable[[], Awaitable[Credential]] | None, fetch: Fetch, clock: Clock
-    ) -> None:
+    def __init__(self, credential: Credential, fetch: Fetch, clock: Clock) -> None:
         self._credential = credential
-        self._reread = reread
         self._fetch = fetch
         self._clock = clock
         self._token: _AccessToken | None = None
@@ -57,19 +54,14 @@ class Identity:
         return self._known()
 
     async def renew(self, refused: Mapping[str, str]) -> bool:
-        """Read the Secret again after a broker refused the headers. Return True if other headers may be available.
+        """Drop the access token after a broker refused the headers. Return True if other headers may be available.
 
-        If several callers were refused at the same time, only the first one reads it.
+        If several callers were refused at the same time, only the first one drops it.
         """
         async with self._turn:
-            if self._known() != refused:
-                return True
-            before, self._token = self._credential, None
-            if self._reread is not None:
-                self._credential = await self._reread()
-            if self._credential != before:
-                self._failure = None
-            return isinstance(self._credential, OAuth2ClientCredentials) or self._credential != before
+            if self._known() == refused:
+                self._token = None
+            return isinstance(self._credential, OAuth2ClientCredentials)
 
     def _known(self) -> dict[str, str]:
         """Return the headers that are known without a request."""

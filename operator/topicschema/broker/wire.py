@@ -108,7 +108,7 @@ def index_of(answer: Any) -> tuple[int, ...]:
 
 
 def _counted(number: Any) -> int:
-    """Return the number as an int. Raise ValueError if no version can have it, or the record cannot store it."""
+    """Return the number as an int. Raise ValueError if no version can have it, or the history cannot store it."""
     counted = int(number)
     if not 0 <= counted < _MOST_VERSIONS:
         raise ValueError(number)

@@ -1,7 +1,7 @@
 """Comparison of a topic's history with its broker. The broker assigns the version numbers, the history copies them.
 
-The comparison is pure. `reconcile.topicschema.broker_fetch` reads the broker, `plan` decides the next action. The rules
-of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
+The comparison is pure. `reconcile.topicschema.observe_broker` reads the broker, `plan` decides the next action. The
+rules of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
 """
 
 from collections.abc import Mapping, Sequence

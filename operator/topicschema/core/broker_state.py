@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind
 from topicschema.core.errors import TopicSchemaError
-from topicschema.core.history import TopicSettingsRecord
+from topicschema.core.history import StoredTopicSettings
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
@@ -41,10 +41,10 @@ class BrokerState:
         before = self.topic_settings
         return self if before is None else replace(self, topic_settings=before.after(settings))
 
-    def with_settings_record(self, record: TopicSettingsRecord | None) -> "BrokerState":
-        """Return the state after this record of the topic's own settings was written."""
+    def with_stored_settings(self, stored: StoredTopicSettings | None) -> "BrokerState":
+        """Return the state after these settings of the topic were stored."""
         before = self.topic_settings
-        return self if before is None else replace(self, topic_settings=replace(before, record=record))
+        return self if before is None else replace(self, topic_settings=replace(before, stored=stored))
 
     @property
     def unmanaged_strategy(self) -> Strategy | None:

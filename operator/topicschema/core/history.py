@@ -80,8 +80,8 @@ class VersionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSettingsRecord:
-    """The record of a topic's own settings at the broker, from before the first write.
+class StoredTopicSettings:
+    """A topic's own settings at the broker, stored before the first write.
 
     `original` are their values before the operator first wrote them, None if not set. `written` are the values that it
     last wrote. They are None if it never wrote any, or restored the values of `original`.
@@ -114,7 +114,7 @@ class History:
     incarnation: int = 0
     entries: tuple[VersionEntry, ...] = ()
     numbered_by: NumberedBy = NumberedBy.OPERATOR
-    topic_settings: TopicSettingsRecord | None = None
+    topic_settings: StoredTopicSettings | None = None
     unconfirmed: int = 0
 
     @property

@@ -54,11 +54,12 @@ class Mistake:
 
     @property
     def remedy(self) -> str:
-        """The remedy, or "" if the message has it."""
+        """The remedy, or "" if the message has it, as those of a webhook do."""
         remedy = _REMEDIES.get(self.newest.rule, "")
-        if self.newest.direction is Direction.FORWARD:
-            remedy = _REMEDIES_OF_WRITERS.get(self.newest.rule, remedy)
-        return "" if remedy in self.newest.message else remedy
+        to_writers = _REMEDIES_OF_WRITERS.get(self.newest.rule, remedy)
+        if remedy in self.newest.message or to_writers in self.newest.message:
+            return ""
+        return to_writers if self.newest.direction is Direction.FORWARD else remedy
 
 
 def mistakes_of(newest_first: Iterable[Incompatibility]) -> list[Mistake]:

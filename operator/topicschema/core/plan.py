@@ -10,7 +10,7 @@ from topicschema.core import topic_settings
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History, Owner, VersionEntry
-from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
+from topicschema.core.topic_settings import StoreSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 
@@ -25,7 +25,7 @@ class RemoveFinalizer:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimTopic:
     """Write `owner` as the topic's owner into the history, and the sources that its version is compiled from."""
 
     owner: Owner
@@ -52,7 +52,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadRecorded:
+class UploadMissing:
     """Upload, in order, versions that were registered without a broker."""
 
     missing: tuple[VersionEntry, ...]
@@ -64,7 +64,7 @@ class SoftDelete:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteRecord:
+class DeleteHistory:
     """Remove the topic's history and payloads."""
 
 
@@ -81,17 +81,17 @@ class DeleteObsoleteJobs:
 Action = (
     AddFinalizer
     | RemoveFinalizer
-    | Claim
+    | ClaimTopic
     | Register
     | Import
     | Upload
-    | UploadRecorded
-    | RecordSettings
+    | UploadMissing
+    | StoreSettings
     | WriteSettings
     | CreateValidationJob
     | DeleteObsoleteJobs
 )
-DeletionAction = RemoveFinalizer | WriteSettings | SoftDelete | DeleteRecord
+DeletionAction = RemoveFinalizer | WriteSettings | SoftDelete | DeleteHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +113,16 @@ class Observed:
     """The state of a topic as one reconcile observed it.
 
     `owner` is the resource itself. `verdict` is None if nothing was judged, because the history lacks versions of the
-    broker. `is_source_on_record` is False if the history does not map these sources to the verdict's version yet.
+    broker. `is_source_stored` is False if the history does not map these sources to the verdict's version yet.
     `fingerprint` is the candidate's. `broker` is None if there is none, `validation` if no messages are validated.
     """
 
     owner: Owner
     history: History
     verdict: Verdict | None = None
-    deletes_record: bool = False
+    deletes_history: bool = False
     has_finalizer: bool = False
-    is_source_on_record: bool = True
+    is_source_stored: bool = True
     fingerprint: str = ""
     broker: BrokerState | None = None
     validation: Validation | None = None
@@ -146,9 +146,9 @@ def plan_deletion(history: History | None, broker: BrokerState | None) -> Deleti
     if history is None:
         return RemoveFinalizer()
     step = None if broker is None or broker.topic_settings is None else topic_settings.restore(broker.topic_settings)
-    if isinstance(step, WriteSettings):  # a record of it would be deleted next
+    if isinstance(step, WriteSettings):  # what is stored would be deleted next
         return step
-    return SoftDelete() if broker is not None and broker.is_serving else DeleteRecord()
+    return SoftDelete() if broker is not None and broker.is_serving else DeleteHistory()
 
 
 def _proceed(observed: Observed) -> tuple[Action, ...]:
@@ -178,7 +178,7 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
         case HistoryAhead(missing) if broker.may_write:
             if broker.refused is not None:
                 return _restore(broker)
-            return _write_settings(broker, is_before_schema=True) or (UploadRecorded(missing),)
+            return _write_settings(broker, is_before_schema=True) or (UploadMissing(missing),)
         case HistoryAhead():
             return _proceed(observed)
         case _:
@@ -187,7 +187,7 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
 
 def _with_candidate(observed: Observed, history: History) -> History:
     """Return the new history. If the candidate is in it, the resource claims it."""
-    is_held = observed.deletes_record and not observed.has_finalizer
+    is_held = observed.deletes_history and not observed.has_finalizer
     if is_held or history.equal_to(observed.fingerprint) is None:
         return history
     return history.claimed_by(observed.owner)
@@ -204,11 +204,11 @@ def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
 
 def _hold_deletion(observed: Observed, *, may_claim: bool) -> tuple[Action, ...]:
     """Delay the resource's deletion while its own or a claimable history is deleted with it. Otherwise end it."""
-    if observed.has_finalizer and not observed.deletes_record:
+    if observed.has_finalizer and not observed.deletes_history:
         return (RemoveFinalizer(),)
     is_ours = observed.history.claim == observed.owner
-    if observed.deletes_record and not observed.has_finalizer and (is_ours or may_claim):
-        # Before the first write: without it, a record would outlive a resource that must delete it.
+    if observed.deletes_history and not observed.has_finalizer and (is_ours or may_claim):
+        # Before the first write: without it, a history would outlive a resource that must delete it.
         return (AddFinalizer(),)
     return ()
 
@@ -222,14 +222,14 @@ def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
 
 def _claim(observed: Observed) -> tuple[Action, ...]:
     is_ours = observed.history.claim == observed.owner
-    return () if is_ours and observed.is_source_on_record else (Claim(observed.owner),)
+    return () if is_ours and observed.is_source_stored else (ClaimTopic(observed.owner),)
 
 
 def _advance_at_broker(observed: Observed, broker: BrokerState, verdict: Verdict) -> tuple[Action, ...]:
     is_next = verdict.outcome is Outcome.NEXT_VERSION
     if broker.refused is not None and is_next:
         return ()
-    # Before the upload, or without one: if two resources claim one topic, the record's compare-and-swap selects one.
+    # Before the upload, or without one: if two resources claim one topic, the history's compare-and-swap selects one.
     claim = () if is_next and observed.history.claim == observed.owner else _claim(observed)
     if claim or not broker.may_write:
         return claim

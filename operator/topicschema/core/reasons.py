@@ -68,7 +68,7 @@ class Reason(StrEnum):
     POLICY_NOT_FOUND = "PolicyNotFound", Category.UNGOVERNED, _RECONCILING, "Create a NamespaceSchemaPolicy for the topic's Pulsar namespace in this Kubernetes namespace. If there are two that hold a claim to it (of two Pulsar clusters), delete one."
     CLAIM_NOT_ALLOWED = "ClaimNotAllowed", Category.UNGOVERNED, _STALLED, "A cluster admin must annotate the Namespace, for instance `topicschema.io/pulsar-namespaces: shop/*`."
     TOPIC_ALREADY_CLAIMED = "TopicAlreadyClaimed", Category.UNGOVERNED, _STALLED, "Another resource or policy was first. The message names it if it is in the same namespace. Otherwise an admin finds it among the [stored histories and claims](#backup-and-restore). Delete one of the two."
-    RECORD_DAMAGED = "RecordDamaged", Category.HISTORY, _STALLED, "A stored history was changed by another client, or a part is missing. The message names the object: [restore it](#backup-and-restore). Until then, nothing is judged."
+    HISTORY_DAMAGED = "HistoryDamaged", Category.HISTORY, _STALLED, "A stored history was changed by another client, or a part is missing. The message names the object: [restore it](#backup-and-restore). Until then, nothing is judged."
     HISTORY_LOST = "HistoryLost", Category.HISTORY, _STALLED, "The stored history has fewer versions than the status: it is missing, or an older one was restored. [Restore](#backup-and-restore) the newest, or delete and recreate the resource to start over. With a broker, the broker lost stored versions, and the message says which. The operator uploads nothing. See [Lost history](broker.md#lost-history)."
     HISTORY_FULL = "HistoryFull", Category.HISTORY, _STALLED, "A history has at most 10,000 versions, deletions included. The operator wrote nothing, and an earlier schema can still become Ready. See [Full history](#full-history)."
     ADOPTION_REFUSED = "AdoptionRefused", Category.REFUSED, _STALLED, "The topic has schemas at the broker, and `adoptionPolicy` is `Refuse`. Set `Adopt` to adopt them."
@@ -152,7 +152,7 @@ class Reason(StrEnum):
     @property
     def prevents_judgment(self) -> bool:
         """True if one topic cannot be judged, and others can."""
-        return self.category is Category.MACHINE or self is Reason.RECORD_DAMAGED
+        return self.category is Category.MACHINE or self is Reason.HISTORY_DAMAGED
 
     @property
     def leaves_settings(self) -> bool:

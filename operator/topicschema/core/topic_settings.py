@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from topicschema.core.history import History, TopicSettingsRecord
+from topicschema.core.history import History, StoredTopicSettings
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 
@@ -18,10 +18,10 @@ _UNSET: Final = {"strategy": Strategy.UNDEFINED, "enforces_validation": False}
 
 
 @dataclass(frozen=True, slots=True)
-class RecordSettings:
-    """Store this record of the topic's own settings in the history."""
+class StoreSettings:
+    """Write these values of the topic's own settings into the history."""
 
-    record: TopicSettingsRecord
+    stored: StoredTopicSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +31,19 @@ class WriteSettings:
     settings: TopicSettings
 
 
-Step = RecordSettings | WriteSettings
+SettingsAction = StoreSettings | WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettingsState:
-    """The desired settings of the topic (None: not managed), those at the broker, and the record of them.
+    """The desired settings of the topic (None: not managed), those at the broker, and the stored ones.
 
     `current` is None for a topic that does not exist.
     """
 
     desired: TopicSettings
     current: TopicSettings | None
-    record: TopicSettingsRecord | None = None
+    stored: StoredTopicSettings | None = None
 
     def after(self, written: TopicSettings) -> "TopicSettingsState":
         """Return the same after these settings were written."""
@@ -65,48 +65,48 @@ class TopicSettingsState:
         return self.current.strategy if self.current is not None and self.desired.strategy is None else None
 
 
-def restore(state: TopicSettingsState) -> Step | None:
+def restore(state: TopicSettingsState) -> SettingsAction | None:
     """Return the next step to the original values of settings that the operator wrote and no field sets any more.
 
     The operator leaves alone what another client has set since.
     """
-    record, current = state.record, state.current or TopicSettings()
-    if record is None:
+    stored, current = state.stored, state.current or TopicSettings()
+    if stored is None:
         return None
     desired = _named(state.desired)
-    released = {each: value for each, value in _named(record.written).items() if desired.get(each) != value}
+    released = {each: value for each, value in _named(stored.written).items() if desired.get(each) != value}
     change = {
         each: original
         for each, value in released.items()
-        if (original := _original(record.original, each)) != value and _after(current, {each: value}) == current
+        if (original := _original(stored.original, each)) != value and _after(current, {each: value}) == current
     }
     if change and state.current is not None:
         return WriteSettings(replace(TopicSettings(), **change))
     if not released:
         return None
-    originals = replace(record.original, **{each: getattr(current, each) for each in released})
-    return RecordSettings(TopicSettingsRecord(originals, replace(record.written, **dict.fromkeys(released))))
+    originals = replace(stored.original, **{each: getattr(current, each) for each in released})
+    return StoreSettings(StoredTopicSettings(originals, replace(stored.written, **dict.fromkeys(released))))
 
 
-def apply(state: TopicSettingsState, *, is_before_schema: bool) -> Step | None:
+def apply(state: TopicSettingsState, *, is_before_schema: bool) -> SettingsAction | None:
     """Return the next step to the desired settings, or None.
 
     The strategy is written before the schema that it is to admit. Enforcement is written after it, because no schema is
     judged by it.
     """
-    current, record = state.current, state.record
+    current, stored = state.current, state.stored
     if current is None:
         return None
     change = {each: value for each, value in _named(state.desired).items() if _after(current, {each: value}) != current}
     if is_before_schema:
         change.pop("enforces_validation", None)
     if not change:
-        is_news = record is None and current.strategy is not None and not is_before_schema
-        return RecordSettings(TopicSettingsRecord(current)) if is_news else None
-    known = record or TopicSettingsRecord(current)
+        is_news = stored is None and current.strategy is not None and not is_before_schema
+        return StoreSettings(StoredTopicSettings(current)) if is_news else None
+    known = stored or StoredTopicSettings(current)
     fresh = {each: getattr(current, each) for each in change if getattr(known.written, each) is None}
-    noted = TopicSettingsRecord(replace(known.original, **fresh), replace(known.written, **change))
-    return WriteSettings(replace(TopicSettings(), **change)) if noted == record else RecordSettings(noted)
+    noted = StoredTopicSettings(replace(known.original, **fresh), replace(known.written, **change))
+    return WriteSettings(replace(TopicSettings(), **change)) if noted == stored else StoreSettings(noted)
 
 
 def with_own_strategy(history: History, state: TopicSettingsState) -> History:
@@ -114,7 +114,7 @@ def with_own_strategy(history: History, state: TopicSettingsState) -> History:
     current = state.current
     if history.topic_settings is not None or current is None or current.strategy is None:
         return history
-    return replace(history, topic_settings=TopicSettingsRecord(current))
+    return replace(history, topic_settings=StoredTopicSettings(current))
 
 
 def _named(settings: TopicSettings) -> dict[str, Any]:

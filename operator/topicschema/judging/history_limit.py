@@ -1,4 +1,4 @@
-"""Messages about a topic whose record has as many versions as it can store, or soon will have.
+"""Messages about a topic whose history has as many versions as it can store, or soon will have.
 
 The webhook and the controller report the same reason. `core.plan` plans no write then.
 """
@@ -14,7 +14,7 @@ _RECREATE = f"{_MOVE} delete this resource with deletionPolicy: Delete and creat
 
 
 def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
-    """Return the error if the candidate needs a version more than the record can store, else None."""
+    """Return the error if the candidate needs a version more than the history can store, else None."""
     if verdict is None or verdict.outcome is not Outcome.NEXT_VERSION or history.remaining > 0:
         return None
     message = f"the history of topic {history.key.topic} has {len(history.entries):,} versions, which is the maximum"
@@ -22,7 +22,7 @@ def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
 
 
 def refusal_of_broker(history: History, alignment: Alignment) -> StalledError | None:
-    """Return the error if the record cannot store all versions of the broker, else None."""
+    """Return the error if the history cannot store all versions of the broker, else None."""
     if not isinstance(alignment, HistoryBehind) or alignment.history.remaining >= 0:
         return None
     message = (
@@ -34,7 +34,7 @@ def refusal_of_broker(history: History, alignment: Alignment) -> StalledError | 
 
 
 def warnings(history: History, verdict: Verdict) -> tuple[str, ...]:
-    """Return one warning if the candidate becomes one of the last versions that the record can store, else ()."""
+    """Return one warning if the candidate becomes one of the last versions that the history can store, else ()."""
     if verdict.outcome is not Outcome.NEXT_VERSION or len(history.entries) < WARNED_FROM:
         return ()
     count = f"the history of this topic has {len(history.entries):,} versions; after this one it takes"

@@ -63,10 +63,10 @@ class Versions:
         return schema
 
     async def for_version(self, history: History, pulsar_version: PulsarVersion) -> History:
-        """Return the history with the flaws for that Pulsar version. Raise StalledError(RecordDamaged).
+        """Return the history with the flaws for that Pulsar version. Raise StalledError(HistoryDamaged).
 
         A flaw belongs to one Pulsar version. After an upgrade of the broker, the parser of the new version decides. The
-        results are cached, because the record has them only after its next write.
+        results are cached, because the history has them only after its next write.
         """
         flawed = history.flawed_by_another(pulsar_version)
         if not flawed:
@@ -88,7 +88,7 @@ class Versions:
     async def version(self, history: History, entry: VersionEntry, pulsar_version: PulsarVersion) -> Schema:
         """Return the parsed schema of a stored version.
 
-        Raise StalledError(RecordDamaged) if the record is unusable, and UnreadableVersionError if the text does not
+        Raise StalledError(HistoryDamaged) if the history is unusable, and UnreadableVersionError if the text does not
         parse.
         """
         cached = self._comparer.get_cached(entry.type, entry.content_hash, pulsar_version)
@@ -102,12 +102,12 @@ class Versions:
             raise broker_versions.unreadable(entry, pulsar_version, error) from None
 
     async def payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
-        """Return the SchemaInfo of a stored version. Raise StalledError(RecordDamaged) if the record is unusable."""
+        """Return the SchemaInfo of a stored version. Raise StalledError(HistoryDamaged) if the history is unusable."""
         async with self._reads:
             return await self._storage.get(history.key, history.incarnation, entry)
 
     async def with_texts(self, history: History, versions: Sequence[Earlier]) -> list[Earlier]:
-        """Return the versions with the texts that they lack. Raise StalledError(RecordDamaged) as `payload` does."""
+        """Return the versions with the texts that they lack. Raise StalledError(HistoryDamaged) as `payload` does."""
         return await asyncio.gather(*(self._with_text(history, each) for each in versions))
 
     async def _with_text(self, history: History, version: Earlier) -> Earlier:

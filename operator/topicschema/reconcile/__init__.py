@@ -1,1 +1,1 @@
-"""Reconciliation of one key at a time: gather, judge, plan, act and report."""
+"""Reconciliation of one key at a time: observe, judge, plan, act and report."""

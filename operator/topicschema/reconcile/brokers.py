@@ -22,7 +22,7 @@ from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2
 from topicschema.broker.errors import SecretInvalidError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import PER_SECOND
-from topicschema.broker.transport import ClientConfig, Limits
+from topicschema.broker.transport import BrokerLimits, ClientConfig
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
@@ -119,7 +119,7 @@ class Brokers:
         self._clock = clock
         self._per_second = per_second
         # The brokers have the strong references.
-        self._limits: WeakValueDictionary[str, Limits] = WeakValueDictionary()
+        self._limits: WeakValueDictionary[str, BrokerLimits] = WeakValueDictionary()
         self._cached: dict[str, _CachedBroker] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
@@ -143,7 +143,7 @@ class Brokers:
             current = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
             cached = self._cached.get(uid)  # another reconcile may have created it in the meantime
             if cached is None or cached.pulsar != pulsar or cached.secrets != current:
-                cached = _CachedBroker(pulsar, current, self._broker(pulsar, secrets, *current))
+                cached = _CachedBroker(pulsar, current, self._broker(pulsar, *current))
                 self.forget(uid)
                 self._cached[uid] = cached
         return cached.broker
@@ -211,15 +211,9 @@ class Brokers:
             self._own.pop((address, ""), None)
             self._releases.pop(address, None)
 
-    def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
-        async def reread() -> Credential:
-            with secrets.named():
-                return await _credential(secrets, pulsar.authentication)
-
-        limits = self._limits.setdefault(pulsar.address, Limits(self._clock, self._per_second))
-        return Broker(
-            ClientConfig(pulsar.admin_url, self._allowed, credential, ca, reread, limits, self._fence), self._clock
-        )
+    def _broker(self, pulsar: PulsarSpec, credential: Credential, ca: bytes | None) -> Broker:
+        limits = self._limits.setdefault(pulsar.address, BrokerLimits(self._clock, self._per_second))
+        return Broker(ClientConfig(pulsar.admin_url, self._allowed, credential, ca, limits, self._fence), self._clock)
 
 
 async def _close(broker: Broker, after: float) -> None:

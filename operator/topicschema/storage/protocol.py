@@ -72,7 +72,7 @@ class SchemaStorage(Protocol):
     async def get_history(self, key: TopicKey) -> Stored:
         """Return the topic's current history, never from a cache.
 
-        Raises StalledError(RecordDamaged) if it cannot be read.
+        Raises StalledError(HistoryDamaged) if it cannot be read.
         """
 
     async def list_topics(self, key: PulsarNamespaceKey) -> tuple[TopicKey, ...]:
@@ -110,7 +110,7 @@ class SchemaStorage(Protocol):
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
         """Return the payload of a version that the history names. It may be cached, because payloads are immutable.
 
-        Raises StalledError(RecordDamaged) if it is gone or differs, ConflictError if it is gone because the history
+        Raises StalledError(HistoryDamaged) if it is gone or differs, ConflictError if it is gone because the history
         changed.
         """
 
@@ -118,7 +118,7 @@ class SchemaStorage(Protocol):
         """Remove the history, then its payloads. Raises ConflictError if it changed. A missing one is no error."""
 
     async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
-        """Return the current claim. Raises StalledError(RecordDamaged) if it cannot be read."""
+        """Return the current claim. Raises StalledError(HistoryDamaged) if it cannot be read."""
 
     async def list_claims(self, pulsar_namespace: str) -> KnownClaims:
         """Return the claims on `tenant/namespace`, of all Pulsar clusters."""

@@ -64,9 +64,9 @@ class Memory:
                 queue.put_nowait(key)
 
     def check(self, key: TopicKey | PulsarNamespaceKey) -> None:
-        """Raise StalledError(RecordDamaged) if the topic's history or the claim cannot be read."""
+        """Raise StalledError(HistoryDamaged) if the topic's history or the claim cannot be read."""
         if key in self.damaged:
-            raise StalledError(Reason.RECORD_DAMAGED, f"{key} cannot be read")
+            raise StalledError(Reason.HISTORY_DAMAGED, f"{key} cannot be read")
 
     def revision(self) -> str:
         """Count a write. Return its revision."""
@@ -132,7 +132,7 @@ class MemoryStorage:
         history = (await self.get_history(key)).history
         if history.incarnation != incarnation or not history.names(entry):
             raise ConflictError(f"the history of {key.topic} moved since it was read")
-        raise StalledError(Reason.RECORD_DAMAGED, f"the payload of version {entry.schema_version} is not stored")
+        raise StalledError(Reason.HISTORY_DAMAGED, f"the payload of version {entry.schema_version} is not stored")
 
     async def delete(self, stored: Stored) -> None:
         """See SchemaStorage."""

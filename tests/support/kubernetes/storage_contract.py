@@ -15,7 +15,7 @@ import pytest
 
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import MAX_VERSIONS, History, NumberedBy, Origin, Owner, TopicSettingsRecord, VersionEntry
+from topicschema.core.history import MAX_VERSIONS, History, NumberedBy, Origin, Owner, StoredTopicSettings, VersionEntry
 from topicschema.core.remote import NamespaceSettings, Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
@@ -24,7 +24,7 @@ from topicschema.storage.protocol import KnownClaims, SchemaStorage, Stored, Sto
 
 WRITERS = 32
 TIME = "2026-11-21T05:30:00Z"
-SETTINGS = TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.FULL))
+SETTINGS = StoredTopicSettings(TopicSettings(), TopicSettings(Strategy.FULL))
 OWNER = Owner("shop", "orders-created", "7d1f6bd4-0d0f-4dd0-9d0e-6b1b3a9d5c11")
 ANOTHER_OWNER = Owner("else", "where", "00000000-0000-0000-0000-000000000000")
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
@@ -263,7 +263,7 @@ class SchemaStorageContract:
         for read in (entry, replace(entry, pulsar_version=PulsarVersion.V4_1)):  # whichever parser read it since
             with pytest.raises(StalledError) as caught:
                 await self.another(storage).get(key, 0, read)
-            assert caught.value.reason == "RecordDamaged"
+            assert caught.value.reason == "HistoryDamaged"
 
     async def test_a_version_that_the_history_does_not_name_is_a_conflict(
         self, storage: SchemaStorage, key: TopicKey

@@ -12,7 +12,7 @@ import pytest
 from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.memory_storage import Memory, MemoryStorage
 from testbed.product import NAMESPACE as SYSTEM
-from topicschema.api import record
+from topicschema.api import store
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.cluster.client import ApiClient
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
@@ -62,15 +62,15 @@ class KubernetesStore:
 
     def lose(self, key: TopicKey) -> None:
         self.lose_payloads(key)
-        self._api.delete(SCHEMA_HISTORY, SYSTEM, record.history_name(key))
+        self._api.delete(SCHEMA_HISTORY, SYSTEM, store.history_name(key))
 
     def lose_payloads(self, key: TopicKey) -> None:
         for name in self._api.names(SCHEMA_VERSION, SYSTEM):
-            if name.startswith(record.history_name(key)):
+            if name.startswith(store.history_name(key)):
                 self._api.delete(SCHEMA_VERSION, SYSTEM, name)
 
     def damage(self, key: PulsarNamespaceKey) -> None:
-        path = f"/{PULSAR_NAMESPACE_CLAIM.plural}/{record.claim_name(key)}"
+        path = f"/{PULSAR_NAMESPACE_CLAIM.plural}/{store.claim_name(key)}"
         self._api.change(path, lambda claim: claim["spec"].pop("pulsarNamespace"))
 
 

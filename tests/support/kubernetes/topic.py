@@ -28,9 +28,9 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.topicschema import gather
-from topicschema.reconcile.topicschema.actions import apply
-from topicschema.reconcile.topicschema.gather import Judged, blocking_error
+from topicschema.reconcile.topicschema import observe
+from topicschema.reconcile.topicschema.act import apply
+from topicschema.reconcile.topicschema.observe import Judged, blocking_error
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"
@@ -61,20 +61,20 @@ class World:
         metadata = Metadata(name="created", namespace="shop", uid="uid-1", generation=1)
         self.resource = TopicSchema(metadata=metadata, spec=resource_spec)
 
-    async def gather(self) -> Judged:
-        """Return what a reconcile gathers."""
-        governing = await gather.governing_policy(self.ctx, self.resource)
-        loaded = await gather.load(self.ctx, self.resource, governing)
-        return await gather.judge(self.ctx, await gather.gather_broker(self.ctx, loaded))
+    async def observe(self) -> Judged:
+        """Return what a reconcile observes."""
+        governing = await observe.governing_policy(self.ctx, self.resource)
+        loaded = await observe.load(self.ctx, self.resource, governing)
+        return await observe.judge(self.ctx, await observe.with_broker_state(self.ctx, loaded))
 
     async def apply_actions(self) -> Judged | None:
-        """Apply actions until none is planned and return what is then gathered; None if it must be read again."""
-        judged = await self.gather()
+        """Apply actions until none is planned and return what is then observed; None if it must be read again."""
+        judged = await self.observe()
         while judged.planned:
             loaded = await apply(self.ctx, judged, judged.planned[0])
             if loaded is None:
                 return None
-            judged = await gather.judge(self.ctx, loaded, judged)
+            judged = await observe.judge(self.ctx, loaded, judged)
         return judged
 
     async def settle(self) -> str:

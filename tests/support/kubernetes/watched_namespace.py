@@ -17,7 +17,7 @@ from testbed import audit
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, PULSAR_NAMESPACE_CLAIM, TOPIC_SCHEMA, Kind
-from topicschema.api.record import claim_name
+from topicschema.api.store import claim_name
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.kubernetes.storage import KubernetesStorage

@@ -21,7 +21,7 @@ from support.kubernetes.admission import (
 )
 from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.core.history import History, NumberedBy, Owner, TopicSettingsRecord
+from topicschema.core.history import History, NumberedBy, Owner, StoredTopicSettings
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion, TopicSettings
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -133,11 +133,11 @@ async def test_the_strategy_that_a_topic_had_counts_for_the_edit_that_drops_anot
     edited = {**old, "spec": {**dropped, "schema": FORWARD_ONLY}}
     assert not (await world.review(edited, old)).is_allowed
     stored = await world.storage.get_history(KEY)
-    settings = TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.FORWARD))
+    settings = StoredTopicSettings(TopicSettings(), TopicSettings(Strategy.FORWARD))
     freed = History(KEY, None, 0, stored.history.entries, topic_settings=settings)
     stored = await world.storage.put(stored, freed)
     assert not (await world.review(edited, old)).is_allowed  # what was written is taken back
-    settings = TopicSettingsRecord(TopicSettings(Strategy.FORWARD), TopicSettings(Strategy.FULL))
+    settings = StoredTopicSettings(TopicSettings(Strategy.FORWARD), TopicSettings(Strategy.FULL))
     await world.storage.put(stored, replace(freed, topic_settings=settings))
     assert (await world.review(edited, old)).is_allowed
     assert (await world.create(FORWARD_ONLY)).is_allowed

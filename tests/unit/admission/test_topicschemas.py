@@ -193,7 +193,7 @@ async def test_a_damaged_history_refuses_the_edit(world: World) -> None:
     world.api.change(
         f"schemahistories/{world.storage.name_of(key)}", lambda wire: wire["spec"].update(versions=["rubbish"])
     )
-    assert (await world.create()).rules == ["RecordDamaged"]
+    assert (await world.create()).rules == ["HistoryDamaged"]
 
 
 async def test_one_mistake_for_several_versions_has_one_cause(world: World) -> None:

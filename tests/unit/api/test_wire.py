@@ -12,7 +12,7 @@ from cluster.wrong_objects import CLAIM, HISTORY, POLICY, TOPIC, changed
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker, ObservedSettings
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
 from topicschema.api.policies import ConstraintsSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
-from topicschema.api.record import Claim, claim_from_wire, history_from_wire
+from topicschema.api.store import ClaimContent, claim_from_wire, history_from_wire
 from topicschema.api.topicschemas import (
     DeletionPolicy,
     EffectiveStrategyStatus,
@@ -22,7 +22,7 @@ from topicschema.api.topicschemas import (
 )
 from topicschema.api.wire import decode, decode_status, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.history import NumberedBy, Origin, TopicSettingsRecord
+from topicschema.core.history import NumberedBy, Origin, StoredTopicSettings
 from topicschema.core.policy import StrategySource
 from topicschema.core.remote import NamespaceSettings, Setting, TopicSettings
 from topicschema.core.schemas import SchemaType
@@ -260,10 +260,10 @@ def test_a_record_of_a_version_without_brokers_is_numbered_by_the_operator() -> 
 def test_the_record_has_original_and_written_settings_also_in_an_earlier_format() -> None:
     history = history_from_wire(NUMBERED)
     assert history.numbered_by is NumberedBy.BROKER
-    assert history.topic_settings == TopicSettingsRecord(
+    assert history.topic_settings == StoredTopicSettings(
         original=TopicSettings(),
         written=TopicSettings(Strategy.FULL, enforces_validation=True),
     )
     claim = claim_from_wire(ORIGINAL)
     settings = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True, enforces_validation=False)
-    assert claim == Claim(claim.owner, settings, (Setting.STRATEGY, Setting.AUTO_UPDATE))
+    assert claim == ClaimContent(claim.owner, settings, (Setting.STRATEGY, Setting.AUTO_UPDATE))

@@ -11,8 +11,8 @@ from support.metrics import counted
 from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
-from topicschema.broker.credentials import ClientCertificate, Credential, Token
-from topicschema.broker.error_mapping import Call
+from topicschema.broker.credentials import ClientCertificate, Token
+from topicschema.broker.error_mapping import CallKind
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerInconsistentError,
@@ -23,7 +23,7 @@ from topicschema.broker.errors import (
     TenantNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import ClientConfig, Request, Transport
+from topicschema.broker.transport import BrokerRequest, ClientConfig, Transport
 from topicschema.core.errors import WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, TopicSettings
@@ -144,8 +144,8 @@ async def test_listings_that_take_too_long_do_not_open_the_circuit_breaker(wire:
     transport = Transport(ClientConfig(wire.url, ANY_LOOPBACK), Clock())
     for _ in range(3):
         with pytest.raises(BrokerSilentError):
-            await transport.send(Request("versions", Call.LISTING, "GET", "/admin/v2/listing", seconds=0.1))
-    assert await transport.send(Request("latest", Call.READ, "GET", "/admin/v2/x")) == "there"
+            await transport.send(BrokerRequest("versions", CallKind.LISTING, "GET", "/admin/v2/listing", seconds=0.1))
+    assert await transport.send(BrokerRequest("latest", CallKind.READ, "GET", "/admin/v2/x")) == "there"
     silence.set()
     await transport.close()
 
@@ -171,32 +171,9 @@ async def test_a_closed_broker_sends_no_request(wire: FakeBroker, broker: Broker
     assert wire.requests == []
 
 
-async def test_a_changed_token_is_read_again_once_and_used_from_then_on(wire: FakeBroker, clock: ManualClock) -> None:
-    reads: list[int] = []
-
-    async def reread() -> Credential:
-        reads.append(1)
-        return Token("fresh")
-
-    async def answer(request: web.Request) -> web.Response:
-        if request.headers["Authorization"] == "Bearer fresh":
-            return web.json_response(VERSION)
-        return web.json_response({"message": "Authentication required"}, status=401)
-
-    wire.handlers.append(answer)
-    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), clock.as_clock())
-    assert None not in await asyncio.gather(*(broker.latest(TOPIC) for _ in range(6)))
-    assert await broker.latest(TOPIC) is not None
-    assert (len(reads), len(wire.requests)) == (1, 13)
-    await broker.close()
-
-
-async def test_an_unchanged_token_is_not_tried_again(wire: FakeBroker, clock: ManualClock) -> None:
-    async def reread() -> Credential:
-        return Token("stale")
-
+async def test_a_refused_token_is_not_tried_again(wire: FakeBroker, clock: ManualClock) -> None:
     wire.respond_with(401, {"message": "Authentication required"})
-    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), clock.as_clock())
+    broker = Broker(ClientConfig(wire.url, ANY_LOOPBACK, Token("stale")), clock.as_clock())
     with pytest.raises(BrokerUnauthorizedError):
         await broker.latest(TOPIC)
     assert len(wire.requests) == 1

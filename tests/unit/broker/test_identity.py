@@ -10,7 +10,7 @@ from aiohttp import web
 
 from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
 from topicschema.broker.broker import Broker
-from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token
+from topicschema.broker.credentials import OAuth2ClientCredentials, Token
 from topicschema.broker.errors import (
     BrokerNotAllowedError,
     BrokerUnauthorizedError,
@@ -156,24 +156,8 @@ async def test_a_secret_for_an_issuer_with_https_is_not_sent_to_an_endpoint_with
 
     credential = OAuth2ClientCredentials("https://issuer", "operator", SECRET)
     with pytest.raises(BrokerNotAllowedError, match="https"):
-        await Identity(credential, None, fetch, ManualClock().as_clock()).headers()
+        await Identity(credential, fetch, ManualClock().as_clock()).headers()
     assert urls == ["https://issuer/.well-known/openid-configuration"]
-
-
-async def test_the_secret_is_read_again_when_its_token_is_refused(
-    wire: FakeBroker, issuer: Issuer, clock: ManualClock
-) -> None:
-    fresh = OAuth2ClientCredentials(f"{issuer.server.url}/realm", "operator", "fresh")
-
-    async def reread() -> Credential:
-        return fresh
-
-    wire.respond_with(401, {"message": "Authentication required"})
-    wire.respond_with(200, VERSION)
-    broker = Broker(ClientConfig(wire.url, LOOPBACK, credential_of(issuer), reread=reread), clock.as_clock())
-    assert await broker.latest(TOPIC) is not None
-    assert parse_qs(issuer.server.bodies[-1])["client_secret"] == ["fresh"]
-    await broker.close()
 
 
 def test_a_credential_shows_no_secret() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from support import command_line
 from support.schemas.recorded_versions import ID, KEY, NOTE, schema
-from topicschema.api import record
+from topicschema.api import store
 from topicschema.core import formats
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part
@@ -28,13 +28,13 @@ def recorded(*schemas: Schema) -> tuple[History, list[dict[str, Any]]]:
     history, payloads = History(KEY), []
     for each in schemas:
         history = history.with_version(each, Origin.SPEC, WHEN)
-        payloads.append(record.version_to_wire(history, each.info, namespace="s"))
+        payloads.append(store.version_to_wire(history, each.info, namespace="s"))
     return history, payloads
 
 
 def asked(history: History, payloads: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
     """What the command answers to both, printed as kubectl does: an object, and a list."""
-    first = record.history_to_wire(history, namespace="s", resource_version="1")
+    first = store.history_to_wire(history, namespace="s", resource_version="1")
     return run(json.dumps(first, indent=4) + "\n" + json.dumps({"kind": "List", "items": payloads}) + "\n")
 
 

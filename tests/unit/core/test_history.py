@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from support.schemas.examples import NOW, history, record
-from topicschema.core.history import Flaw, Origin, TopicSettingsRecord, VersionEntry
+from topicschema.core.history import Flaw, Origin, StoredTopicSettings, VersionEntry
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, SchemaType
 from topicschema.core.strategies import Strategy
@@ -53,4 +53,4 @@ def test_of_what_was_written_stays_what_was_not_found() -> None:
         (enforced, enforced, none),
         (none, TopicSettings(enforces_validation=False), none),
     ):
-        assert TopicSettingsRecord(original, written).stays_written == stays
+        assert StoredTopicSettings(original, written).stays_written == stays

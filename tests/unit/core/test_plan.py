@@ -11,14 +11,14 @@ from support.schemas.examples import KEY, LATER, ME, OTHER, history, record
 from topicschema.core.alignment import HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, NumberedBy, Origin, Owner, TopicSettingsRecord
+from topicschema.core.history import History, NumberedBy, Origin, Owner, StoredTopicSettings
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
-    Claim,
+    ClaimTopic,
     CreateValidationJob,
+    DeleteHistory,
     DeleteObsoleteJobs,
-    DeleteRecord,
     DeletionAction,
     Import,
     Observed,
@@ -26,7 +26,7 @@ from topicschema.core.plan import (
     RemoveFinalizer,
     SoftDelete,
     Upload,
-    UploadRecorded,
+    UploadMissing,
     Validation,
     plan,
     plan_deletion,
@@ -35,7 +35,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
-from topicschema.core.topic_settings import RecordSettings, TopicSettingsState, WriteSettings
+from topicschema.core.topic_settings import StoreSettings, TopicSettingsState, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 SCHEMA = record("id")
@@ -61,22 +61,22 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -
         (observed(NEXT, None), (Register(ME),)),
         (observed(NEXT, OTHER), (Register(ME),)),
         (observed(EQUAL), ()),
-        (observed(EQUAL, None), (Claim(ME),)),
-        (observed(EQUAL, OTHER), (Claim(ME),)),
-        (observed(EQUAL, is_source_on_record=False), (Claim(ME),)),
-        (observed(NEXT, is_source_on_record=False), (Register(ME),)),
-        (observed(REFUSED, is_source_on_record=False), ()),
+        (observed(EQUAL, None), (ClaimTopic(ME),)),
+        (observed(EQUAL, OTHER), (ClaimTopic(ME),)),
+        (observed(EQUAL, is_source_stored=False), (ClaimTopic(ME),)),
+        (observed(NEXT, is_source_stored=False), (Register(ME),)),
+        (observed(REFUSED, is_source_stored=False), ()),
         (observed(REFUSED, None), ()),
         (observed(REFUSED), ()),
         (observed(None), ()),
-        (observed(NEXT, deletes_record=True), (AddFinalizer(),)),
-        (observed(EQUAL, deletes_record=True), (AddFinalizer(),)),
-        (observed(REFUSED, deletes_record=True), (AddFinalizer(),)),
-        (observed(REFUSED, None, deletes_record=True), ()),
-        (observed(REFUSED, OTHER, deletes_record=True), ()),
-        (observed(REFUSED, deletes_record=True, has_finalizer=True), ()),
-        (observed(NEXT, deletes_record=True, has_finalizer=True), (Register(ME),)),
-        (observed(EQUAL, deletes_record=True, has_finalizer=True), ()),
+        (observed(NEXT, deletes_history=True), (AddFinalizer(),)),
+        (observed(EQUAL, deletes_history=True), (AddFinalizer(),)),
+        (observed(REFUSED, deletes_history=True), (AddFinalizer(),)),
+        (observed(REFUSED, None, deletes_history=True), ()),
+        (observed(REFUSED, OTHER, deletes_history=True), ()),
+        (observed(REFUSED, deletes_history=True, has_finalizer=True), ()),
+        (observed(NEXT, deletes_history=True, has_finalizer=True), (Register(ME),)),
+        (observed(EQUAL, deletes_history=True, has_finalizer=True), ()),
         (observed(EQUAL, has_finalizer=True), (RemoveFinalizer(),)),
         (observed(REFUSED, has_finalizer=True), (RemoveFinalizer(),)),
         # A closed gate holds back a next version alone, and validation comes after all else.
@@ -87,12 +87,12 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -
         (observed(NEXT, validation=NEEDS_JOB), (Register(ME),)),
         (observed(EQUAL, validation=NEEDS_JOB), (CreateValidationJob(),)),
         (observed(EQUAL, validation=replace(CLOSED, needs_job=True)), (CreateValidationJob(),)),
-        (observed(EQUAL, None, validation=CLOSED), (Claim(ME),)),
+        (observed(EQUAL, None, validation=CLOSED), (ClaimTopic(ME),)),
         (observed(REFUSED, validation=Validation(has_obsolete_jobs=True)), (DeleteObsoleteJobs(),)),
         (observed(NEXT, validation=CLOSED, broker=NOTHING_TO_ALIGN), ()),
         (observed(NEXT, validation=OPEN, broker=NOTHING_TO_ALIGN), (Upload(),)),
         (observed(NEXT, validation=replace(CLOSED, needs_job=True), broker=NOTHING_TO_ALIGN), (CreateValidationJob(),)),
-        (observed(NEXT, validation=replace(CLOSED, needs_job=True), deletes_record=True), (AddFinalizer(),)),
+        (observed(NEXT, validation=replace(CLOSED, needs_job=True), deletes_history=True), (AddFinalizer(),)),
     ],
 )
 def test_the_next_actions_for_a_living_resource(state: Observed, actions: tuple[Action, ...]) -> None:
@@ -100,7 +100,7 @@ def test_the_next_actions_for_a_living_resource(state: Observed, actions: tuple[
 
 
 def test_a_deletion_takes_the_history_along_and_then_lets_the_resource_go() -> None:
-    assert plan_deletion(history(SCHEMA, claim=ME), None) == DeleteRecord()
+    assert plan_deletion(history(SCHEMA, claim=ME), None) == DeleteHistory()
     assert plan_deletion(None, None) == RemoveFinalizer()
 
 
@@ -111,11 +111,11 @@ def after(state: Observed, action: Action) -> Observed:
             return replace(state, has_finalizer=True)
         case RemoveFinalizer():
             return replace(state, has_finalizer=False)
-        case Claim(owner):
-            return replace(state, history=state.history.claimed_by(owner), is_source_on_record=True)
+        case ClaimTopic(owner):
+            return replace(state, history=state.history.claimed_by(owner), is_source_stored=True)
         case Register(owner):
             grown = state.history.with_version(SCHEMA, Origin.SPEC, LATER).claimed_by(owner)
-            return replace(state, history=grown, is_source_on_record=True, verdict=EQUAL)
+            return replace(state, history=grown, is_source_stored=True, verdict=EQUAL)
     raise AssertionError(action)
 
 
@@ -125,9 +125,9 @@ def after(state: Observed, action: Action) -> Observed:
         owner=st.just(ME),
         history=st.sampled_from([history(SCHEMA, claim=claim) for claim in (None, ME, OTHER)]),
         verdict=st.sampled_from([NEXT, EQUAL, REFUSED, None]),
-        deletes_record=st.booleans(),
+        deletes_history=st.booleans(),
         has_finalizer=st.booleans(),
-        is_source_on_record=st.booleans(),
+        is_source_stored=st.booleans(),
     )
 )
 def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_do(start: Observed) -> None:
@@ -152,12 +152,12 @@ BEYOND_FULL = Observed(ME, FULL_HISTORY, broker=BrokerState(HistoryBehind(BEYOND
         (replace(NEXT_OF_FULL, history=NOT_FULL, broker=NOTHING_TO_ALIGN), (Upload(),)),
         (NEXT_OF_FULL, ()),
         (replace(NEXT_OF_FULL, broker=NOTHING_TO_ALIGN), ()),
-        (replace(NEXT_OF_FULL, deletes_record=True), (AddFinalizer(),)),
+        (replace(NEXT_OF_FULL, deletes_history=True), (AddFinalizer(),)),
         (EQUAL_TO_FULL, ()),
-        (replace(EQUAL_TO_FULL, history=history(*SCHEMAS[:2])), (Claim(ME),)),
+        (replace(EQUAL_TO_FULL, history=history(*SCHEMAS[:2])), (ClaimTopic(ME),)),
         (BEYOND_FULL, ()),
-        (replace(BEYOND_FULL, deletes_record=True), (AddFinalizer(),)),
-        (replace(BEYOND_FULL, history=history(), deletes_record=True), ()),
+        (replace(BEYOND_FULL, deletes_history=True), (AddFinalizer(),)),
+        (replace(BEYOND_FULL, history=history(), deletes_history=True), ()),
         (replace(BEYOND_FULL, has_finalizer=True), (RemoveFinalizer(),)),
         (
             replace(BEYOND_FULL, broker=BrokerState(HistoryBehind(FULL_HISTORY, FULL_HISTORY.entries[1:]))),
@@ -178,7 +178,7 @@ def test_a_full_history_takes_no_version(
 TWO = SCHEMAS[1]
 NUMBERED = replace(history(SCHEMA, claim=ME), numbered_by=NumberedBy.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
-WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
+WRITTEN = StoredTopicSettings(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
 SET = TopicSettingsState(WISH, WISH, WRITTEN)
 NO = StalledError(Reason.REFUSED_BY_BROKER, "no")
@@ -197,18 +197,18 @@ def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerSt
     ("state", "actions"),
     [
         (observed_at(NEXT, at()), (Upload(),)),
-        (observed_at(NEXT, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
-        (observed_at(NEXT, at(), replace(NUMBERED, claim=OTHER)), (Claim(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=OTHER)), (ClaimTopic(ME),)),
         (observed_at(NEXT, at(may_write=False)), ()),
-        (observed_at(NEXT, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
-        (observed_at(NEXT, at(may_write=False), is_source_on_record=False), ()),
+        (observed_at(NEXT, at(may_write=False), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
+        (observed_at(NEXT, at(may_write=False), is_source_stored=False), ()),
         (observed_at(NEXT, at(refused=NO)), ()),
         (observed_at(EQUAL, at()), ()),
-        (observed_at(EQUAL, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
-        (observed_at(EQUAL, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
+        (observed_at(EQUAL, at(), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
+        (observed_at(EQUAL, at(may_write=False), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
         (observed_at(REFUSED, at()), ()),
         (observed_at(None, BrokerState(HistoryLost("is empty"))), ()),
-        (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries))), (UploadRecorded(NUMBERED.entries),)),
+        (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries))), (UploadMissing(NUMBERED.entries),)),
         (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries), refused=NO)), ()),
         (observed_at(EQUAL, BrokerState(HistoryAhead(NUMBERED.entries), may_write=False)), ()),
         (
@@ -234,8 +234,8 @@ def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerSt
             (WriteSettings(UNSET),),
         ),
         (observed_at(NEXT, at(TopicSettingsState(WISH, None)), History(KEY, ME)), (Upload(),)),
-        (observed_at(NEXT, at(), deletes_record=True), (AddFinalizer(),)),
-        (observed_at(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
+        (observed_at(NEXT, at(), deletes_history=True), (AddFinalizer(),)),
+        (observed_at(NEXT, at(), deletes_history=True, has_finalizer=True), (Upload(),)),
     ],
 )
 def test_the_next_actions_at_a_broker(state: Observed, actions: tuple[Action, ...]) -> None:
@@ -246,7 +246,7 @@ def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
     missing = NUMBERED.entries
     settings = TopicSettingsState(WISH, TopicSettings())
     (step,) = plan(observed_at(None, BrokerState(HistoryAhead(missing), topic_settings=settings)))
-    assert isinstance(step, RecordSettings)
+    assert isinstance(step, StoreSettings)
 
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
@@ -257,7 +257,7 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
     assert action == Import(grown, grown.entries[1:])
     (action,) = plan(observed_at(None, behind, unclaimed, fingerprint=TWO.fingerprint))
     assert action == Import(replace(grown, claim=ME), grown.entries[1:])
-    (action,) = plan(observed_at(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_record=True))
+    (action,) = plan(observed_at(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_history=True))
     assert isinstance(action, Import)
     assert action.history.claim is None  # the finalizer comes first
 
@@ -268,9 +268,9 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
         (at(is_serving=True), SoftDelete()),
         (at(WITHDRAWN, is_serving=True), WriteSettings(UNSET)),
         (at(replace(WITHDRAWN, current=TopicSettings()), is_serving=True), SoftDelete()),
-        (at(replace(WITHDRAWN, current=None)), DeleteRecord()),
-        (at(), DeleteRecord()),
-        (None, DeleteRecord()),
+        (at(replace(WITHDRAWN, current=None)), DeleteHistory()),
+        (at(), DeleteHistory()),
+        (None, DeleteHistory()),
     ],
 )
 def test_a_deletion_begins_at_the_broker(broker: BrokerState | None, action: DeletionAction) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from topicschema.api.record import claim_name, history_name
+from topicschema.api.store import claim_name, history_name
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 

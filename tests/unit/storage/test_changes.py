@@ -14,9 +14,9 @@ from aiohttp import web
 from kubernetes.client import Configuration
 
 from support.http_server import serve
-from topicschema.api import record
+from topicschema.api import store
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core.history import History
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.kubernetes import changes
@@ -27,7 +27,7 @@ GONE = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Ex
 
 
 def history(key: TopicKey, revision: str) -> dict[str, Any]:
-    return record.history_to_wire(History(key), namespace="system", resource_version=revision)
+    return store.history_to_wire(History(key), namespace="system", resource_version=revision)
 
 
 def event(key: TopicKey, revision: str, kind: str = "MODIFIED") -> dict[str, Any]:
@@ -65,7 +65,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Server,
     fake = Server()
     async with (
         serve(fake.answer) as url,
-        ApiClient(Connection(url, ssl.create_default_context(), None, Configuration())) as client,
+        ApiClient(ApiConnection(url, ssl.create_default_context(), None, Configuration())) as client,
     ):
         yield fake, Changes(client, "system")
 
@@ -109,7 +109,7 @@ async def test_an_own_write_is_not_yielded_even_if_its_event_comes_before_its_an
     fake, stream = server
     fake.lists = [[]]
     fake.watches = [[event(ONE, "101", "ADDED"), event(TWO, "102", "ADDED"), event(ONE, "103"), event(LAST, "104")]]
-    with stream.writing(record.history_name(ONE)):
+    with stream.writing(store.history_name(ONE)):
         reading = asyncio.create_task(until_last(stream.stream()))
         await fake.is_watched.wait()
         stream.record("101")
@@ -119,12 +119,12 @@ async def test_an_own_write_is_not_yielded_even_if_its_event_comes_before_its_an
 async def test_a_history_without_its_annotation_is_read(server: tuple[Server, Changes]) -> None:
     fake, stream = server
     bare = history(ONE, "1")
-    bare["metadata"]["annotations"] = {record.TOPIC_ANNOTATION: "pulsar/shop/orders/two"}  # of another topic
-    assert record.topic_of(bare["metadata"]) is None
-    assert record.topic_of(history(ONE, "1")["metadata"]) == ONE
+    bare["metadata"]["annotations"] = {store.TOPIC_ANNOTATION: "pulsar/shop/orders/two"}  # of another topic
+    assert store.topic_of(bare["metadata"]) is None
+    assert store.topic_of(history(ONE, "1")["metadata"]) == ONE
     damaged = history(TWO, "2")
     damaged["metadata"]["annotations"] = None
-    fake.objects = {record.history_name(ONE): bare, record.history_name(TWO): {**damaged, "spec": {}}}
+    fake.objects = {store.history_name(ONE): bare, store.history_name(TWO): {**damaged, "spec": {}}}
     fake.lists = [[bare, damaged]]
     fake.watches = [[event(LAST, "3")]]
     assert await until_last(stream.stream()) == [ONE]

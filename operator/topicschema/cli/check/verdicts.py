@@ -1,7 +1,7 @@
 """Verdicts on given resources: what the webhook answers if they are applied."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import starmap
 from typing import Final, NamedTuple
@@ -12,7 +12,7 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
 from topicschema.cli.check import engine, processes
-from topicschema.cli.check.engine import Answer, Parse, Question, Refusal
+from topicschema.cli.check.engine import CheckRequest, CheckResult, ParseSchema, Refusal
 from topicschema.cli.check.git_history import GitHistory, Past
 from topicschema.cli.check.governing import Governing, Governors
 from topicschema.cli.check.resources import Manifest, Resource
@@ -30,7 +30,7 @@ _UNRENDERED: Final = "--git reads manifests, not what kustomize or Helm makes of
 _POLICY_STRATEGY: Final = "spec.schemaCompatibilityStrategy"
 
 
-class Source(StrEnum):
+class HistorySource(StrEnum):
     """Source of the earlier versions."""
 
     NONE = "None"
@@ -40,17 +40,17 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Answer about one resource. `question` is None if it was not judged here: a policy, or an invalid manifest.
+class ResourceVerdict:
+    """Answer about one resource. `request` is None if it was not judged here: a policy, or an invalid manifest.
 
     `names` has the names of the earlier versions. If `is_unchanged` is True, an apply changes nothing that is judged.
     If `is_removed` is True, the resource is that of the REF's commit, and no given manifest has it.
     """
 
     manifest: Manifest
-    answer: Answer
-    source: Source = Source.NONE
-    question: Question | None = None
+    answer: CheckResult
+    source: HistorySource = HistorySource.NONE
+    request: CheckRequest | None = None
     names: tuple[str, ...] = ()
     governing: Governing | None = None
     is_unchanged: bool = False
@@ -60,7 +60,7 @@ class Verdict:
     @property
     def may_lack_versions(self) -> bool:
         """True if all earlier versions count, and the topic may have more than the given ones."""
-        return self.source is Source.FILES and self.question is not None and self.question.strategy.is_transitive
+        return self.source is HistorySource.FILES and self.request is not None and self.request.strategy.is_transitive
 
 
 class NoAnswerError(Exception):
@@ -68,8 +68,11 @@ class NoAnswerError(Exception):
 
 
 class _Topic(NamedTuple):
+    """A TopicSchema to judge. `is_policy_changed` is True if a given manifest changes the policy that governs it."""
+
     manifest: Manifest
     governing: Governing
+    is_policy_changed: bool
 
 
 class _Result(NamedTuple):
@@ -77,36 +80,40 @@ class _Result(NamedTuple):
 
     past: Past
     conflict: Incompatibility | None
-    answer: Answer
+    answer: CheckResult
     info: SchemaInfo | None = None
     is_unchanged: bool = False
 
 
 @dataclass(slots=True)
-class Judge:
+class ManifestJudge:
     """Judge of given resources. `default` are the rules of topics without a policy."""
 
     manifests: Sequence[Manifest]
     default: Policy
-    parse: Parse
+    parse: ParseSchema
     git: GitHistory | None = None
     earlier: Past | None = None
     """The versions of `--history`, for the only TopicSchema."""
     names: tuple[str, ...] = ()
-    _old: dict[int, NamespaceSchemaPolicySpec | None] = field(default_factory=dict)
-    """The spec at the REF's commit, or None, by the id of each given policy's manifest."""
-    _results: list[tuple[_Topic, _Result]] = field(default_factory=list)
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[ResourceVerdict]:
         """Return the verdict on each resource, in the given order."""
         _demand_unique(self.manifests)
         if self.git is not None:
             self._demand_unrendered(self.git)
         policies = list(filter(_is_policy, self.manifests))
-        self._old = {id(each): self._old_spec(each) for each in policies}
-        every = (*self._topics(policies), *map(self._policy, policies))
-        result = {id(each.manifest): each for each in every}
-        return [result[id(each)] for each in self.manifests]
+        changed = {id(each) for each in policies if self._old_spec(each) != each.resource.policy.spec}
+        topics, refused = self._topics(policies, changed)
+        results = processes.each_result(self._result, topics, processes.processes_for(len(topics)))
+        judged = list(zip(topics, results, strict=True))
+        every = (
+            *refused,
+            *starmap(self._verdict, judged),
+            *(self._policy(each, judged, is_changed=id(each) in changed) for each in policies),
+        )
+        verdicts = {id(each.manifest): each for each in every}
+        return [verdicts[id(each)] for each in self.manifests]
 
     def _demand_unrendered(self, git: GitHistory) -> None:
         """Raise UsageError if Git has no topic of standard input: it then has the sources of manifests."""
@@ -115,15 +122,18 @@ class Judge:
             raise UsageError(f"no topic of standard input is in a manifest of {git.repository.ref}; {_UNRENDERED}")
 
     @property
-    def _source(self) -> Source:
+    def _source(self) -> HistorySource:
         if self.git is not None:
-            return Source.GIT
-        return Source.NONE if self.earlier is None else Source.FILES
+            return HistorySource.GIT
+        return HistorySource.NONE if self.earlier is None else HistorySource.FILES
 
-    def _topics(self, policies: Sequence[Manifest]) -> Iterator[Verdict]:
+    def _topics(
+        self, policies: Sequence[Manifest], changed: Collection[int]
+    ) -> tuple[list[_Topic], list[ResourceVerdict]]:
+        """Return the TopicSchemas to judge, and the verdicts on those that are refused before. `changed` has ids."""
         governors = Governors(policies, self.default.profile.checkers)
         owners: dict[tuple[str, str], Manifest] = {}
-        topics = []
+        topics, refused = list[_Topic](), list[ResourceVerdict]()
         for each in self.manifests:
             if _is_policy(each):
                 continue
@@ -131,41 +141,38 @@ class Judge:
             owner = owners.setdefault((each.resource.namespace, each.resource.topic), each)
             refusal = self._refusal(each, owner)
             if refusal is None:
-                topics.append(_Topic(each, governing))
+                topics.append(_Topic(each, governing, id(governing.manifest) in changed))
             else:
-                yield Verdict(each, Answer(refusal=refusal), self._source, governing=governing)
-        results = processes.each_result(self._result, topics, processes.processes_for(len(topics)))
-        self._results = list(zip(topics, results, strict=True))
-        yield from starmap(self._verdict, self._results)
+                refused.append(ResourceVerdict(each, CheckResult(refusal=refusal), self._source, governing=governing))
+        return topics, refused
 
     def _result(self, topic: _Topic) -> _Result:
-        manifest, governing = topic
+        manifest, governing, is_policy_changed = topic
         spec = manifest.resource.spec
         past = self._past(manifest, governing)
-        policy = governing.manifest
-        conflict = self._conflict(governing, past) if policy is not None and self._is_changed(policy) else None
+        conflict = self._conflict(governing, past) if is_policy_changed else None
         is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
         past.resource = None  # only the rest is needed
         try:
             info = manifest.resource.info(governing.for_topic(spec, past.left))
         except InvalidSchemaError as error:
-            return _Result(past, conflict, Answer(refusal=Refusal.of(error)))
+            return _Result(past, conflict, CheckResult(refusal=Refusal.of(error)))
         except WaitingError as error:
             raise UsageError(error.message) from None
-        question = _question(topic, past, info)
-        answer = Answer(past.current) if is_unchanged else engine.answer(question, self.parse)
+        request = _request(topic, past, info)
+        answer = CheckResult(past.current) if is_unchanged else engine.answer(request, self.parse)
         return _Result(past, conflict, answer, info, is_unchanged)
 
-    def _verdict(self, topic: _Topic, result: _Result) -> Verdict:
-        manifest, governing = topic
+    def _verdict(self, topic: _Topic, result: _Result) -> ResourceVerdict:
+        manifest, governing, _ = topic
         if result.info is None:
-            return Verdict(manifest, result.answer, self._source, governing=governing)
-        question = _question(topic, result.past, result.info)
+            return ResourceVerdict(manifest, result.answer, self._source, governing=governing)
+        request = _request(topic, result.past, result.info)
         names = self.names or tuple(each[:8] for each in result.past.commits)
         answer = result.answer
         if governing.elsewhere is not None and not result.is_unchanged:
             answer = replace(answer, warnings=(_ungoverned(manifest.resource, governing.elsewhere), *answer.warnings))
-        return Verdict(manifest, answer, self._source, question, names, governing, result.is_unchanged)
+        return ResourceVerdict(manifest, answer, self._source, request, names, governing, result.is_unchanged)
 
     def _governing(self, resource: Resource, governors: Governors) -> Governing:
         pulsar_namespace = resource.topic.rpartition("/")[0]
@@ -200,20 +207,23 @@ class Judge:
                 return Refusal("ObjectTooLarge", f"{message}; the most are {object_size.MAX_OBJECT_BYTES:,}", "spec")
         return None
 
-    def _policy(self, manifest: Manifest) -> Verdict:
-        old, spec = self._old[id(manifest)], manifest.resource.policy.spec
+    def _policy(
+        self, manifest: Manifest, judged: Sequence[tuple[_Topic, _Result]], *, is_changed: bool
+    ) -> ResourceVerdict:
+        old, spec = self._old_spec(manifest), manifest.resource.policy.spec
         if old is not None:
             for path, was, is_ in (
                 ("spec.pulsarCluster", old.pulsar_cluster, spec.pulsar_cluster),
                 ("spec.pulsarNamespace", old.pulsar_namespace, spec.pulsar_namespace),
             ):
                 if was != is_:
-                    return Verdict(manifest, Answer(refusal=_immutable(path, was)), self._source)
-        warnings = tuple(self._conflicts(manifest))
-        topics = sum(topic.governing.manifest is manifest for topic, _ in self._results)
-        remark = f"; {len(warnings)} of {topics} topics would not pass under it" if warnings else ""
-        is_unchanged = not self._is_changed(manifest)
-        return Verdict(manifest, Answer(warnings=warnings), self._source, is_unchanged=is_unchanged, remark=remark)
+                    return ResourceVerdict(manifest, CheckResult(refusal=_immutable(path, was)), self._source)
+        governed = [(topic, result) for topic, result in judged if topic.governing.manifest is manifest]
+        warnings = tuple(_conflict_warning(topic, result.conflict) for topic, result in governed if result.conflict)
+        remark = f"; {len(warnings)} of {len(governed)} topics would not pass under it" if warnings else ""
+        return ResourceVerdict(
+            manifest, CheckResult(warnings=warnings), self._source, is_unchanged=not is_changed, remark=remark
+        )
 
     def _old_spec(self, policy: Manifest) -> NamespaceSchemaPolicySpec | None:
         before = None if self.git is None else self.git.at_tip(policy)
@@ -221,19 +231,6 @@ class Judge:
             return None if before is None else before.policy.spec
         except StalledError:
             return None
-
-    def _is_changed(self, policy: Manifest) -> bool:
-        return self._old[id(policy)] != policy.resource.policy.spec
-
-    def _conflicts(self, policy: Manifest) -> Iterator[Incompatibility]:
-        """Yield a warning for each topic whose newest version the policy would refuse, as the webhook does."""
-        for topic, result in self._results:
-            finding = result.conflict if topic.governing.manifest is policy else None
-            if finding is not None:
-                after = "" if finding.schema_version is None else f" after version {finding.schema_version}"
-                name = topic.manifest.resource.name
-                message = f"TopicSchema {name} at {finding.path}{after}: {finding.message}"
-                yield Incompatibility(finding.rule, _POLICY_STRATEGY, message)
 
     def _conflict(self, governing: Governing, past: Past) -> Incompatibility | None:
         """Return the first reason of the policy against the resource or the newest version, or None."""
@@ -247,20 +244,27 @@ class Judge:
             return broken[0] if broken else None
         *earlier, latest = past.versions
         unconstrained = replace(policy, constraints=Constraints())
-        answer = engine.answer(Question(latest, tuple(earlier), unconstrained, topic_strategy=own), self.parse)
+        answer = engine.answer(CheckRequest(latest, tuple(earlier), unconstrained, topic_strategy=own), self.parse)
         if answer.refusal is not None:
             return Incompatibility(answer.refusal.reason, answer.refusal.path, answer.refusal.message)
         return answer.incompatibilities[0] if answer.incompatibilities else None
+
+
+def _conflict_warning(topic: _Topic, conflict: Incompatibility) -> Incompatibility:
+    """Return the warning about a topic whose newest version the policy would refuse, as the webhook does."""
+    after = "" if conflict.schema_version is None else f" after version {conflict.schema_version}"
+    message = f"TopicSchema {topic.manifest.resource.name} at {conflict.path}{after}: {conflict.message}"
+    return Incompatibility(conflict.rule, _POLICY_STRATEGY, message)
 
 
 def _is_policy(manifest: Manifest) -> bool:
     return manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name
 
 
-def _question(topic: _Topic, past: Past, info: SchemaInfo) -> Question:
+def _request(topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
     spec = topic.manifest.resource.spec
     policy, own = topic.governing.for_topic(spec, past.left), spec.schema_compatibility_strategy
-    return Question(info, tuple(past.versions), policy, topic_strategy=own)
+    return CheckRequest(info, tuple(past.versions), policy, topic_strategy=own)
 
 
 def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:
@@ -279,10 +283,10 @@ def _ungoverned(resource: Resource, policy: Resource) -> Incompatibility:
     return Incompatibility(Reason.POLICY_NOT_FOUND, "metadata.namespace", message)
 
 
-def removed(manifest: Manifest) -> Verdict:
+def removed(manifest: Manifest) -> ResourceVerdict:
     """Return the verdict on a resource that no given manifest has any more: the API server refuses no deletion."""
     warning = Incompatibility("ResourceRemoved", "metadata.name", f"if you delete it, {_deleted(manifest.resource)}")
-    return Verdict(manifest, Answer(warnings=(warning,)), Source.GIT, is_removed=True)
+    return ResourceVerdict(manifest, CheckResult(warnings=(warning,)), HistorySource.GIT, is_removed=True)
 
 
 def _deleted(resource: Resource) -> str:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from topicschema.api import record
+from topicschema.api import store
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.broker import wire
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
@@ -62,7 +62,7 @@ def _history(objects: Iterable[Mapping[str, Any]]) -> History:
     histories = _of_kind(objects, SCHEMA_HISTORY.name)
     if len(histories) != 1:
         raise UsageError(f"standard input has {len(histories)} SchemaHistories; one is needed, and its SchemaVersions")
-    return record.history_from_wire(histories[0])
+    return store.history_from_wire(histories[0])
 
 
 def _bodies(history: History, objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
@@ -74,11 +74,11 @@ def _bodies(history: History, objects: Iterable[Mapping[str, Any]]) -> Iterator[
             )
         if entry.is_tombstone:
             raise _LostError(f"version {number} is a deletion, which cannot be uploaded")
-        name = record.version_name(history.key, history.incarnation, number, entry.content_hash)
+        name = store.version_name(history.key, history.incarnation, number, entry.content_hash)
         if name not in payloads:
             raise UsageError(f"SchemaVersion {name} is missing")
         try:
-            yield wire.written(record.version_from_wire(payloads[name]))
+            yield wire.written(store.version_from_wire(payloads[name]))
         except TopicSchemaError as error:
             raise _LostError(f"version {number} cannot be uploaded: {error}") from None
 

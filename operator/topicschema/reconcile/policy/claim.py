@@ -51,7 +51,7 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
 async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, address: str) -> bool:
     """Return True if a policy governs the Pulsar namespace at that broker under another name of its Pulsar cluster.
 
-    Two such policies would overwrite each other's settings, and both would have records of the same topics.
+    Two such policies would overwrite each other's settings, and both would have histories of the same topics.
     """
     for held in (await ctx.storage.list_claims(key.pulsar_namespace)).held_at(address):
         if held.key != key and held.owner is not None and await _holder_is_valid(ctx, held.owner, held.key):

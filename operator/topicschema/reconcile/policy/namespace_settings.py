@@ -1,7 +1,7 @@
 """Comparison of a policy's settings with those of its Pulsar namespace at the broker. Pure.
 
-A field that the policy omits is not managed: the broker's value stays, and the status reports it. `namespace_state`
-reads and writes the settings.
+A field that the policy omits is not managed: the broker's value stays, and the status reports it. `observe`
+reads the settings, `act` writes them.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,7 +21,7 @@ _ATTRIBUTES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsRecord:
+class StoredSettings:
     """The record in the claim: the managed settings, and their values before the operator first wrote them."""
 
     original: NamespaceSettings
@@ -56,14 +56,14 @@ def named(settings: NamespaceSettings) -> tuple[Setting, ...]:
     return tuple(each for each in Setting if _value(settings, each) is not None)
 
 
-def record_before(known: SettingsRecord, current: NamespaceSettings, change: NamespaceSettings) -> SettingsRecord:
+def stored_before(known: StoredSettings, current: NamespaceSettings, change: NamespaceSettings) -> StoredSettings:
     """Return the record to store before `change` is written. Values that are recorded already stay."""
     fresh = [each for each in named(change) if each not in known.managed]
     managed = tuple(each for each in Setting if each in known.managed or each in fresh)
-    return SettingsRecord(_taken(known.original, current, fresh), managed)
+    return StoredSettings(_taken(known.original, current, fresh), managed)
 
 
-def unmanaged_notes(desired: NamespaceSettings, current: NamespaceSettings, known: SettingsRecord) -> tuple[str, ...]:
+def unmanaged_notes(desired: NamespaceSettings, current: NamespaceSettings, known: StoredSettings) -> tuple[str, ...]:
     """Return a note for each setting that is not managed any more and differs from its original value."""
     return tuple(
         f"{each} is not managed any more: it is {_shown(current, each)} in the Pulsar namespace; before the operator "

@@ -28,12 +28,13 @@ from topicschema.judging.pulsar_versions import pulsar_version_of
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
+from topicschema.reconcile.policy.act import write_settings
 from topicschema.reconcile.policy.claim import acquire_claim
 from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
-from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
+from topicschema.reconcile.policy.observe import NamespaceState, observe
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
-from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
 _LISTED = 20
@@ -60,18 +61,18 @@ class NamespaceSchemaPolicies:
             return address_of(decode(NamespaceSchemaPolicy, wire))
         return ""
 
-    async def reconcile(self, key: Key) -> Result:
+    async def reconcile(self, key: Key) -> ReconcileResult:
         """Reconcile the policy and write its status. Raise the error that prevents Ready."""
         try:
             wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
         except NotFoundError:
             self._remove(key)
-            return Result.DELETED
+            return ReconcileResult.DELETED
         metadata = decode(Metadata, wire.get("metadata"), "metadata")
         if metadata.deletion_timestamp is not None:
             self._index_claim(key, wire)
             self._remove(key)  # it governs nothing any more, even while finalizers retain it
-            return Result.DONE
+            return ReconcileResult.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
         try:
@@ -88,7 +89,7 @@ class NamespaceSchemaPolicies:
             raise
         if pending is not None:
             raise pending
-        return Result.DONE
+        return ReconcileResult.DONE
 
     async def _apply(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
         """Reconcile the policy and write its status. Return the error that prevents its settings, or None."""
@@ -106,7 +107,8 @@ class NamespaceSchemaPolicies:
         index.brokers[key] = address_of(resource)
         ours = self._topics(key, claims)
         declared = None if ours is None else _local_names(ours, claims)
-        state = await apply_settings(self._ctx, resource, claim, declared)
+        state = await observe(self._ctx, resource, claims, declared)
+        state = await write_settings(self._ctx, resource, claim, state)
         counts = await self._counts(key, resource, state, ours)
         undeclared = state.undeclared or ()
         status = replace(

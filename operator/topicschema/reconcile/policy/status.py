@@ -13,7 +13,7 @@ from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.judging.policies import is_ready
-from topicschema.reconcile.policy.namespace_state import NamespaceState
+from topicschema.reconcile.policy.observe import NamespaceState
 from topicschema.reconcile.runtime.conditions import ConditionInput, describe_error, not_ready, ready
 
 _LISTED: Final = 5

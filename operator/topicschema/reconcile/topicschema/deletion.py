@@ -29,7 +29,7 @@ from topicschema.core import plan
 from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import History, NumberedBy, Origin, TopicSettingsRecord
+from topicschema.core.history import History, NumberedBy, Origin, StoredTopicSettings
 from topicschema.core.reasons import Category, Reason
 from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion
@@ -37,10 +37,15 @@ from topicschema.core.topic_settings import TopicSettingsState, WriteSettings
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.topicschema.actions import remove_finalizer
-from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
-from topicschema.reconcile.topicschema.broker_gather import may_write, retry_with_fresh_credentials, topic_settings
-from topicschema.reconcile.topicschema.gather import owner_of
+from topicschema.reconcile.topicschema.act import remove_finalizer
+from topicschema.reconcile.topicschema.observe import owner_of
+from topicschema.reconcile.topicschema.observe_broker import (
+    BrokerQuery,
+    fetch,
+    may_write,
+    retry_with_fresh_credentials,
+    topic_settings,
+)
 from topicschema.storage.protocol import KnownClaims, Stored
 
 """The reason of the Event about schemas that stay."""
@@ -74,7 +79,7 @@ class Deletion:
         return plan.plan_deletion(None if is_retained or self.stored is None else self.stored.history, self.state)
 
 
-async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
+async def observe_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
     """Return the state for the deletion of a resource, or None if its spec is invalid.
 
     Raise WaitingError if its schemas cannot be deleted now and the annotation skip-broker-delete is not set.
@@ -100,7 +105,7 @@ async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Del
         return await _at_broker(ctx, Deletion(resource, stored), stored, is_skipped=is_skipped)
     if not known.are_all and not is_skipped:
         message = "a claim on a Pulsar namespace cannot be read, and no known history is this resource's"
-        raise WaitingError(Reason.RECORD_DAMAGED, f"{message}; {_SKIP_ADVICE}")
+        raise WaitingError(Reason.HISTORY_DAMAGED, f"{message}; {_SKIP_ADVICE}")
     return Deletion(resource)
 
 
@@ -120,7 +125,7 @@ async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan
 async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSettings) -> Deletion:
     broker, state, topic = deletion.broker, deletion.state, deletion.topic
     if broker is None or state is None:
-        raise TypeError("an action at a broker that was not gathered")
+        raise TypeError("an action at a broker that was not observed")
     if isinstance(action, WriteSettings):
         await broker.set_topic(topic, deletion.resource.spec.domain, action.settings)
         return replace(deletion, state=state.with_settings(action.settings))
@@ -144,13 +149,13 @@ async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], de
 
 
 async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
-    """Emit an Event about the topic's own settings that were not restored, before their record is deleted."""
-    if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteRecord):
+    """Emit an Event about the topic's own settings that were not restored, before the history is deleted."""
+    if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteHistory):
         return
     if deletion.state is not None and deletion.state.topic_settings is not None:
         return
-    record = deletion.stored.history.topic_settings
-    retained = [] if record is None else [*_retained_settings(record)]
+    stored = deletion.stored.history.topic_settings
+    retained = [] if stored is None else [*_retained_settings(stored)]
     if retained:
         note = (
             f"topic {deletion.topic} keeps the settings at the broker that the operator wrote: {', '.join(retained)}; "
@@ -159,8 +164,8 @@ async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str,
         await ctx.events.record(object_reference(TOPIC_SCHEMA, wire), "Normal", Reason.SETTING_RETAINED, note, "Delete")
 
 
-def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
-    original, stays = record.original, record.stays_written
+def _retained_settings(stored: StoredTopicSettings) -> Iterator[str]:
+    original, stays = stored.original, stored.stays_written
     if stays.strategy is not None:
         yield f"{Setting.STRATEGY}: {stays.strategy} ({original.strategy or 'none'} before)"
     if stays.enforces_validation is not None:
@@ -189,11 +194,11 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
     if not may_write(governing, deletion.resource):
         return replace(deletion, released="managementPolicy is Observe")
 
-    async def gather(known: Broker) -> Deletion:
+    async def read(known: Broker) -> Deletion:
         state = await _serving(ctx, known, governing, deletion.resource.spec, stored.history)
         return replace(deletion, broker=known, state=state)
 
-    return await retry_with_fresh_credentials(ctx, governing, broker, gather)
+    return await retry_with_fresh_credentials(ctx, governing, broker, read)
 
 
 async def _serving(
@@ -218,7 +223,7 @@ async def _serves_ours(
     Raise WaitingError if this depends on a schema whose sources cannot be compiled now.
     """
     schema, unknown = None, None
-    # A version of another client may equal the spec's schema; or the operator crashed between upload and record.
+    # A version of another client may equal the spec's schema; or the operator crashed after the upload.
     try:
         history = await ctx.judge.for_version(history, pulsar_version)
         schema = await ctx.judge.schema_of(spec, pulsar_version, history)
@@ -237,11 +242,11 @@ async def _serves_ours(
 
 async def _topic_settings(broker: Broker, history: History, domain: str) -> TopicSettingsState | None:
     """Return the topic's settings, or None if the operator wrote none or the broker refuses to read them."""
-    record = history.topic_settings
-    if record is None or record.written == TopicSettings():
+    stored = history.topic_settings
+    if stored is None or stored.written == TopicSettings():
         return None
     with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantNotFoundError, NamespaceNotFoundError):
-        return TopicSettingsState(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
+        return TopicSettingsState(TopicSettings(), await topic_settings(broker, history.key.topic, domain), stored)
     return None
 
 
@@ -293,6 +298,6 @@ def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: K
 
 
 async def _is_governed_elsewhere(ctx: ReconcileContext, key: TopicKey, namespace: str) -> bool:
-    # A namespace that lost the Pulsar namespace to another tenant may not delete its records any more.
+    # A namespace that lost the Pulsar namespace to another tenant may not delete its histories any more.
     claim = await ctx.storage.get_claim(key.namespace_key)
     return claim.owner is not None and claim.owner.namespace != namespace

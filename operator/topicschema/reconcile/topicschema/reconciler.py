@@ -7,7 +7,7 @@ that it raises.
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
@@ -29,21 +29,21 @@ from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.conditions import ObservedAt
 from topicschema.reconcile.runtime.object_index import TopicSummary
-from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
-from topicschema.reconcile.topicschema import gather
+from topicschema.reconcile.topicschema import observe
 from topicschema.reconcile.topicschema import status as topicschema_status
-from topicschema.reconcile.topicschema.actions import apply, remove_finalizer
+from topicschema.reconcile.topicschema.act import apply, remove_finalizer
 from topicschema.reconcile.topicschema.deletion import (
     apply_deletion,
     emit_released_event,
     emit_settings_retained_event,
-    gather_deletion,
+    observe_deletion,
 )
-from topicschema.reconcile.topicschema.gather import Judged, Loaded
+from topicschema.reconcile.topicschema.observe import Judged, Loaded
 from topicschema.reconcile.topicschema.status import StatusInput
-from topicschema.reconcile.validation import actions as validation_actions
-from topicschema.reconcile.validation import gather as validation_gather
+from topicschema.reconcile.validation import act as act_on_validation
+from topicschema.reconcile.validation import observe as observe_validation
 from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.jobs import may_have_job
 from topicschema.reconcile.validation.report_configmap import report_with_values, with_report, without_values
@@ -53,7 +53,14 @@ from topicschema.validation.job.outcome import Failed, Passed, Waiting
 _COUNT_DELAY = 3.0
 
 
-class TopicSchemas:
+class _Conclusion(NamedTuple):
+    """The end of a reconcile: the status to write, and then the error to raise, or None."""
+
+    status: TopicSchemaStatus
+    error: Exception | None = None
+
+
+class TopicSchemaReconciler:
     """The reconciler of TopicSchemas."""
 
     def __init__(self, ctx: ReconcileContext) -> None:
@@ -74,38 +81,38 @@ class TopicSchemas:
             return address_of((await ctx.policies.resolve(key.namespace, topic.pulsar_namespace)).resource)
         return ""
 
-    async def reconcile(self, key: Key) -> Result:
+    async def reconcile(self, key: Key) -> ReconcileResult:
         """Reconcile the resource and write its status. Raise the error that prevents Ready."""
         try:
             wire = await self._ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
         except NotFoundError:
             self._remove(key)
-            return Result.DELETED
+            return ReconcileResult.DELETED
         metadata, shown = decode(Metadata, wire.get("metadata"), "metadata"), None
         try:
             if metadata.deletion_timestamp is not None:
                 return await self._delete(key, wire, metadata)
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
-                await validation_actions.delete_all_jobs(self._ctx, metadata, resource.status.validation)
-                moment = ObservedAt(resource.status.conditions, metadata.generation, self._ctx.now())
-                await self._report(key, wire, topicschema_status.suspended(resource.status, moment))
-                return Result.DONE
-            governing = await gather.governing_policy(self._ctx, resource)
-            resource = await without_values(self._ctx, resource, governing)
-            shown = resource.status
-            stopped = await self._reconcile(key, wire, resource, governing)
+                conclusion: _Conclusion | None = await self._suspend(resource)
+            else:
+                governing = await observe.governing_policy(self._ctx, resource)
+                resource = await without_values(self._ctx, resource, governing)
+                shown = resource.status
+                conclusion = await self._conclude(key, resource, governing)
         except ERRORS_WITHOUT_STATUS:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # it is raised below
             before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
             before = await self._without_rights(metadata, before, error)
             moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
-            await self._report(key, wire, topicschema_status.with_error(before, error, moment))
-            raise
-        if isinstance(stopped, TopicSchemaError):
-            raise stopped  # the status already reports it
-        return stopped
+            conclusion = _Conclusion(topicschema_status.with_error(before, error, moment), error)
+        if conclusion is None:
+            return ReconcileResult.REQUEUE
+        await self._report(key, wire, conclusion.status)
+        if conclusion.error is not None:
+            raise conclusion.error
+        return ReconcileResult.DONE
 
     async def _without_rights(
         self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
@@ -116,7 +123,7 @@ class TopicSchemas:
         if not is_revoked or not may_have_job(self._ctx, metadata, validation):
             return status
         try:
-            await validation_actions.delete_all_jobs(self._ctx, metadata, validation)
+            await act_on_validation.delete_all_jobs(self._ctx, metadata, validation)
         except TopicSchemaError:
             return status  # the next reconcile tries again, because the status or the index still has the run
         if validation is None or validation.is_final:
@@ -124,33 +131,38 @@ class TopicSchemas:
         conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
         return replace(status, validation=None, conditions=conditions)
 
-    async def _reconcile(
-        self, key: Key, wire: Mapping[str, Any], resource: TopicSchema, governing: ActivePolicy
-    ) -> Result | TopicSchemaError:
-        """Gather and act until no action is left, then write the status. Return its error, or the result."""
-        loaded = await gather.load(self._ctx, resource, governing)
+    async def _suspend(self, resource: TopicSchema) -> _Conclusion:
+        """Delete the Jobs of a suspended resource. Nothing else is read or written."""
+        await act_on_validation.delete_all_jobs(self._ctx, resource.metadata, resource.status.validation)
+        moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
+        return _Conclusion(topicschema_status.suspended(resource.status, moment))
+
+    async def _conclude(self, key: Key, resource: TopicSchema, governing: ActivePolicy) -> _Conclusion | None:
+        """Observe and act until no action is left. Return the conclusion, or None if the object must be read again."""
+        loaded = await observe.load(self._ctx, resource, governing)
         try:
-            judged = await gather.judge(self._ctx, await gather.gather_broker(self._ctx, loaded))
+            judged = await observe.judge(self._ctx, await observe.with_broker_state(self._ctx, loaded))
         except TopicSchemaError as error:
-            await self._report_unreachable(key, wire, loaded, error)
-            return error
+            return await self._unreachable(loaded, error)
         converged = await self._converge(judged)
         if converged is not None:
             started = await self._with_started_job(key, converged)
             converged = await self._converge(started)  # its messages may be valid by now
         if converged is None:
-            return Result.REQUEUE
-        stop = gather.blocking_error(converged)
+            return None
+        stop = observe.blocking_error(converged)
         if converged.verdict is None:
             if stop is not None:
                 raise stop
-            return Result.REQUEUE
+            return None
         observed = await self._status_input(key, converged, converged.verdict)
         moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
-        await self._report(key, wire, topicschema_status.with_verdict(observed, moment, stop))
+        status = topicschema_status.with_verdict(observed, moment, stop)
         if any(each.rule == broker_versions.RULE for each in observed.verdict.incompatibilities):
-            return StalledAtBrokerError(Reason.INVALID_HISTORY, "the broker has a version that it cannot read")
-        return stop if stop is not None and converged.verdict.is_compatible else Result.DONE
+            stop = StalledAtBrokerError(Reason.INVALID_HISTORY, "the broker has a version that it cannot read")
+        elif not converged.verdict.is_compatible:
+            stop = None  # a refusal is no error: only an edit changes it
+        return _Conclusion(status, stop)
 
     async def _converge(self, judged: Judged) -> Judged | None:
         """Apply one action after the other. Return the final state, or None if the object must be read again."""
@@ -158,23 +170,21 @@ class TopicSchemas:
             loaded = await apply(self._ctx, judged, actions[0])
             if loaded is None:
                 return None
-            judged = await gather.judge(self._ctx, loaded, judged)
+            judged = await observe.judge(self._ctx, loaded, judged)
         return judged
 
-    async def _report_unreachable(
-        self, key: Key, wire: Mapping[str, Any], loaded: Loaded, error: TopicSchemaError
-    ) -> None:
-        """Report an unreachable broker as InSync=Unknown if only this follows from `error`, else raise it again."""
+    async def _unreachable(self, loaded: Loaded, error: TopicSchemaError) -> _Conclusion:
+        """Return InSync=Unknown for an unreachable broker if only this follows from `error`, else raise it again."""
         metadata, before = loaded.resource.metadata, loaded.resource.status
         is_confirmed = loaded.query.confirmed is not None  # only then the error gives no reason to doubt the version
         if not is_confirmed or not topicschema_status.is_only_unreachable(before, error, metadata.generation):
             raise error
         before = await self._without_rights(metadata, before, error)
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
-        await self._report(key, wire, topicschema_status.with_unreachable_broker(before, error, moment))
+        return _Conclusion(topicschema_status.with_unreachable_broker(before, error, moment), error)
 
     async def _with_started_job(self, key: Key, judged: Judged) -> Judged:
-        """Return `judged`. If its Job waits for a slot, call the limiter and gather the validation again."""
+        """Return `judged`. If its Job waits for a slot, call the limiter and observe the validation again."""
         if judged.validation is None or not isinstance(judged.validation.outcome, Waiting):
             return judged
         try:
@@ -182,7 +192,7 @@ class TopicSchemas:
             await ctx.validation.limiter.start(ctx.client, key, ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
             return replace(judged, validation=judged.validation.with_api_error("its Job cannot be started", error))
-        return await gather.gather_validation(self._ctx, judged)
+        return await observe.with_validation(self._ctx, judged)
 
     async def _status_input(self, key: Key, judged: Judged, verdict: Verdict) -> StatusInput:
         """Return the input of the status."""
@@ -207,7 +217,7 @@ class TopicSchemas:
         status = await with_report(ctx, resource.metadata, validation, validation_status.new_status(validation))
         if isinstance(validation.outcome, Passed | Failed):
             ctx.validation.limiter.slot_freed(ctx.enqueue)
-        after = validation_gather.requeue_after(ctx, validation)
+        after = observe_validation.requeue_after(ctx, validation)
         if after is not None:
             ctx.enqueue(key, after)
         answered = status.revalidate if status is not None and status.is_final else None
@@ -226,13 +236,13 @@ class TopicSchemas:
         except StalledError:
             return verdict.risks
 
-    async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
+    async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> ReconcileResult:
         # Another finalizer may retain it for long, and its policy waits for the first reconcile of every topic.
         self._update_index(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
             self._enqueue_claim_losers(key)
-            return Result.DONE
-        deletion = await gather_deletion(self._ctx, wire)
+            return ReconcileResult.DONE
+        deletion = await observe_deletion(self._ctx, wire)
         if deletion is None:
             await remove_finalizer(self._ctx, metadata)
         else:
@@ -240,7 +250,7 @@ class TopicSchemas:
         while deletion is not None:
             await emit_settings_retained_event(self._ctx, wire, deletion)
             deletion = await apply_deletion(self._ctx, deletion, deletion.planned)
-        return Result.REQUEUE
+        return ReconcileResult.REQUEUE
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         self._update_index(key, wire, status)

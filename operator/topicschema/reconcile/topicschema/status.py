@@ -34,7 +34,7 @@ from topicschema.reconcile.runtime.conditions import (
     stalled,
     truncate,
 )
-from topicschema.reconcile.topicschema.losses import VersionGoneError
+from topicschema.reconcile.topicschema.observe_broker import VersionGoneError
 
 _VERSIONS = 100
 _INCOMPATIBILITIES = 20

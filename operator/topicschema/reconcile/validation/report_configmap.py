@@ -28,7 +28,7 @@ from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import FIELD_MANAGER
-from topicschema.reconcile.validation.gather import ValidationState
+from topicschema.reconcile.validation.observe import ValidationState
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.outcome import Failed, Passed

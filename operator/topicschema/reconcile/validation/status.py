@@ -10,7 +10,7 @@ from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPh
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, ConditionInput, truncate
-from topicschema.reconcile.validation.gather import ValidationState
+from topicschema.reconcile.validation.observe import ValidationState
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running
 
 _REASONS: Final = 20

@@ -1,1 +1,1 @@
-"""The store in Kubernetes objects: SchemaHistory, SchemaVersion, PulsarNamespaceClaim. `api.record` has their JSON."""
+"""The store in Kubernetes objects: SchemaHistory, SchemaVersion, PulsarNamespaceClaim. `api.store` has their JSON."""

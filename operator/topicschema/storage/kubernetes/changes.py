@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, Final
 
-from topicschema.api import record
+from topicschema.api import store
 from topicschema.api.kinds import SCHEMA_HISTORY
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import TopicSchemaError
@@ -101,11 +101,11 @@ class Changes:
 
 async def topic_of(client: ApiClient, metadata: _Metadata) -> TopicKey | None:
     """Return the topic of a listed history. One without its annotation is read; None if it is gone or damaged."""
-    key = record.topic_of(metadata)
+    key = store.topic_of(metadata)
     if key is not None:
         return key
     try:
-        return record.history_from_wire(await client.get(SCHEMA_HISTORY, metadata["namespace"], metadata["name"])).key
+        return store.history_from_wire(await client.get(SCHEMA_HISTORY, metadata["namespace"], metadata["name"])).key
     except TopicSchemaError as error:
         _LOG.warning("the history %s is left out: %s", metadata["name"], error.message)
         return None

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from topicschema.api import record
+from topicschema.api import store
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind
 from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.errors import NotFoundError
@@ -54,7 +54,7 @@ class GarbageCollector:
         """Return the payloads that are older than GRACE, by the names of their histories."""
         old: dict[str, _Payloads] = defaultdict(dict)
         async for metadata in self._listed(SCHEMA_VERSION):
-            history = (metadata.get("labels") or {}).get(record.HISTORY_LABEL)
+            history = (metadata.get("labels") or {}).get(store.HISTORY_LABEL)
             if history and now - _touched(metadata) > GRACE:
                 old[history][metadata["name"]] = metadata
         return old
@@ -68,7 +68,7 @@ class GarbageCollector:
         revision, unnamed = "", set[str]()
         try:
             wire = await self._client.get(SCHEMA_HISTORY, self._namespace, name)
-            revision, history = objects.revision(wire), record.history_from_wire(wire)
+            revision, history = objects.revision(wire), store.history_from_wire(wire)
             unnamed = _since(history.incarnation, name, payloads.keys() - _named(history))
         except NotFoundError:
             unnamed = _since(0, name, payloads)
@@ -88,7 +88,7 @@ def _since(incarnation: int, history: str, names: Iterable[str]) -> set[str]:
 
 def _named(history: History) -> frozenset[str]:
     return frozenset(
-        record.version_name(history.key, history.incarnation, entry.schema_version, entry.content_hash)
+        store.version_name(history.key, history.incarnation, entry.schema_version, entry.content_hash)
         for entry in history.entries
     )
 

@@ -1,6 +1,6 @@
 """KubernetesStorage: the store in objects of the operator's own namespace, one module for each of its larger parts.
 
-See `api.record` for the form of the objects.
+See `api.store` for the form of the objects.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from topicschema.api import record
-from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA_VERSION
-from topicschema.cluster.client import ApiClient, Object, Selection
+from topicschema.api import store
+from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA_VERSION, Object
+from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.cluster.events import EventRecorder, object_reference
 from topicschema.cluster.microtime import micro_time
@@ -63,14 +63,14 @@ class KubernetesStorage:
             wire = await self._client.get(SCHEMA_HISTORY, self._namespace, self.name_of(key))
         except NotFoundError:
             return Stored(History(key))
-        history = record.history_from_wire(wire)
+        history = store.history_from_wire(wire)
         if history.key != key:
-            raise StalledError(Reason.RECORD_DAMAGED, f"the history {self.name_of(key)} belongs to another topic")
+            raise StalledError(Reason.HISTORY_DAMAGED, f"the history {self.name_of(key)} belongs to another topic")
         return Stored(history, objects.revision(wire))
 
     async def list_topics(self, key: PulsarNamespaceKey) -> tuple[TopicKey, ...]:
         """See SchemaStorage. Histories that cannot be read are left out, unless their metadata has the topic."""
-        selection = Selection(labels=f"{record.PULSAR_NAMESPACE_LABEL}={record.claim_name(key)}", metadata_only=True)
+        selection = Selection(labels=f"{store.PULSAR_NAMESPACE_LABEL}={store.claim_name(key)}", metadata_only=True)
         pages = self._client.pages(SCHEMA_HISTORY, self._namespace, selection)
         listed = [await topic_of(self._client, item["metadata"]) async for page in pages for item in page]
         topics = (each for each in listed if each is not None and each.namespace_key == key)
@@ -89,7 +89,7 @@ class KubernetesStorage:
 
     async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
         """See SchemaStorage."""
-        name = record.version_name(history.key, history.incarnation, history.next_version, payload.content_hash)
+        name = store.version_name(history.key, history.incarnation, history.next_version, payload.content_hash)
         try:
             wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
         except NotFoundError:
@@ -103,7 +103,7 @@ class KubernetesStorage:
         """See SchemaStorage."""
         check_put(stored, history, payloads)
         await self._put_payloads(history, tuple(entries_of(history, payloads)), source_hash)
-        wire = record.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
+        wire = store.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
         with self._changes.writing(self.name_of(history.key)):
             revision = await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision)
             self._changes.record(revision)
@@ -114,16 +114,16 @@ class KubernetesStorage:
         payload = self._payloads.get(entry.content_hash)
         if payload is not None:
             return payload
-        name = record.version_name(key, incarnation, entry.schema_version, entry.content_hash)
+        name = store.version_name(key, incarnation, entry.schema_version, entry.content_hash)
         try:
             wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
         except NotFoundError as error:
             await self._expect_named(key, incarnation, entry)
             message = f"the payload {name} of version {entry.schema_version} is not stored"
-            raise StalledError(Reason.RECORD_DAMAGED, message) from error
-        payload = record.version_from_wire(wire)
+            raise StalledError(Reason.HISTORY_DAMAGED, message) from error
+        payload = store.version_from_wire(wire)
         if payload.content_hash != entry.content_hash or payload.type is not entry.type:
-            raise StalledError(Reason.RECORD_DAMAGED, f"the payload {name} is not the one that its history names")
+            raise StalledError(Reason.HISTORY_DAMAGED, f"the payload {name} is not the one that its history names")
         self._payloads.put(payload.content_hash, payload, weight(payload))
         return payload
 
@@ -137,7 +137,7 @@ class KubernetesStorage:
         if not stored.revision:
             await self._expect_unknown(stored.history.key)
             return
-        selection = Selection(labels=f"{record.HISTORY_LABEL}={history}", metadata_only=True)
+        selection = Selection(labels=f"{store.HISTORY_LABEL}={history}", metadata_only=True)
         payloads = [
             item async for page in self._client.pages(SCHEMA_VERSION, self._namespace, selection) for item in page
         ]
@@ -151,7 +151,7 @@ class KubernetesStorage:
     async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
         """See SchemaStorage."""
         try:
-            wire = await self._client.get(PULSAR_NAMESPACE_CLAIM, self._namespace, record.claim_name(key))
+            wire = await self._client.get(PULSAR_NAMESPACE_CLAIM, self._namespace, store.claim_name(key))
         except NotFoundError:
             return StoredClaim(key)
         return _claim(key, wire)
@@ -178,9 +178,9 @@ class KubernetesStorage:
         return await self._put_claim(stored, replace(stored, original=original, managed=managed))
 
     async def _put_claim(self, stored: StoredClaim, desired: StoredClaim) -> StoredClaim:
-        wire = record.claim_to_wire(
+        wire = store.claim_to_wire(
             desired.key,
-            record.Claim(desired.owner, desired.original, desired.managed, desired.address),
+            store.ClaimContent(desired.owner, desired.original, desired.managed, desired.address),
             namespace=self._namespace,
             resource_version=stored.revision or None,
         )
@@ -206,7 +206,7 @@ class KubernetesStorage:
 
     def name_of(self, key: TopicKey) -> str:
         """See SchemaStorage."""
-        return record.history_name(key)
+        return store.history_name(key)
 
     async def aclose(self) -> None:
         """Do nothing: the client is not this object's."""
@@ -225,7 +225,7 @@ class KubernetesStorage:
             async with at_once:
                 sources = source_hash if entry is versions[-1][0] else None
                 until = replace(history, entries=(entry,))
-                to_wire = partial(record.version_to_wire, until, payload, sources, namespace=self._namespace)
+                to_wire = partial(store.version_to_wire, until, payload, sources, namespace=self._namespace)
                 # Compressing a large payload takes milliseconds, in which other tasks can run.
                 wire = to_wire() if weight(payload) < _LARGE_BYTES else await asyncio.to_thread(to_wire)
                 await self._put_payload(wire, payload, annotations or {})
@@ -247,8 +247,8 @@ class KubernetesStorage:
             existing = await self._client.patch(SCHEMA_VERSION, self._namespace, name, moved)
         except NotFoundError as error:
             raise ConflictError(f"the payload {name} was removed while it was being written") from error
-        if record.version_from_wire(existing).content_hash != payload.content_hash:
-            raise StalledError(Reason.RECORD_DAMAGED, f"the payload {name} exists with other contents")
+        if store.version_from_wire(existing).content_hash != payload.content_hash:
+            raise StalledError(Reason.HISTORY_DAMAGED, f"the payload {name} exists with other contents")
 
     async def _delete_payload(self, metadata: Mapping[str, Any], at_once: asyncio.Semaphore) -> None:
         async with at_once:
@@ -265,7 +265,7 @@ class KubernetesStorage:
 
 
 def _claim(key: PulsarNamespaceKey, wire: Object) -> StoredClaim:
-    claim = record.claim_from_wire(wire)
+    claim = store.claim_from_wire(wire)
     return StoredClaim(key, claim.owner, objects.revision(wire), claim.original, claim.managed, claim.address)
 
 
@@ -276,4 +276,4 @@ def _key_of(wire: Object) -> PulsarNamespaceKey | None:
         key = PulsarNamespaceKey.parse(str(spec.get("pulsarCluster")), str(spec.get("pulsarNamespace")))
     except StalledError:
         return None
-    return key if record.claim_name(key) == wire["metadata"]["name"] else None
+    return key if store.claim_name(key) == wire["metadata"]["name"] else None

@@ -5,13 +5,13 @@ import pytest
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.namespace_settings import (
-    SettingsRecord,
+    StoredSettings,
     differing,
     is_lock,
     known_of_broker,
     observed,
     override_notes,
-    record_before,
+    stored_before,
     undeclared,
     unmanaged_notes,
     written_over,
@@ -50,17 +50,17 @@ def test_written_settings_replace_the_current_ones_and_undefined_is_nothing() ->
 
 
 def test_the_original_value_of_a_setting_is_recorded_before_its_first_write_and_stays() -> None:
-    nothing = SettingsRecord(NOTHING, ())
-    first = record_before(nothing, FULL, NamespaceSettings(strategy=Strategy.BACKWARD))
-    assert first == SettingsRecord(FULL, (Setting.STRATEGY,))
+    nothing = StoredSettings(NOTHING, ())
+    first = stored_before(nothing, FULL, NamespaceSettings(strategy=Strategy.BACKWARD))
+    assert first == StoredSettings(FULL, (Setting.STRATEGY,))
     current = NamespaceSettings(strategy=Strategy.FORWARD, allows_auto_update=True)
-    second = record_before(first, current, EVERYTHING)
-    assert second == SettingsRecord(NamespaceSettings(Strategy.FULL, allows_auto_update=True), tuple(Setting))
-    assert record_before(second, EVERYTHING, FULL) == second
+    second = stored_before(first, current, EVERYTHING)
+    assert second == StoredSettings(NamespaceSettings(Strategy.FULL, allows_auto_update=True), tuple(Setting))
+    assert stored_before(second, EVERYTHING, FULL) == second
 
 
 def test_notes_name_settings_that_are_not_managed_any_more_or_that_no_namespace_can_override() -> None:
-    known = SettingsRecord(NamespaceSettings(allows_auto_update=None, strategy=Strategy.FULL), tuple(Setting))
+    known = StoredSettings(NamespaceSettings(allows_auto_update=None, strategy=Strategy.FULL), tuple(Setting))
     (note,) = unmanaged_notes(FULL, NamespaceSettings(Strategy.FULL, allows_auto_update=False), known)
     assert note == (
         "isAllowAutoUpdateSchema is not managed any more: it is false in the Pulsar namespace; before the operator "

@@ -19,7 +19,7 @@ from topicschema.core.errors import StalledError
 from topicschema.core.reasons import Reason
 from topicschema.core.releases import unknown_note
 from topicschema.judging.policies import is_active
-from topicschema.reconcile.policy.namespace_state import NamespaceState
+from topicschema.reconcile.policy.observe import NamespaceState
 from topicschema.reconcile.policy.status import conditions, notes, pending_error
 
 POLICY = NamespaceSchemaPolicy(

@@ -32,10 +32,10 @@ from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.topicschema.actions import apply
-from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
-from topicschema.reconcile.topicschema.deletion import Deletion, emit_released_event, gather_deletion
-from topicschema.reconcile.topicschema.gather import judge, owner_of
+from topicschema.reconcile.topicschema.act import apply
+from topicschema.reconcile.topicschema.deletion import Deletion, emit_released_event, observe_deletion
+from topicschema.reconcile.topicschema.observe import judge, owner_of
+from topicschema.reconcile.topicschema.observe_broker import retry_with_fresh_credentials
 from topicschema.storage.protocol import Stored
 
 pytestmark = on_both_stores
@@ -91,7 +91,7 @@ def going(wire: dict[str, Any]) -> dict[str, Any]:
 
 async def first(world: World, wire: dict[str, Any]) -> plan.DeletionAction:
     """What a deletion begins with."""
-    seen = await gather_deletion(world.ctx, going(wire))
+    seen = await observe_deletion(world.ctx, going(wire))
     assert seen is not None
     return seen.planned
 
@@ -99,12 +99,12 @@ async def first(world: World, wire: dict[str, Any]) -> plan.DeletionAction:
 @pytest.mark.parametrize(
     ("recorded", "there", "action"),
     [
-        ((ONE,), (OTHER,), plan.DeleteRecord()),
+        ((ONE,), (OTHER,), plan.DeleteHistory()),
         ((ONE, TWO), (ONE,), plan.SoftDelete()),
         ((ONE,), (ONE, TWO), plan.SoftDelete()),
-        ((), (OTHER,), plan.DeleteRecord()),
+        ((), (OTHER,), plan.DeleteHistory()),
         ((), (ONE,), plan.SoftDelete()),
-        ((ONE,), (), plan.DeleteRecord()),
+        ((ONE,), (), plan.DeleteHistory()),
     ],
     ids=["others'", "the beginning", "and more", "others' alone", "uploaded before a crash", "nothing"],
 )
@@ -133,10 +133,10 @@ async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its
     assert await first(world, wire) == plan.SoftDelete()
     world.broker.schemas.soft_delete(TOPIC)
     world.upload(theirs)
-    assert await first(world, wire) == plan.DeleteRecord()
+    assert await first(world, wire) == plan.DeleteHistory()
 
 
-@pytest.mark.parametrize(("there", "action"), [(ONE, plan.SoftDelete()), (OTHER, plan.DeleteRecord())])
+@pytest.mark.parametrize(("there", "action"), [(ONE, plan.SoftDelete()), (OTHER, plan.DeleteHistory())])
 async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_record_yet_is_deleted(
     world: World, there: Schema, action: plan.DeletionAction
 ) -> None:
@@ -157,7 +157,7 @@ def is_skipped(wire: dict[str, Any]) -> dict[str, Any]:
 
 async def lets_go_of(world: World, wire: dict[str, Any]) -> str:
     """The resource goes alone: what its Event says."""
-    deletion = await gather_deletion(world.ctx, going(wire))
+    deletion = await observe_deletion(world.ctx, going(wire))
     assert deletion is not None
     assert deletion.planned == plan.RemoveFinalizer()
     await emit_released_event(world.ctx, going(wire), deletion)
@@ -180,7 +180,7 @@ async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_
         world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     for _ in range(2):
         with pytest.raises(WaitingError, match="skip-broker-delete") as waits:
-            await gather_deletion(world.ctx, going(wire))
+            await observe_deletion(world.ctx, going(wire))
         assert waits.value.reason == "PolicyNotFound"
     assert "skip-broker-delete is set" in await lets_go_of(world, is_skipped(wire))
 
@@ -191,7 +191,7 @@ async def test_what_no_broker_counted_goes_with_a_namespace_that_ends_and_what_o
     world.api.put(NAMESPACE, "", "shop", {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}})
     assert "namespace is being deleted" in await lets_go_of(world, wire)
     world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    assert await first(world, wire) == plan.DeleteRecord()
+    assert await first(world, wire) == plan.DeleteHistory()
 
 
 async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the_annotation(world: World) -> None:
@@ -200,7 +200,7 @@ async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the
     world.store.damage(ORDERS)
     world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     with pytest.raises(WaitingError, match="cannot be read"):
-        await gather_deletion(world.ctx, going(wire))
+        await observe_deletion(world.ctx, going(wire))
     assert await lets_go_of(world, is_skipped(wire)) == ""
     assert await lets_go_of(world, resource(world, ONE, deletionPolicy="Retain")) == ""
 
@@ -255,14 +255,14 @@ async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(wor
 @pytest.mark.parametrize(
     ("recorded", "unconfirmed", "there", "action"),
     [
-        ((OTHER,), 0, (OTHER,), plan.DeleteRecord()),  # alone
+        ((OTHER,), 0, (OTHER,), plan.DeleteHistory()),  # alone
         ((OTHER, ONE), 0, (OTHER, ONE), plan.SoftDelete()),  # then ours
         ((OTHER, TWO), 0, (OTHER, TWO), plan.SoftDelete()),
         ((ONE,), 0, (ONE,), plan.SoftDelete()),  # as the spec
         ((ONE,), 0, (ONE, OTHER), plan.SoftDelete()),
         ((OTHER,), 0, (OTHER, ONE), plan.SoftDelete()),  # ours, after a crash
-        ((OTHER,), 0, (OTHER, TWO), plan.DeleteRecord()),
-        ((OTHER, ONE), 1, (OTHER,), plan.DeleteRecord()),  # ours, not sent yet
+        ((OTHER,), 0, (OTHER, TWO), plan.DeleteHistory()),
+        ((OTHER, ONE), 1, (OTHER,), plan.DeleteHistory()),  # ours, not sent yet
         ((ONE, TWO), 1, (ONE,), plan.SoftDelete()),
     ],
 )
@@ -279,18 +279,18 @@ async def test_versions_of_others_under_our_claim_are_deleted_only_with_one_of_o
 async def test_what_others_brought_between_our_claim_and_our_upload_stays(world: World) -> None:
     wire = resource(world, ONE)
     world.resource = ready_to_go(wire)
-    seen = await world.gather()
-    assert isinstance(seen.planned[0], plan.Claim)
+    seen = await world.observe()
+    assert isinstance(seen.planned[0], plan.ClaimTopic)
     loaded = await apply(world.ctx, seen, seen.planned[0])
     assert loaded is not None
     claimed = await judge(world.ctx, loaded, seen)
     assert claimed.planned == (plan.Upload(),)
     world.upload(OTHER)
     assert await apply(world.ctx, claimed, claimed.planned[0]) is None
-    assert await first(world, wire) == plan.DeleteRecord()
+    assert await first(world, wire) == plan.DeleteHistory()
     assert await world.settle() == "Incompatible"
     assert await world.is_recorded()
-    assert await first(world, wire) == plan.DeleteRecord()
+    assert await first(world, wire) == plan.DeleteHistory()
 
 
 async def test_a_topic_of_others_that_refused_our_schema_keeps_its_versions_until_the_spec_is_one_of_them(
@@ -303,7 +303,7 @@ async def test_a_topic_of_others_that_refused_our_schema_keeps_its_versions_unti
     assert await world.settle() == "RefusedByBroker"
     history = await world.history()
     assert (history.claim, history.entries[0].origin) == (owner_of(world.resource.metadata), Origin.BROKER)
-    assert await first(world, wire) == plan.DeleteRecord()
+    assert await first(world, wire) == plan.DeleteHistory()
     wire = {**wire, "spec": resource(world, ONE)["spec"]}
     world.resource = ready_to_go(wire)
     assert await world.settle() == ""
@@ -316,9 +316,9 @@ async def test_what_others_brought_after_they_deleted_ours_stays(world: World) -
     assert await world.settle() == ""
     world.broker.schemas.soft_delete(TOPIC)
     world.upload(OTHER)
-    assert await first(world, wire) == plan.DeleteRecord()
+    assert await first(world, wire) == plan.DeleteHistory()
     assert await world.settle() == "Incompatible"
-    assert await first(world, wire) == plan.DeleteRecord()
+    assert await first(world, wire) == plan.DeleteHistory()
 
 
 async def test_sources_that_are_not_compiled_hold_no_deletion_up_where_a_version_of_ours_is_served(
@@ -363,7 +363,7 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
 @pytest.mark.parametrize(
     ("revision", "released", "action"),
     [
-        ("1", "", plan.DeleteRecord()),
+        ("1", "", plan.DeleteHistory()),
         ("1", "managementPolicy is Observe", plan.RemoveFinalizer()),
         ("", "", plan.RemoveFinalizer()),
     ],

@@ -64,7 +64,7 @@ async def test_a_pair_that_is_shown_alike_is_another_version(world: World, their
     wanted = wants(world, ours)
     assert await world.settle() == ""
     assert await told(world) == [(0, there.info.content_hash), (1, wanted.info.content_hash)]
-    assert (await world.gather()).loaded.query.confirmed.schema_version == 1  # type: ignore[union-attr]
+    assert (await world.observe()).loaded.query.confirmed.schema_version == 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("before", "after"), [(NULL, NONE), (NONE, NULL)])

@@ -299,7 +299,7 @@ def test_a_status_has_at_most_64_kilobytes(text: str) -> None:
         (NO_POLICY, "Reconciling", "Unknown"),
         (StalledError(Reason.CLAIM_NOT_ALLOWED, "not allowed"), "Stalled", "Unknown"),
         (StalledError(Reason.TOPIC_ALREADY_CLAIMED, "another holds it"), "Stalled", "Unknown"),
-        (StalledError(Reason.RECORD_DAMAGED, "its hash is wrong"), "Stalled", "Unknown"),
+        (StalledError(Reason.HISTORY_DAMAGED, "its hash is wrong"), "Stalled", "Unknown"),
         (ForbiddenError("patch schemahistories: 403"), "Reconciling", "Unknown"),
     ],
     ids=lambda value: getattr(value, "reason", None),

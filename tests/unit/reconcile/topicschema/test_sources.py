@@ -19,9 +19,9 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy
-from topicschema.judging.schema_source import Envelopes, sources_of
+from topicschema.judging.schema_source import CompiledEnvelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
-from topicschema.reconcile.topicschema.gather import Judged, Loaded
+from topicschema.reconcile.topicschema.observe import Judged, Loaded
 from topicschema.storage.protocol import Stored
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
@@ -88,7 +88,7 @@ async def test_unchanged_sources_are_their_version_whatever_a_newer_compiler_mak
     assert found.planned == ()
 
 
-class Counting(Envelopes):
+class Counting(CompiledEnvelopes):
     """Counts how often sources are compiled."""
 
     compiled = 0
@@ -127,7 +127,7 @@ async def test_sources_that_differ_in_comments_alone_are_remembered_with_the_ver
     found = await seen(storage, stored.history, commented)
     assert found.verdict is not None
     assert found.verdict.outcome is Outcome.EQUAL_VERSION
-    assert found.planned == (plan.Claim(ME),)
+    assert found.planned == (plan.ClaimTopic(ME),)
     stored = await storage.put(stored, stored.history.with_source(0, hash_of(commented)))
     assert (await seen(storage, stored.history, commented)).planned == ()
 
@@ -138,7 +138,7 @@ async def test_what_the_record_tells_and_has_lost_is_not_compiled_anew() -> None
     await storage.put(Stored(History(KEY)), history)
     with pytest.raises(StalledError) as caught:
         await seen(storage, history, spec(ORDER))
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"
 
 
 def test_a_mark_is_found_among_the_versions_that_count() -> None:

@@ -5,13 +5,13 @@ import pytest
 from support.kubernetes.topic import TOPIC, World
 from support.schemas.examples import record
 from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
-from topicschema.core.history import TopicSettingsRecord
+from topicschema.core.history import StoredTopicSettings
 from topicschema.core.plan import Upload
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
-from topicschema.core.topic_settings import RecordSettings, WriteSettings
-from topicschema.reconcile.topicschema.actions import apply
+from topicschema.core.topic_settings import StoreSettings, WriteSettings
+from topicschema.reconcile.topicschema.act import apply
 
 ONE, TWO = record("id"), record("id", "a?")
 
@@ -20,7 +20,7 @@ async def _done(world: World, steps: int) -> list[type]:
     """What a controller does before it is killed."""
     done: list[type] = []
     for _ in range(steps):
-        seen = await world.gather()
+        seen = await world.observe()
         await apply(world.ctx, seen, seen.planned[0])
         done.append(type(seen.planned[0]))
     return done
@@ -37,7 +37,7 @@ async def test_a_strategy_that_others_gave_the_topic_is_what_it_is_judged_by(
         assert await world.settle() == ""
     assert await world.is_recorded()
     noted = (await world.history()).topic_settings
-    assert noted == TopicSettingsRecord(TopicSettings(Strategy.ALWAYS_COMPATIBLE))
+    assert noted == StoredTopicSettings(TopicSettings(Strategy.ALWAYS_COMPATIBLE))
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405])
@@ -62,7 +62,7 @@ async def strategy_of_a_withdrawn_edit(world: World) -> None:
     world.set_schema(ONE)
     assert await world.settle() == ""
     world.set_schema(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
-    assert await _done(world, 2) == [RecordSettings, WriteSettings]
+    assert await _done(world, 2) == [StoreSettings, WriteSettings]
     assert world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
 
 
@@ -83,7 +83,7 @@ async def test_a_strategy_that_was_written_for_an_edit_is_restored_when_the_edit
         assert await world.settle() == reason
         assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
         assert world.broker.calls.count("POST schema") == 1 + (then is TWO)
-    assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings())
+    assert (await world.history()).topic_settings == StoredTopicSettings(TopicSettings())
     assert await world.is_recorded()
 
 
@@ -91,13 +91,13 @@ async def test_a_strategy_that_was_written_for_an_edit_is_restored_when_the_edit
 async def test_of_two_edits_that_came_to_nothing_neither_one_s_strategy_stays(world: World, steps: int) -> None:
     await strategy_of_a_withdrawn_edit(world)
     world.set_schema(TWO, schema_compatibility_strategy=Strategy.BACKWARD)
-    planned = [WriteSettings, RecordSettings, RecordSettings, WriteSettings, Upload]
+    planned = [WriteSettings, StoreSettings, StoreSettings, WriteSettings, Upload]
     assert await _done(world, steps) == planned[:steps]
     world.set_schema(record("third"))
     assert await world.settle() == "Incompatible"
     assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
     assert world.broker.calls.count("POST schema") == 1 + (Upload in planned[:steps])
-    assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings())
+    assert (await world.history()).topic_settings == StoredTopicSettings(TopicSettings())
 
 
 async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_none_does(world: World) -> None:
@@ -108,10 +108,10 @@ async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_n
     world.set_schema(ONE, schema_compatibility_strategy=own)
     for _ in range(2):
         assert await world.settle() == ""
-        assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
+        assert (await world.history()).topic_settings == StoredTopicSettings(TopicSettings(own))
     world.set_schema(ONE)
     assert await world.settle() == ""
-    assert (await world.gather()).loaded.policy.unmanaged_strategy is own
+    assert (await world.observe()).loaded.policy.unmanaged_strategy is own
     world.set_schema(TWO)
     assert await world.settle() == "Incompatible"
     assert world.broker.calls.count("POST schema") == 1

@@ -15,7 +15,7 @@ from topicschema.core.alignment import HistoryBehind
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
+from topicschema.reconcile.topicschema.observe_broker import BrokerQuery, fetch
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 FOUR = record("id", "a?", "b?", "c?")

@@ -9,7 +9,7 @@ from topicschema.api.kinds import CONFIG_MAP, OLD_EVENT, POD
 from topicschema.api.openapi import root_schema
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema
-from topicschema.reconcile.validation.gather import pause
+from topicschema.reconcile.validation.observe import pause
 from topicschema.validation.job.manifest import last_part
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"

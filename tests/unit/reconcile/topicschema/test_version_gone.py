@@ -6,7 +6,7 @@ from support.schemas.examples import history, record
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.core.reasons import Reason
-from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
+from topicschema.reconcile.topicschema.observe_broker import VersionGoneError, with_note
 
 UNAVAILABLE = WaitingError(Reason.BROKER_UNAVAILABLE, "the broker is silent", 7.0)
 UNKNOWN_TYPE = StalledError(Reason.UNSUPPORTED_SCHEMA_TYPE, "no type of that number is known")

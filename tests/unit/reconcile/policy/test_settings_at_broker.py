@@ -16,7 +16,8 @@ from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
 from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
+from topicschema.reconcile.policy.act import write_settings
+from topicschema.reconcile.policy.observe import NamespaceState, observe
 from topicschema.storage.protocol import StoredClaim
 
 
@@ -34,7 +35,9 @@ class World:
 
     async def get(self, declared: Collection[str] | None = ()) -> NamespaceState:
         self.broker.requests.clear()
-        state = await apply_settings(self.ctx, self.policy, await self.claim(), declared)
+        claim = await self.claim()
+        state = await observe(self.ctx, self.policy, claim.key, declared)
+        state = await write_settings(self.ctx, self.policy, claim, state)
         self.policy = replace(
             self.policy, status=NamespaceSchemaPolicyStatus(observed=state.observed, broker_release=state.release)
         )

@@ -1,7 +1,8 @@
-"""All reads of a reconcile of a TopicSchema that is not being deleted: policy, history, broker, validation.
+"""All reads of a TopicSchema that is not being deleted: policy, history, state at the broker, validation.
 
-`load` reads from the API server, `gather_broker` adds the state at the broker, and `judge` the verdict and the state of
-the validation. `blocking_error` is the error that prevents the registration. `deletion` has the reads of a deletion.
+`load` reads from the API server, `with_broker_state` adds the state at the broker, and `judge` the verdict and the
+state of the validation. `blocking_error` is the error that prevents the registration. `deletion` has the reads of a
+deletion.
 """
 
 from contextlib import suppress
@@ -27,15 +28,15 @@ from topicschema.judging.holders import other_holder
 from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery
-from topicschema.reconcile.topicschema.broker_gather import (
+from topicschema.reconcile.topicschema.observe_broker import (
     TOPIC_SECONDS,
-    gather_state,
+    BrokerQuery,
+    observe_state,
     retry_with_fresh_credentials,
 )
-from topicschema.reconcile.validation import gather as validation_gather
+from topicschema.reconcile.validation import observe as observe_validation
 from topicschema.reconcile.validation import status as validation_status
-from topicschema.reconcile.validation.gather import ValidationInput, ValidationState
+from topicschema.reconcile.validation.observe import ValidationInput, ValidationState
 from topicschema.reconcile.validation.settings import ValidationTarget
 from topicschema.storage.protocol import Stored
 
@@ -44,9 +45,9 @@ from topicschema.storage.protocol import Stored
 class Loaded:
     """A TopicSchema with its policy, its topic's history, its schema, and its state at the broker.
 
-    `broker` and `state` are None if the policy names no broker, or before `gather_broker`. `announced` is incarnation,
-    number and content hash of a version whose payload was written before its upload. `job_error` is the failed step of
-    a start or deletion of a validation Job, and its error.
+    `broker` and `state` are None if the policy names no broker, or before `with_broker_state`. `announced` is
+    incarnation, number and content hash of a version whose payload was written before its upload. `job_error` is the
+    failed step of a start or deletion of a validation Job, and its error.
     """
 
     resource: TopicSchema
@@ -110,9 +111,9 @@ class Judged:
                 owner=owner_of(metadata),
                 history=loaded.stored.history,
                 verdict=verdict,
-                deletes_record=spec.deletion_policy is DeletionPolicy.DELETE,
+                deletes_history=spec.deletion_policy is DeletionPolicy.DELETE,
                 has_finalizer=FINALIZER in metadata.finalizers,
-                is_source_on_record=verdict is None or _is_source_on_record(loaded, verdict),
+                is_source_stored=verdict is None or _is_source_stored(loaded, verdict),
                 fingerprint=loaded.schema.fingerprint,
                 broker=loaded.state,
                 validation=None if self.validation is None else self.validation.planned,
@@ -145,18 +146,18 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePo
     return Loaded(resource, governing, stored, await ctx.judge.schema_of(resource.spec, pulsar_version, stored.history))
 
 
-async def gather_broker(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
+async def with_broker_state(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
     """Return `loaded` with its state at the broker, if its policy names one. Raise `broker.errors`."""
     governing = loaded.governing
     broker = await ctx.brokers.of(governing.resource)
     if broker is None:
         return loaded
 
-    async def gather(known: Broker) -> Loaded:
-        state = await gather_state(ctx, known, governing, loaded.resource, loaded.query)
+    async def read(known: Broker) -> Loaded:
+        state = await observe_state(ctx, known, governing, loaded.resource, loaded.query)
         return replace(loaded, broker=known, state=state)
 
-    return await retry_with_fresh_credentials(ctx, governing, broker, gather)
+    return await retry_with_fresh_credentials(ctx, governing, broker, read)
 
 
 async def judge(ctx: ReconcileContext, loaded: Loaded, before: Judged | None = None) -> Judged:
@@ -170,17 +171,17 @@ async def judge(ctx: ReconcileContext, loaded: Loaded, before: Judged | None = N
         verdict = before.verdict
     else:
         verdict = await ctx.judge.judge(loaded.candidate, loaded.stored.history, loaded.policy)
-    return await gather_validation(ctx, Judged(loaded, verdict))
+    return await with_validation(ctx, Judged(loaded, verdict))
 
 
-async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
+async def with_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     """Return `judged` with the current state of the topic's validation."""
     loaded = judged.loaded
     if judged.verdict is None:
         return judged
     target = ValidationTarget(loaded.schema.info, loaded.stored.history, judged.verdict, loaded.pulsar_version)
     inputs = ValidationInput(_may_advance(loaded), lambda: _topic_exists(loaded))
-    validation = await validation_gather.gather(ctx, loaded.resource, loaded.governing, target, inputs)
+    validation = await observe_validation.observe(ctx, loaded.resource, loaded.governing, target, inputs)
     if validation is not None and loaded.state is not None:
         validation = replace(validation, observe_only=not loaded.state.may_write)
     if validation is not None and loaded.job_error is not None:
@@ -222,7 +223,7 @@ def _has_same_verdict(before: Loaded, now: Loaded) -> bool:
     return before.candidate == now.candidate and before.policy == now.policy and next(entries) == next(entries)
 
 
-def _is_source_on_record(loaded: Loaded, verdict: Verdict) -> bool:
+def _is_source_stored(loaded: Loaded, verdict: Verdict) -> bool:
     source_hash = loaded.source_hash
     if source_hash is None:
         return True

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from topicschema.api import kinds
 from topicschema.api.kinds import Kind
-from topicschema.api.record_kinds import (
+from topicschema.api.store_kinds import (
     FORMAT,
     OwnerReference,
     PulsarNamespaceClaim,
@@ -27,7 +27,7 @@ from topicschema.api.record_kinds import (
     SchemaVersion,
     SchemaVersionSpec,
 )
-from topicschema.api.record_settings import (
+from topicschema.api.store_settings import (
     namespace_settings_from_wire,
     namespace_settings_to_wire,
     topic_settings_from_wire,
@@ -91,7 +91,7 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
         incarnation=history.incarnation,
         latest_schema_version=None if latest is None else latest.schema_version,
         versions=tuple(map(_pack, history.entries)),
-        # Only what says something: records of before are written back as they were.
+        # Only what says something: older objects are written back as they were.
         numbered_by=None if history.numbered_by is NumberedBy.OPERATOR else history.numbered_by,
         unconfirmed=history.unconfirmed or None,
         topic_settings=topic_settings_to_wire(history.topic_settings),
@@ -107,7 +107,7 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
 
 
 def history_from_wire(wire: object) -> History:
-    """Return the history in a SchemaHistory object. Raises StalledError(RecordDamaged) if it contradicts itself."""
+    """Return the history in a SchemaHistory object. Raises StalledError(HistoryDamaged) if it contradicts itself."""
     stored = _read(SchemaHistory, wire)
     spec = stored.spec
     pulsar_namespace = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
@@ -150,9 +150,7 @@ def version_to_wire(
     objects.
     """
     if len(info.schema) > _MAX_SCHEMA_BYTES:
-        raise StalledError(
-            Reason.SCHEMA_TOO_LARGE, f"the schema has {len(info.schema)} bytes, more than can be recorded"
-        )
+        raise StalledError(Reason.SCHEMA_TOO_LARGE, f"the schema has {len(info.schema)} bytes, more than can be stored")
     key, incarnation, number = history.key, history.incarnation, history.entries[-1].schema_version
     spec = SchemaVersionSpec(
         format=FORMAT,
@@ -171,7 +169,7 @@ def version_to_wire(
 
 
 def version_from_wire(wire: object) -> SchemaInfo:
-    """Return the schema in a SchemaVersion object. Raises StalledError(RecordDamaged) if name or hash contradict it."""
+    """Return the schema in a SchemaVersion object. Raises StalledError(HistoryDamaged) if its name or hash differs."""
     stored = _read(SchemaVersion, wire)
     spec = stored.spec
     _check_name(stored, _version_name(spec.history, spec.incarnation, spec.schema_version, spec.content_hash))
@@ -182,7 +180,7 @@ def version_from_wire(wire: object) -> SchemaInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimContent:
     """The content of a PulsarNamespaceClaim.
 
     `owner` is the policy that owns it, or None. `original` has each setting of the Pulsar namespace before its first
@@ -197,7 +195,7 @@ class Claim:
 
 
 def claim_to_wire(
-    key: PulsarNamespaceKey, claim: Claim, *, namespace: str, resource_version: str | None
+    key: PulsarNamespaceKey, claim: ClaimContent, *, namespace: str, resource_version: str | None
 ) -> dict[str, Any]:
     """Return the PulsarNamespaceClaim object. `resource_version` is None for one that is to be created."""
     spec = PulsarNamespaceClaimSpec(
@@ -206,20 +204,22 @@ def claim_to_wire(
         pulsar_namespace=key.pulsar_namespace,
         owner=_reference(claim.owner),
         address=claim.address or None,
-        found=namespace_settings_to_wire(claim.original),
+        original=namespace_settings_to_wire(claim.original),
         managed=claim.managed,
     )
     metadata = {"name": claim_name(key), "namespace": namespace, "resourceVersion": resource_version}
     return _object(kinds.PULSAR_NAMESPACE_CLAIM, metadata, spec)
 
 
-def claim_from_wire(wire: object) -> Claim:
-    """Return the content of the claim. Raises StalledError(RecordDamaged) as above."""
+def claim_from_wire(wire: object) -> ClaimContent:
+    """Return the content of the claim. Raises StalledError(HistoryDamaged) as above."""
     stored = _read(PulsarNamespaceClaim, wire)
     spec = stored.spec
     key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
     _check_name(stored, claim_name(key))
-    return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.found), spec.managed, spec.address or "")
+    return ClaimContent(
+        _owner(spec.owner), namespace_settings_from_wire(spec.original), spec.managed, spec.address or ""
+    )
 
 
 # One version in a history is one line of text, because 10,000 of them must fit into one object (140 bytes each):
@@ -246,7 +246,7 @@ def _pack(entry: VersionEntry) -> str:
     flags += f" {entry.source_mark}" if entry.source_mark else ""
     text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}"
     if _ENTRY.fullmatch(text) is None:
-        raise ValueError(f"cannot be recorded: version {entry.schema_version} registered at {entry.registered_at!r}")
+        raise ValueError(f"cannot be stored: version {entry.schema_version} registered at {entry.registered_at!r}")
     return text
 
 
@@ -300,7 +300,9 @@ def _read(cls: type[R], wire: object) -> R:
     try:
         stored = decode(cls, wire)
     except StalledError as error:
-        raise StalledError(Reason.RECORD_DAMAGED, f"a {_WORDS[cls.__name__]} cannot be read: {error.message}") from None
+        raise StalledError(
+            Reason.HISTORY_DAMAGED, f"a {_WORDS[cls.__name__]} cannot be read: {error.message}"
+        ) from None
     if stored.spec.format != FORMAT:
         raise _damaged(stored, f"its format is {stored.spec.format}; this release reads {FORMAT}")
     return stored
@@ -320,7 +322,7 @@ def _check_name(stored: R, name: str) -> None:
 
 def _damaged(stored: R, why: str) -> StalledError:
     what = _WORDS[type(stored).__name__]
-    return StalledError(Reason.RECORD_DAMAGED, f"the {what} {stored.metadata.name[:80]!r}: {why}")
+    return StalledError(Reason.HISTORY_DAMAGED, f"the {what} {stored.metadata.name[:80]!r}: {why}")
 
 
 def _reference(owner: Owner | None) -> OwnerReference | None:

@@ -1,26 +1,26 @@
-"""Conversion of the settings of topics and Pulsar namespaces between the record's fields and core's types."""
+"""Conversion of the settings of topics and Pulsar namespaces between the stored fields and core's types."""
 
-from topicschema.api.record_kinds import (
+from topicschema.api.store_kinds import (
     NamespaceSettingsValues,
     TopicSettingsSpec,
     TopicSettingsValues,
 )
-from topicschema.core.history import TopicSettingsRecord
+from topicschema.core.history import StoredTopicSettings
 from topicschema.core.remote import NamespaceSettings, TopicSettings
 
 
-def topic_settings_to_wire(recorded: TopicSettingsRecord | None) -> TopicSettingsSpec | None:
-    """Return the fields for the record of a topic's own settings."""
-    if recorded is None:
+def topic_settings_to_wire(settings: StoredTopicSettings | None) -> TopicSettingsSpec | None:
+    """Return the fields for a topic's own settings."""
+    if settings is None:
         return None
-    return TopicSettingsSpec(found=_values(recorded.original), written=_values(recorded.written))
+    return TopicSettingsSpec(original=_values(settings.original), written=_values(settings.written))
 
 
-def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> TopicSettingsRecord | None:
-    """Return the record of a topic's own settings from its fields."""
+def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> StoredTopicSettings | None:
+    """Return a topic's own settings from the stored fields."""
     if spec is None:
         return None
-    return TopicSettingsRecord(_settings(spec.found), _settings(spec.written))
+    return StoredTopicSettings(_settings(spec.original), _settings(spec.written))
 
 
 def namespace_settings_to_wire(original: NamespaceSettings | None) -> NamespaceSettingsValues | None:

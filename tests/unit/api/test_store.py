@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicschema.api import crds
-from topicschema.api.record import (
+from topicschema.api.store import (
     HISTORY_LABEL,
     PULSAR_NAMESPACE_LABEL,
-    Claim,
+    ClaimContent,
     claim_from_wire,
     claim_name,
     claim_to_wire,
@@ -35,7 +35,7 @@ from topicschema.core.history import (
     NumberedBy,
     Origin,
     Owner,
-    TopicSettingsRecord,
+    StoredTopicSettings,
     VersionEntry,
     source_mark,
 )
@@ -84,7 +84,7 @@ HISTORY = History(
         entry(6, origin=Origin.BROKER, flaw=Flaw.INVALID_DEFAULT, pulsar_version=PulsarVersion.V4_2),
     ),
     NumberedBy.BROKER,
-    TopicSettingsRecord(
+    StoredTopicSettings(
         TopicSettings(Strategy.FULL),
         TopicSettings(Strategy.BACKWARD, enforces_validation=False),
     ),
@@ -156,7 +156,7 @@ def test_as_many_of_the_longest_versions_as_the_crd_takes_fit_into_one_object_of
 
 def test_a_time_in_another_form_is_a_bug_of_the_caller() -> None:
     history = History(KEY, entries=(entry(0, registered_at="2026-11-21T05:30:09.123+00:00"),))
-    with pytest.raises(ValueError, match="cannot be recorded"):
+    with pytest.raises(ValueError, match="cannot be stored"):
         history_to_wire(history, namespace="a", resource_version=None)
 
 
@@ -190,9 +190,9 @@ def test_a_large_schema_is_stored_compressed_and_one_without_end_is_refused() ->
 def test_a_claim_reads_as_it_was_written(owner: Owner | None) -> None:
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
     wire = json.loads(
-        json.dumps(claim_to_wire(key, Claim(owner), namespace="topicschema-system", resource_version=None))
+        json.dumps(claim_to_wire(key, ClaimContent(owner), namespace="topicschema-system", resource_version=None))
     )
-    assert claim_from_wire(wire) == Claim(owner)
+    assert claim_from_wire(wire) == ClaimContent(owner)
     assert wire["metadata"] == {"name": claim_name(key), "namespace": "topicschema-system"}
 
 
@@ -200,7 +200,9 @@ def payload(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content)).decode()
 
 
-CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), Claim(OWNER), namespace="a", resource_version="1")
+CLAIM = claim_to_wire(
+    PulsarNamespaceKey("pulsar", "shop", "orders"), ClaimContent(OWNER), namespace="a", resource_version="1"
+)
 OBJECTS: dict[str, tuple[Callable[[object], object], dict[str, Any]]] = {
     "history": (history_from_wire, history_to_wire(HISTORY, namespace="a", resource_version="1")),
     "version": (version_from_wire, version_to_wire(newest(1), INFO, namespace="a")),
@@ -221,7 +223,7 @@ DAMAGE = {
     "an unknown registry": ("history", "numberedBy", "Kafka"),
     "settings of a topic that are a list": ("history", "topicSettings", []),
     "settings of a topic before nothing": ("history", "topicSettings", {"written": {}}),
-    "a strategy to come": ("claim", "found", {"schemaCompatibilityStrategy": "SOMETIMES"}),
+    "a strategy to come": ("claim", "original", {"schemaCompatibilityStrategy": "SOMETIMES"}),
     "a setting to come": ("claim", "managed", ["retention"]),
     "a line with half a hash of sources": ("history", "versions", [LINES[0] + " abcdefgh"]),
     "a line with an unknown type": ("history", "versions", [LINES[0].replace("AVRO", "XML")]),
@@ -251,7 +253,7 @@ def test_a_damaged_record_is_never_believed(damage: str) -> None:
     broken["spec"][member] = value
     with pytest.raises(StalledError) as caught:
         read(broken)
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"
     assert len(caught.value.message) < 600
 
 
@@ -267,4 +269,4 @@ def test_an_object_under_another_name_is_never_believed(name: str) -> None:
 def test_what_is_no_record_at_all_is_refused(name: str, wire: Any) -> None:
     with pytest.raises(StalledError) as caught:
         OBJECTS[name][0](wire)
-    assert caught.value.reason == "RecordDamaged"
+    assert caught.value.reason == "HistoryDamaged"

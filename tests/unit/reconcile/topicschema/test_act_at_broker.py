@@ -11,7 +11,7 @@ from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin, Owner
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.topicschema.gather import blocking_error
+from topicschema.reconcile.topicschema.observe import blocking_error
 from topicschema.storage.protocol import Stored
 
 IN_FORCE = {"conditions": [{"type": "Ready", "status": "True", "reason": "Active", "observedGeneration": 1}]}

@@ -1,11 +1,11 @@
 """Create and delete validation Jobs, and the ConfigMaps that they mount."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA
+from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA, Object
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
@@ -15,13 +15,11 @@ from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
-from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_have_job, of_request, unended_of
+from topicschema.reconcile.validation.observe import ValidationState
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest
-
-Object = Mapping[str, Any]
 
 _READS_AT_ONCE: Final = 16
 
