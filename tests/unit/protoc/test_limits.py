@@ -83,7 +83,7 @@ async def wait_for(condition: Callable[[], bool]) -> None:
             "COMPILATION_TOO_EXPENSIVE",
             "more than 100 MiB of memory",
         ),
-        (VERBOSE, Limits(cpu_seconds=60, seconds=60), "COMPILATION_TOO_EXPENSIVE", "write more than 16 MiB"),
+        (VERBOSE, ProtocLimits(cpu_seconds=60, seconds=60), "COMPILATION_TOO_EXPENSIVE", "write more than 16 MiB"),
         (LONG_OPTION, LIMITS, "SOURCES_TOO_LARGE", "the envelope has 1,398"),
     ],
     ids=["time", "memory", "output", "envelope"],
