@@ -54,8 +54,9 @@ STRICTER = (
 )
 """Errors of ours for texts that kubectl reads.
 
-These are odd tags (to Go, the comma in `[!!int, 1]` is a part of the tag), doubled members, flow syntax that few
-readers accept, text after the first document, which kubectl skips, and infinity in the first of two doubled members.
+These are odd tags, doubled members, flow syntax that few readers accept, text after the first document, and infinity in
+the first of two doubled members. kubectl skips text after a document. To Go, the comma in `[!!int, 1]` is a part of the
+tag.
 """
 
 
