@@ -2,10 +2,12 @@
 
 import base64
 import json
+from random import Random
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
+from support.schemas import proto_sources
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
@@ -180,3 +182,31 @@ def test_features_of_languages_are_those_of_this_protoc() -> None:
     text = """edition = "2023"; import "google/protobuf/java_features.proto";
     option features.(pb.java).utf8_validation = VERIFY; message A { string a = 1; }"""
     assert compile_envelope(ProtobufSources("A", {"a.proto": text}))
+
+
+EVERYTHING = proto_sources.EVERYTHING | proto_sources.EDITIONS
+PIECES = (
+    *('"', "{", "}", "[", ";", "=", "\0", "é", "\udcff", "\U0001f600", "/*", "//", "\\", "0x7fffffff", "-1", "9" * 30),
+    *("option ", "extend ", "import ", "reserved ", "map<", "group ", "oneof ", "features.", "a." * 200, "_" * 300),
+)
+
+
+def damaged(random: Random) -> dict[str, str]:
+    name = random.choice(list(EVERYTHING))
+    text = EVERYTHING[name]
+    start = random.randrange(len(text))
+    end = start + random.randrange(20)
+    put = random.choice(["", text[start:end] * random.randrange(30), random.choice(PIECES)])
+    return EVERYTHING | {name: text[:start] + put + text[end:]}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_sources_are_compiled_or_refused_with_their_place(seed: int) -> None:
+    sources = ProtobufSources("shop.every_thing.Everything", damaged(Random(seed)))  # noqa: S311  # a test's variety
+    try:
+        envelope = compile_envelope(sources)
+    except InvalidSchemaError as error:
+        assert error.rule in {"INVALID_PROTO", "MISSING_FILE", "NOT_UTF8", "UNKNOWN_MESSAGE"}  # noqa: PT017
+        assert error.place.path.startswith("$.files[") or error.rule == "UNKNOWN_MESSAGE"  # noqa: PT017
+    else:
+        assert formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))

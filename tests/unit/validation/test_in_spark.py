@@ -15,7 +15,7 @@ import pytest
 from support.validation import order_files
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation import sources
-from topicschema.validation.errors import InvalidRequestError, OutOfMemoryError, RunError, SourceError
+from topicschema.validation.errors import InvalidRequestError, RunError, RunOutOfMemoryError, SourceError
 from topicschema.validation.report.tally import EXAMPLES, Tally
 from topicschema.validation.run import local, spark
 from topicschema.validation.run.sampling import Sampling
@@ -116,7 +116,7 @@ topicschema.validation.errors.SourceError: orders.parquet: it is broken
 @pytest.mark.parametrize(
     ("reason", "kind", "words"),
     [
-        (aborted(LOST), OutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
+        (aborted(LOST), RunOutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
         (aborted(LOST.replace("OOMKilled", "Error")), RunError, "Spark gave the run up: "),
         (aborted(CRASHED), RunError, "a worker process of an executor was killed, or broke down; if memory ran out"),
         (aborted(RAISED), SourceError, "orders.parquet: it is broken"),

@@ -280,7 +280,7 @@ async def test_what_others_brought_between_our_claim_and_our_upload_stays(world:
     wire = resource(world, ONE)
     world.resource = ready_to_go(wire)
     seen = await world.observe()
-    assert isinstance(seen.planned[0], plan.Claim)
+    assert isinstance(seen.planned[0], plan.ClaimTopic)
     loaded = await apply(world.ctx, seen, seen.planned[0])
     assert loaded is not None
     claimed = await judge(world.ctx, loaded, seen)

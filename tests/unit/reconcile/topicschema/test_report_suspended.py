@@ -7,7 +7,7 @@ import pytest
 from support.kubernetes.kstatus import kstatus
 from support.schemas.examples import record
 from support.validation.validated_topic import ValidatedTopic, open_validated_topic
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 
 def stands(topic: ValidatedTopic) -> dict[str, Any]:
@@ -56,7 +56,7 @@ async def test_a_validation_that_was_not_over_is_told_of_no_more(*, is_over: boo
     async with open_validated_topic("Report") as topic:
         await topic.reconcile()
         if is_over:
-            topic.finish_job(await topic.newest(), Answer.PASS, "2026-11-21T12:00:00Z")
+            topic.finish_job(await topic.newest(), MessagesVerdict.PASS, "2026-11-21T12:00:00Z")
             await topic.reconcile()
         topic.set_topic(suspend=True)
         await topic.reconcile()

@@ -19,7 +19,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy
-from topicschema.judging.schema_source import Envelopes, sources_of
+from topicschema.judging.schema_source import CompiledEnvelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.reconcile.topicschema.observe import Judged, Loaded
 from topicschema.storage.protocol import Stored
@@ -88,7 +88,7 @@ async def test_unchanged_sources_are_their_version_whatever_a_newer_compiler_mak
     assert found.planned == ()
 
 
-class Counting(Envelopes):
+class Counting(CompiledEnvelopes):
     """Counts how often sources are compiled."""
 
     compiled = 0
@@ -127,7 +127,7 @@ async def test_sources_that_differ_in_comments_alone_are_remembered_with_the_ver
     found = await seen(storage, stored.history, commented)
     assert found.verdict is not None
     assert found.verdict.outcome is Outcome.EQUAL_VERSION
-    assert found.planned == (plan.Claim(ME),)
+    assert found.planned == (plan.ClaimTopic(ME),)
     stored = await storage.put(stored, stored.history.with_source(0, hash_of(commented)))
     assert (await seen(storage, stored.history, commented)).planned == ()
 

@@ -8,7 +8,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import KEY, ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import StalledError
-from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 
 SECOND = Key(TOPIC_SCHEMA.plural, "shop", "second")
 
@@ -18,7 +18,7 @@ async def passes(topic: ValidatedTopic, key: Key) -> tuple[str, str]:
     for is_last in (False, True):
         before = topic.world.api.writes
         with suppress(StalledError):
-            while await topic.topics.reconcile(key) is Result.REQUEUE:
+            while await topic.topics.reconcile(key) is ReconcileResult.REQUEUE:
                 pass
         assert not is_last or topic.world.api.writes == before
     wire = await topic.world.ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
@@ -64,9 +64,9 @@ async def test_the_second_is_looked_at_when_the_first_is_being_deleted_and_someb
         held = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["shop.example/never"]}
         topic.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(held))
         topic.enqueued.clear()
-        assert await topic.topics.reconcile(KEY) is Result.DONE
+        assert await topic.topics.reconcile(KEY) is ReconcileResult.DONE
         assert topic.enqueued == [("second", 0.0)]
         assert await passes(topic, SECOND) == ("True", "Registered")
         topic.enqueued.clear()
-        assert await topic.topics.reconcile(KEY) is Result.DONE
+        assert await topic.topics.reconcile(KEY) is ReconcileResult.DONE
         assert topic.enqueued == []

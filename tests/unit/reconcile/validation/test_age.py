@@ -7,7 +7,7 @@ import pytest
 from support.schemas.examples import record
 from support.validation.validated_topic import ValidatedTopic, open_validated_topic
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 NOON, NEXT_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z"
 MUCH_LATER = "2026-12-21T12:00:00Z"
@@ -19,7 +19,7 @@ async def passed(topic: ValidatedTopic, **spec: str) -> dict[str, Any]:
     topic.set_topic(**spec)
     await topic.reconcile()
     job = await topic.newest()
-    topic.finish_job(job, Answer.PASS, NOON)
+    topic.finish_job(job, MessagesVerdict.PASS, NOON)
     return job
 
 
@@ -47,7 +47,7 @@ async def test_a_pass_that_only_was_observed_is_asked_anew_before_it_is_register
         told = await validation(topic)
         assert (told["phase"], told["renews"]) == ("Running", NOON)
         topic.clock = MUCH_LATER
-        topic.finish_job(await topic.current_job(), Answer.PASS, MUCH_LATER)
+        topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, MUCH_LATER)
         assert await topic.reconcile() == ""
         told = await validation(topic)
         assert (told["phase"], told["judgedAt"]) == ("Passed", MUCH_LATER)
@@ -62,7 +62,7 @@ async def test_a_pass_that_comes_while_its_job_is_started_registers_the_version_
 
         async def start_and_pass(*arguments: Any) -> None:
             await start(*arguments)
-            topic.finish_job(await topic.newest(), Answer.PASS, NOON)
+            topic.finish_job(await topic.newest(), MessagesVerdict.PASS, NOON)
 
         monkeypatch.setattr(JobLimiter, "start", start_and_pass)
         assert await topic.reconcile() == ""

@@ -5,7 +5,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import open_validated_topic
 from topicschema.api.validation import TopicValidationSpec, ValidationMode
 from topicschema.core.strategies import Strategy
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 ONE, TWO = record("id"), record("id", "a?")
 GATE = TopicValidationSpec(mode=ValidationMode.GATE)
@@ -44,7 +44,7 @@ async def test_messages_are_validated_while_an_observed_broker_lacks_the_version
             await topic.reconcile()
             assert len(await topic.jobs()) == 1
         assert (await topic.conditions())["Registered"]["reason"] == "Observed"
-        topic.finish_job(await topic.newest(), Answer.PASS, "2026-11-21T12:00:00Z")
+        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, "2026-11-21T12:00:00Z")
         await topic.reconcile()
         assert (await topic.settle())["validation"]["phase"] == "Passed"
         assert len(await topic.jobs()) == 1

@@ -9,8 +9,8 @@ from support.schemas.examples import record
 from support.validation.validated_topic import FILES, ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.validation.job.result import Answer
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
+from topicschema.validation.job.result import MessagesVerdict
 
 NOON, AFTER_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-21T12:01:00Z", "2026-11-22T12:00:01Z"
 ONE, TWO = record("id"), record("id", "note?")
@@ -27,7 +27,7 @@ async def topic() -> AsyncIterator[ValidatedTopic]:
         )
         ctx = topic.topics._ctx
         allowed = replace(ctx.validation, hosts=AllowedHosts.parse("127.0.0.1"))
-        topic.topics = TopicSchemas(replace(ctx, validation=allowed))
+        topic.topics = TopicSchemaReconciler(replace(ctx, validation=allowed))
         topic.world.broker.topic_settings_status = MISSING
         yield topic
 
@@ -36,7 +36,7 @@ async def passes(topic: ValidatedTopic, messages: int | None, **spec: str) -> No
     """An edit was asked about, and passed at noon."""
     topic.set_topic(TWO, **spec)
     await topic.reconcile()
-    topic.finish_job(await topic.current_job(), Answer.PASS, NOON, messages)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, NOON, messages)
     await topic.reconcile()
     assert (await topic.settle())["validation"]["phase"] == "Passed"
 
@@ -52,7 +52,7 @@ async def test_what_passed_for_want_of_a_topic_is_asked_anew_once_there_is_one(t
     assert await topic.reconcile() == "Validating"
     assert uploads(topic) == []
     await topic.settle()
-    topic.finish_job(await topic.current_job(), Answer.FAIL, AFTER_NOON)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.FAIL, AFTER_NOON)
     assert await topic.reconcile() == "ValidationFailed"
     assert "topicMissing" not in (await topic.settle())["validation"]
     assert uploads(topic) == []
@@ -84,7 +84,7 @@ async def test_a_version_that_waits_for_its_topic_is_asked_about_anew_when_it_co
     assert await topic.reconcile() == "Validating"
     assert len(await topic.jobs()) == 2
     assert uploads(topic) == []
-    topic.finish_job(await topic.current_job(), Answer.PASS, AFTER_NOON)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, AFTER_NOON)
     assert await topic.reconcile() == ""
     assert (await topic.settle())["schemaVersion"] == 1
 
@@ -96,7 +96,7 @@ async def test_a_topic_that_retains_nothing_is_not_asked_about_for_ever(
     topic.world.broker.topic_settings_status = THERE
     topic.set_topic(TWO, topic="non-persistent://shop/orders/created", **strategy)
     assert await topic.reconcile() == "Validating"
-    topic.finish_job(await topic.current_job(), Answer.PASS, NOON, None)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, NOON, None)
     assert await topic.reconcile() == ""
     assert len(await topic.jobs()) == 1
 
@@ -107,7 +107,7 @@ async def test_a_verdict_that_is_no_newer_than_the_one_it_renews_is_none(topic: 
     topic.world.broker.topic_settings_status = THERE
     topic.set_topic(TWO)
     assert await topic.reconcile() == "Validating"
-    topic.finish_job(await topic.current_job(), Answer.PASS, when, None)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, when, None)
     for _ in range(2):
         assert await topic.reconcile() in ("Validating", "ValidationError")
     assert uploads(topic) == []

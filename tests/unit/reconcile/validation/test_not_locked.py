@@ -9,8 +9,8 @@ from support.kubernetes.topic import TOPIC
 from support.validation.validated_topic import ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
-from topicschema.reconcile.runtime.work_queue import Key, Result
-from topicschema.validation.job.result import Answer
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
+from topicschema.validation.job.result import MessagesVerdict
 
 ENDED = "2026-11-21T12:00:00Z"
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
@@ -23,7 +23,7 @@ def seeing(topic: ValidatedTopic) -> Callable[[], Awaitable[None]]:
     policies = NamespaceSchemaPolicies(topic.topics._ctx, 0.0)
 
     async def look() -> None:
-        while await policies.reconcile(POLICY) is Result.REQUEUE:
+        while await policies.reconcile(POLICY) is ReconcileResult.REQUEUE:
             pass
 
     return look
@@ -44,7 +44,7 @@ async def test_a_gate_that_clients_can_bypass_still_holds_back_and_says_so() -> 
         before = (await topic.conditions())["Validated"]
         assert (before["reason"], OPEN in before["message"]) == ("Validating", True)
         assert topic.world.broker.schemas.served(TOPIC) == ()
-        topic.finish_job(await topic.newest(), Answer.PASS, ENDED)
+        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, ENDED)
         assert (await validated(topic))["reason"] == "AutoUpdateEnabled"
         assert len(topic.world.broker.schemas.served(TOPIC)) == 1
 
@@ -54,7 +54,7 @@ async def test_the_last_observed_settings_count_and_only_for_a_gate(mode: str) -
     async with open_validated_topic(mode) as topic:
         see, settings = seeing(topic), topic.world.broker.settings
         await topic.reconcile()
-        topic.finish_job(await topic.newest(), Answer.PASS, ENDED)
+        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, ENDED)
         for allows in (None, False, True, False):
             if allows is not None:
                 settings["is_allow_auto_update_schema"] = allows

@@ -7,7 +7,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import open_validated_topic
 from topicschema.api.kinds import JOB
 from topicschema.validation import request
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 
@@ -38,7 +38,7 @@ async def test_a_refused_job_blocks_only_a_gate(refusals: dict[str, int], why: s
         assert topic.enqueued[-1] == ("created", 300.0)
         topic.world.api.refusals = {}
         await topic.reconcile()
-        topic.finish_job(await topic.newest(), Answer.PASS, "2026-11-21T12:00:00Z")
+        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, "2026-11-21T12:00:00Z")
         assert await topic.reconcile() == ""
         assert (await topic.conditions())["Validated"]["status"] == "True"
 
@@ -68,7 +68,7 @@ async def test_a_job_that_may_not_be_ended_takes_no_verdict_along() -> None:
         (second,) = await topic.jobs()
         assert not topic.world.api.has(JOB, "shop", first["metadata"]["name"])
         topic.world.api.put(JOB, "shop", first["metadata"]["name"], first)
-        topic.finish_job(second, Answer.PASS, "2026-11-21T12:00:00Z")
+        topic.finish_job(second, MessagesVerdict.PASS, "2026-11-21T12:00:00Z")
         topic.world.api.refusals = {f"DELETE {JOBS}": 403}
         assert await topic.reconcile() == ""
 

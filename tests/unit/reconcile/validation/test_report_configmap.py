@@ -12,7 +12,7 @@ from topicschema.api.kinds import CONFIG_MAP, EVENT
 from topicschema.api.metadata import Metadata
 from topicschema.reconcile.validation.report_configmap import manifest
 from topicschema.validation.job.log_protocol import report_lines
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 NOON = "2026-11-21T12:00:00Z"
@@ -31,7 +31,7 @@ async def shows(topic: ValidatedTopic) -> str:
     await topic.reconcile()
     job = await topic.newest()
     named: str = (await topic.status())["reportWithValues"]
-    topic.finish_job(job, Answer.FAIL, NOON)
+    topic.finish_job(job, MessagesVerdict.FAIL, NOON)
     topic.world.api.logs[f"{job['metadata']['name']}-x"] = "\n".join(report_lines(SECRET))
     assert await topic.reconcile() == ""
     status = await topic.settle()
@@ -136,7 +136,7 @@ async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_
     topic.set_policy_validation("Report")
     topic.world.api.refusals = {f"DELETE {MAPS}/{name}": 403}
     await topic.reconcile()
-    topic.finish_job(await topic.current_job(), Answer.FAIL, NOON)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.FAIL, NOON)
     await topic.reconcile()
     topic.world.api.refusals = {}
     await topic.reconcile()
@@ -149,7 +149,7 @@ async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_
 async def test_a_report_without_values_stays_where_they_are_wanted_for_a_while() -> None:
     async with open_validated_topic("Gate") as topic:
         await topic.reconcile()
-        topic.finish_job(await topic.newest(), Answer.PASS, NOON)
+        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, NOON)
         await topic.reconcile()
         before = await topic.settle()
         for values in (True, False):
@@ -164,7 +164,7 @@ async def test_a_report_without_values_stays_where_they_are_wanted_for_a_while()
 async def test_a_report_that_is_refused_leaves_the_verdict_which_is_not_asked_for_again(status: int) -> None:
     async with open_validated_topic("Gate") as topic:
         assert await topic.reconcile() == "Validating"
-        topic.finish_job(await topic.newest(), Answer.PASS, NOON)
+        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, NOON)
         topic.world.api.refusals = {f"PATCH {MAPS}": status}
         assert await topic.reconcile() == ""
         told = (await topic.settle())["validation"]

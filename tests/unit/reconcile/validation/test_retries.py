@@ -8,7 +8,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import ValidatedTopic, open_validated_topic
 from topicschema.api.kinds import POD
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 
@@ -71,7 +71,7 @@ async def test_a_run_for_an_edit_that_was_taken_back_before_the_status_told_of_i
     async with open_validated_topic("Gate") as topic:
         await topic.reconcile()
         first = await topic.newest()
-        topic.finish_job(first, Answer.FAIL, topic.clock)
+        topic.finish_job(first, MessagesVerdict.FAIL, topic.clock)
         await topic.reconcile()
         told = await topic.status()
         topic.set_topic(record("id", "note"))

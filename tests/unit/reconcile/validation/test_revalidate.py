@@ -2,14 +2,14 @@
 
 from support.schemas.examples import record
 from support.validation.validated_topic import ValidatedTopic, open_validated_topic
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 NOON = "2026-11-21T12:00:00Z"
 ONE, TWO = record("id"), record("id", "note?")
 
 
 async def passes(topic: ValidatedTopic) -> None:
-    topic.finish_job(await topic.current_job(), Answer.PASS, NOON)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, NOON)
     assert await topic.reconcile() == ""
 
 

@@ -12,8 +12,8 @@ from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.history import Owner
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.validation.job.result import Answer
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
+from topicschema.validation.job.result import MessagesVerdict
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 
@@ -65,7 +65,7 @@ async def test_a_run_ends_if_another_namespace_has_the_claim() -> None:
 async def test_a_verdict_stays_without_the_policy() -> None:
     async with open_validated_topic("Report") as topic:
         await topic.reconcile()
-        topic.finish_job(await topic.newest(), Answer.FAIL, "2026-11-21T12:00:00Z")
+        topic.finish_job(await topic.newest(), MessagesVerdict.FAIL, "2026-11-21T12:00:00Z")
         await topic.reconcile()
         delete_policy(topic)
         assert await topic.reconcile() == "PolicyNotFound"
@@ -81,7 +81,7 @@ async def test_a_run_ends_if_its_broker_is_not_allowed_any_more(mode: str) -> No
         ctx = topic.topics._ctx
         brokers = Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
         async with contextlib.aclosing(brokers):
-            topic.topics = TopicSchemas(replace(ctx, brokers=brokers))
+            topic.topics = TopicSchemaReconciler(replace(ctx, brokers=brokers))
             topic.world.api.refusals = {f"DELETE {JOBS}": 403}
             topic.world.api.requests.clear()
             assert await topic.reconcile() == "BrokerNotAllowed"
@@ -112,12 +112,12 @@ async def test_a_run_is_not_let_in_at_a_host_that_its_service_may_not_be_on() ->
         )
         allowed = AllowedHosts.parse("127.0.0.1,broker.test:6650")
         ctx = topic.topics._ctx
-        topic.topics = TopicSchemas(replace(ctx, validation=replace(ctx.validation, hosts=allowed)))
+        topic.topics = TopicSchemaReconciler(replace(ctx, validation=replace(ctx.validation, hosts=allowed)))
         topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # it is not let in yet
         await topic.reconcile()
         assert [job["spec"]["suspend"] for job in await topic.jobs()] == [True]
         topic.world.api.refusals = {}
-        topic.topics = TopicSchemas(replace(ctx, validation=replace(ctx.validation, hosts=AllowedHosts())))
+        topic.topics = TopicSchemaReconciler(replace(ctx, validation=replace(ctx.validation, hosts=AllowedHosts())))
         await topic.reconcile()
         assert await topic.jobs() == []
         assert (await topic.conditions())["Validated"]["reason"] == "ValidationError"

@@ -10,8 +10,8 @@ from support.validation.validated_topic import ValidatedTopic, open_validated_to
 from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.validation.job.result import Answer
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
+from topicschema.validation.job.result import MessagesVerdict
 
 TOPIC = "/apis/topicschema.io/v1alpha1/namespaces/shop/topicschemas/created"
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
@@ -33,7 +33,7 @@ def delete_policy(topic: ValidatedTopic) -> None:
 def restart(topic: ValidatedTopic, *heard: Any) -> EventRouter:
     """Another process goes on, which has heard of these Jobs."""
     ctx = replace(topic.topics._ctx, index=ObjectIndex())
-    topic.topics = TopicSchemas(ctx)
+    topic.topics = TopicSchemaReconciler(ctx)
     router = EventRouter(ctx.index, ctx.own_writes, ctx.enqueue)
     for job in heard:
         router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
@@ -78,7 +78,7 @@ async def test_a_job_with_a_reported_verdict_is_listed_once_and_ends_by_itself(
     async with open_validated_topic("Report") as topic:
         await topic.reconcile()
         job = await topic.newest()
-        topic.finish_job(job, Answer.PASS, ENDS)
+        topic.finish_job(job, MessagesVerdict.PASS, ENDS)
         await topic.reconcile()
         if not has_ended:
             topic.world.api.change(f"/jobs/{job['metadata']['name']}", lambda there: there.pop("status"))
