@@ -11,7 +11,7 @@ from support.schemas.avro import array, enum, field, fixed, mapping, record
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 
 
 def schema(value: Any, kind: SchemaType = SchemaType.AVRO) -> Schema:
@@ -73,6 +73,13 @@ def test_fields_go_by_their_names_defaults_are_put_in_and_the_rest_is_skipped() 
     expected = {"b": "y", "i": {"x": b"\xff", "y": 2.0}, "m": {"k": 1}, "l": [1], "u": None, "f": b"x\0", "a": 1}
     assert value == expected
     assert list(value) == list(expected)
+
+
+def test_a_default_that_is_no_object_gives_a_record_the_defaults_of_its_fields() -> None:
+    with_default = field("f", [record("E", field("x", "int", default=3)), "null"], default=None)
+    texts = (json.dumps(record("R", *fields)).encode() for fields in ((), (with_default,)))
+    writer, reader = (formats.parse(SchemaInfo(SchemaType.AVRO, each), PulsarVersion.V4_1) for each in texts)
+    assert payload.decode(reader, b"", writer=writer) == {"f": {"x": 3}}  # Avro 1.12 takes the first branch
 
 
 def test_aliases_rename_what_the_writer_wrote() -> None:

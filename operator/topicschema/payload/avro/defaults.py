@@ -70,11 +70,10 @@ class DefaultMaker:
         return items
 
     def _record(self, node: Record, default: Any) -> Computation[dict[str, Any]]:
-        if not isinstance(default, dict):
-            raise UnfitError
+        members = default if isinstance(default, dict) else {}  # Avro takes any default of a record for an object
         record = {}
         for field in node.fields:
-            held = default.get(field.name, field.default)
+            held = members.get(field.name, field.default)
             if held is ABSENT:
                 raise UnfitError
             value = self._value(field.type, held)
