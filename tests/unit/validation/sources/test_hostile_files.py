@@ -118,7 +118,7 @@ def _fed(packing: Any) -> bytes:
     return b"".join(packing.compress(bytes(MIB)) for _ in range(512)) + packing.flush()
 
 
-@pytest.mark.parametrize(("codec", "packed"), blocks(), ids=["deflate", "zstandard"])
+@pytest.mark.parametrize(("codec", "packed"), list(blocks()), ids=["deflate", "zstandard"])
 def test_a_block_that_unpacks_to_too_many_bytes_is_reported_before_it_is_complete(
     tmp_path: Path, codec: str, packed: Callable[[], bytes]
 ) -> None:
