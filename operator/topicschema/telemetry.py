@@ -174,7 +174,7 @@ EVENT_WRITE_FAILURES = _counter("topicschema_event_write_failures_total", "Kuber
 
 
 @dataclass(slots=True)
-class Health:
+class ControllerHealth:
     """Health of the controller: whether it leads, and when each kind that it watches last got a response.
 
     `watch_timeout` is in seconds, `kinds` the number of kinds, `last_activity` the monotonic time by plural.

@@ -30,7 +30,7 @@ from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 
 TOPICS = 2_000
 _SIZE, _EDITS, _ROUNDS = 2_000, 40, 3
@@ -146,7 +146,7 @@ def _is_ready(wire: dict[str, Any], generation: int) -> bool:
 
 @contextlib.asynccontextmanager
 async def _connect(on: Stage) -> AsyncIterator[ApiClient]:
-    async with ApiClient(Connection.load(str(on.plane.cluster.kubeconfig))) as client:
+    async with ApiClient(ApiConnection.load(str(on.plane.cluster.kubeconfig))) as client:
         yield client
 
 

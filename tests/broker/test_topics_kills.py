@@ -22,7 +22,7 @@ from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.reconcile.runtime.work_queue import Result
+from topicschema.reconcile.runtime.work_queue import ReconcileResult
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
@@ -91,7 +91,7 @@ async def local(topic: BrokeredTopic) -> None:
         await running.govern()
         for schema in (ONE, TWO, THREE):
             await topic.edit(schema)
-            assert await running.settle(topic.name) is Result.DONE
+            assert await running.settle(topic.name) is ReconcileResult.DONE
     assert topic.rest.versions() == []
     topic.shop.apply(schemaCompatibilityStrategy="FULL")
     async with process(topic.shop.watched) as running:

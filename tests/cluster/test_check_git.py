@@ -108,7 +108,8 @@ class World:
 def _verdicts(repository: Repository, *options: str) -> dict[str, bool]:
     done = command_line.run(repository.root, "check", "-o", "json", *options, ".")
     assert done.returncode in (0, 1), done.stderr
-    return {each["name"]: each["compatible"] for each in json.loads(done.stdout)["results"]}
+    results = json.loads(done.stdout)["results"]
+    return {each["name"]: each["compatible"] for each in results if not each["isRemoved"]}
 
 
 def _differences(verdicts: dict[str, bool], accepted: dict[str, bool]) -> dict[str, tuple[bool | None, bool | None]]:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from testbed.cluster import Cluster, write_kubeconfig
-from topicschema.api.kinds import LEASE, NAMESPACE, Kind
-from topicschema.cluster.client import ApiClient, Object, Selection
-from topicschema.cluster.connection import Connection
+from topicschema.api.kinds import LEASE, NAMESPACE, Kind, Object
+from topicschema.cluster.client import ApiClient, Selection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.errors import (
     ApiRefusedError,
     ApiUnavailableError,
@@ -29,7 +29,7 @@ def config_map(name: str, **values: str) -> Object:
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[ApiClient]:
-    async with ApiClient(Connection.load(str(cluster.kubeconfig))) as client:
+    async with ApiClient(ApiConnection.load(str(cluster.kubeconfig))) as client:
         yield client
 
 
@@ -109,13 +109,13 @@ async def test_a_client_without_rights_gets_an_error_that_is_not_final(
     cluster: Cluster, client: ApiClient, tmp_path: Path
 ) -> None:
     restricted = cluster.service_account_kubeconfig("default", "default", tmp_path / "restricted")
-    async with ApiClient(Connection.load(str(restricted))) as other:
+    async with ApiClient(ApiConnection.load(str(restricted))) as other:
         with pytest.raises(ForbiddenError, match="cannot get resource"):
             await other.get(NAMESPACE, "", "default")
     unknown = {**cluster_entry(cluster), "insecure-skip-tls-verify": True}
     unknown.pop("certificate-authority-data")
     path = write_kubeconfig(tmp_path / "unknown", unknown, {"token": "made-up"})
-    async with ApiClient(Connection.load(str(path))) as other:
+    async with ApiClient(ApiConnection.load(str(path))) as other:
         with pytest.raises(ForbiddenError, match="401") as caught:
             await other.get(NAMESPACE, "", "default")
     assert "made-up" not in caught.value.message
@@ -125,7 +125,7 @@ async def test_a_server_of_an_unknown_authority_is_not_trusted(cluster: Cluster,
     unknown = cluster_entry(cluster)
     unknown.pop("certificate-authority-data")
     path = write_kubeconfig(tmp_path / "unknown", unknown, {"token": "made-up"})
-    async with ApiClient(Connection.load(str(path))) as client:
+    async with ApiClient(ApiConnection.load(str(path))) as client:
         with pytest.raises(ApiUnavailableError, match="Certificate"):
             await client.get(NAMESPACE, "", "default")
 

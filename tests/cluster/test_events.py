@@ -8,13 +8,13 @@ from support.metrics import counted
 from testbed.cluster import Cluster
 from topicschema.api.kinds import EVENT
 from topicschema.cluster.client import ApiClient, Objects
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.events import EventRecorder
 
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[ApiClient]:
-    async with ApiClient(Connection.load(str(cluster.kubeconfig))) as client:
+    async with ApiClient(ApiConnection.load(str(cluster.kubeconfig))) as client:
         yield client
 
 

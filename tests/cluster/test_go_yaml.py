@@ -41,6 +41,7 @@ NAMES = "a b c spec y n 1 1.5 1e6 1e3 8.0 true 08 ~ null 'y' << 1e300 123456 123
 KEYS = (*NAMES.split(), "a b", '"a"')
 STRICTER = (
     "is not for Kubernetes",
+    "has no value after it",
     "stands here again",
     "cannot be the name",
     "unexpected ':'",
@@ -53,8 +54,9 @@ STRICTER = (
 )
 """Errors of ours for texts that kubectl reads.
 
-These are odd tags, doubled members, flow syntax that few readers accept, text after the first document, which kubectl
-skips, and infinity in the first of two doubled members.
+These are odd tags, doubled members, flow syntax that few readers accept, text after the first document, and infinity in
+the first of two doubled members. kubectl skips text after a document. To Go, the comma in `[!!int, 1]` is a part of the
+tag.
 """
 
 
@@ -82,6 +84,12 @@ def ours(text: str) -> Answer:
         return Answer(json.loads(json.dumps(roots[0] if roots else None)), "")
     except YamlError as error:
         return Answer(None, error.why)
+
+
+def skips_the_rest(text: str, theirs: Answer) -> bool:
+    """Return True if kubectl's answer is the list or mapping at the begin of the text. kubectl skips what follows."""
+    ends = (at for at, character in enumerate(text, 1) if character in "]}")
+    return not theirs.error and any(ours(text[:end]) == theirs for end in ends)
 
 
 class Texts:
@@ -139,8 +147,10 @@ def test_a_text_is_read_as_kubectl_reads_it(program: Path) -> None:
     wrong = []
     for text, theirs in zip(inputs, answers(program, inputs), strict=True):
         answer = ours(text)
+        if (bool(answer.error), answer.value) == (bool(theirs.error), theirs.value):
+            continue
         is_stricter = bool(answer.error) and any(each in answer.error for each in STRICTER)
-        if not is_stricter and (bool(answer.error), answer.value) != (bool(theirs.error), theirs.value):
+        if not is_stricter and not (answer.error and skips_the_rest(text, theirs)):
             wrong.append((text, answer, theirs))
     assert not wrong, f"seed {SEED}: {len(wrong)}: {min(wrong, key=lambda each: len(each[0]))}"
 

@@ -13,10 +13,10 @@ from support.kubernetes.storage_contract import SchemaStorageContract, Text, add
 from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import store
-from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind
+from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind, Object
 from topicschema.api.store import history_name
-from topicschema.cluster.client import ApiClient, Object
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -35,7 +35,7 @@ def api(cluster: Cluster) -> Cluster:
 
 @pytest.fixture
 async def client(api: Cluster) -> AsyncIterator[ApiClient]:
-    async with ApiClient(Connection.load(str(api.kubeconfig))) as client:
+    async with ApiClient(ApiConnection.load(str(api.kubeconfig))) as client:
         yield client
 
 
@@ -168,7 +168,7 @@ async def test_payloads_of_a_history_that_cannot_be_read_stay(
 class InterruptingClient(ApiClient):
     """A client that writes a version once, between the list of payloads and the next request."""
 
-    def __init__(self, connection: Connection, storage: KubernetesStorage, stored: Stored) -> None:
+    def __init__(self, connection: ApiConnection, storage: KubernetesStorage, stored: Stored) -> None:
         super().__init__(connection)
         self._writer = storage
         self._stored = stored
@@ -188,7 +188,7 @@ async def test_a_payload_that_is_used_during_its_collection_stays(
     api: Cluster, storage: KubernetesStorage, namespace: str
 ) -> None:
     stored = await abandon_payload(storage, text("two"))
-    connection = Connection.load(str(api.kubeconfig))
+    connection = ApiConnection.load(str(api.kubeconfig))
     async with InterruptingClient(connection, KubernetesStorage(storage._client, namespace), stored) as interrupting:
         assert await KubernetesStorage(interrupting, namespace).collect_garbage(datetime.now(UTC) + LATER) == 0
         assert interrupting.interruptions == 1

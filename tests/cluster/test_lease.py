@@ -9,20 +9,20 @@ import pytest
 from support.kubernetes.electors import FOR_EVER, NAME, TIMEOUT_SECONDS, TIMES, candidates, log_of
 from support.kubernetes.watched_namespace import wait_for
 from testbed.cluster import Cluster
-from topicschema.api.kinds import LEASE
-from topicschema.cluster.client import ApiClient, Object
-from topicschema.cluster.connection import Connection
+from topicschema.api.kinds import LEASE, Object
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.errors import NotFoundError, NotLeadingError
 from topicschema.cluster.lease import Elector
 
 
 @pytest.fixture
-def connection(cluster: Cluster) -> Connection:
-    return Connection.load(str(cluster.kubeconfig))
+def connection(cluster: Cluster) -> ApiConnection:
+    return ApiConnection.load(str(cluster.kubeconfig))
 
 
 @pytest.fixture
-async def client(connection: Connection) -> AsyncIterator[ApiClient]:
+async def client(connection: ApiConnection) -> AsyncIterator[ApiClient]:
     async with ApiClient(connection) as client:
         yield client
 
@@ -31,7 +31,7 @@ async def lease(client: ApiClient, namespace: str) -> Object:
     return (await client.get(LEASE, namespace, NAME))["spec"]
 
 
-async def test_a_missing_lease_is_created(client: ApiClient, connection: Connection, namespace: str) -> None:
+async def test_a_missing_lease_is_created(client: ApiClient, connection: ApiConnection, namespace: str) -> None:
     with pytest.raises(NotFoundError):
         await client.get(LEASE, namespace, NAME)
     async with candidates(namespace, FOR_EVER, a=connection) as made:
@@ -43,7 +43,7 @@ async def test_a_missing_lease_is_created(client: ApiClient, connection: Connect
 
 
 async def test_the_next_one_starts_at_once_when_the_work_has_ended(
-    client: ApiClient, connection: Connection, namespace: str
+    client: ApiClient, connection: ApiConnection, namespace: str
 ) -> None:
     async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
         made["a"].done.set()
@@ -57,7 +57,7 @@ async def test_the_next_one_starts_at_once_when_the_work_has_ended(
 
 
 async def test_the_next_one_starts_at_once_when_the_leader_is_cancelled_and_its_work_has_ended(
-    connection: Connection, namespace: str
+    connection: ApiConnection, namespace: str
 ) -> None:
     async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
         made["a"].may_end.clear()
@@ -71,7 +71,7 @@ async def test_the_next_one_starts_at_once_when_the_leader_is_cancelled_and_its_
 
 
 async def test_work_that_fails_is_raised_and_frees_the_lease(
-    client: ApiClient, connection: Connection, namespace: str
+    client: ApiClient, connection: ApiConnection, namespace: str
 ) -> None:
     async def fail() -> None:
         raise ZeroDivisionError
@@ -94,7 +94,7 @@ async def wait_for_renewals(elector: Elector) -> None:
 
 
 async def test_a_leader_renews_and_two_of_one_name_are_two(
-    client: ApiClient, connection: Connection, namespace: str
+    client: ApiClient, connection: ApiConnection, namespace: str
 ) -> None:
     async with candidates(namespace, FOR_EVER, a=connection) as made:
         twin = Elector(client, namespace, NAME, "a", FOR_EVER)
@@ -106,7 +106,7 @@ async def test_a_leader_renews_and_two_of_one_name_are_two(
 
 
 async def test_a_lease_that_is_renewed_lasts_longer_than_it_would_without(
-    client: ApiClient, connection: Connection, namespace: str
+    client: ApiClient, connection: ApiConnection, namespace: str
 ) -> None:
     async with candidates(namespace, TIMES, a=connection, b=connection) as made:
         first = datetime.fromisoformat((await lease(client, namespace))["renewTime"])
@@ -119,7 +119,7 @@ async def test_a_lease_that_is_renewed_lasts_longer_than_it_would_without(
 
 
 async def test_a_leader_whose_lease_another_takes_stops(
-    client: ApiClient, connection: Connection, namespace: str
+    client: ApiClient, connection: ApiConnection, namespace: str
 ) -> None:
     async with candidates(namespace, TIMES, a=connection) as made:
         await client.patch(LEASE, namespace, NAME, {"spec": {"holderIdentity": "another"}})
@@ -128,7 +128,7 @@ async def test_a_leader_whose_lease_another_takes_stops(
 
 
 async def test_a_leader_whose_lease_is_deleted_stops_before_it_takes_a_new_one(
-    client: ApiClient, connection: Connection, namespace: str
+    client: ApiClient, connection: ApiConnection, namespace: str
 ) -> None:
     async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
 

@@ -12,7 +12,7 @@ import pytest
 from support.kubernetes.electors import TIMES, candidates, log_of
 from support.sizes import sized
 from testbed.cluster import Cluster
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 
 pytestmark = pytest.mark.cluster
 
@@ -60,7 +60,7 @@ class SlowLink:
 async def test_a_leader_without_its_api_server_ends_its_work_before_the_next_one_begins(
     cluster: Cluster, namespace: str, delay: float
 ) -> None:
-    direct = Connection.load(str(cluster.kubeconfig))
+    direct = ApiConnection.load(str(cluster.kubeconfig))
     link = SlowLink(direct.server)
     async with (
         link.open() as address,
@@ -72,7 +72,7 @@ async def test_a_leader_without_its_api_server_ends_its_work_before_the_next_one
 
 
 async def test_with_replies_that_are_now_and_then_slow_only_one_works(cluster: Cluster, namespace: str) -> None:
-    direct = Connection.load(str(cluster.kubeconfig))
+    direct = ApiConnection.load(str(cluster.kubeconfig))
     first, second = SlowLink(direct.server), SlowLink(direct.server)
     chance = random.Random(1)  # noqa: S311 - only to vary
     async with (

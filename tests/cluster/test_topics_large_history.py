@@ -18,7 +18,7 @@ from testbed.instances import Instance
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.reconcile.runtime.work_queue import Result
+from topicschema.reconcile.runtime.work_queue import ReconcileResult
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
@@ -45,7 +45,7 @@ async def test_very_many_versions_are_adopted_at_once(cluster: Cluster, instance
         shop.put(text("id", "late?"))
         before = running.writes
         tracemalloc.start()
-        assert await running.settle() is Result.DONE
+        assert await running.settle() is ReconcileResult.DONE
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         before_it = f"GET schema/{_VERSIONS - 1}"
@@ -63,6 +63,6 @@ async def test_very_many_versions_are_adopted_at_once(cluster: Cluster, instance
         assert running.writes - before == _VERSIONS + 1 + 1 + 2 + 1
         broker.calls.clear()
         written = running.writes
-        assert await running.settle() is Result.DONE
+        assert await running.settle() is ReconcileResult.DONE
         assert (broker.calls, running.writes) == (["GET schema"], written)
         assert peak < (30 << 20) + 10_000 * _VERSIONS

@@ -8,7 +8,7 @@ import copy
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from topicschema.api.store import Claim, claim_to_wire, history_to_wire, version_to_wire
+from topicschema.api.store import ClaimContent, claim_to_wire, history_to_wire, version_to_wire
 from topicschema.core.history import History, Origin, Owner, VersionEntry
 from topicschema.core.schemas import SchemaInfo, SchemaType, digest
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -113,7 +113,7 @@ HISTORY = history_to_wire(History(_KEY, _OWNER, 1, (_ENTRY,)), namespace="", res
 _SECOND = replace(_ENTRY, schema_version=1)
 VERSION = version_to_wire(History(_KEY, entries=(_ENTRY, _SECOND)), _INFO, _HASH, namespace="")
 CLAIM = claim_to_wire(
-    PulsarNamespaceKey("pulsar", "shop", "orders"), Claim(_OWNER), namespace="", resource_version=None
+    PulsarNamespaceKey("pulsar", "shop", "orders"), ClaimContent(_OWNER), namespace="", resource_version=None
 )
 
 _SPELLING = "write persistent://TENANT/NAMESPACE/TOPIC"

@@ -9,7 +9,7 @@ import pytest
 
 from differential import oracle, seeds
 from support.schemas import avro_circles, avro_pairs
-from topicschema.cli.check.engine import Answer, Question, Step, answer
+from topicschema.cli.check.engine import BrokerOperation, CheckRequest, CheckResult, answer
 from topicschema.core import formats
 from topicschema.core.policy import BrokerProfile, Policy
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -49,8 +49,8 @@ def joined(key: str, value: str) -> SchemaInfo:
 
 def is_readable(info: SchemaInfo, pulsar_version: PulsarVersion) -> bool:
     """Return True if the schema can be compared. JSON's checker in 4.1 rejects names with $, unlike its validator."""
-    question = Question(info, (), Policy(profile=BrokerProfile(pulsar_version)), Step.COMPATIBILITY)
-    return answer(question).refusal is None and (pulsar_version is not PulsarVersion.V4_1 or b"$" not in info.schema)
+    case = CheckRequest(info, (), Policy(profile=BrokerProfile(pulsar_version)), BrokerOperation.COMPATIBILITY)
+    return answer(case).refusal is None and (pulsar_version is not PulsarVersion.V4_1 or b"$" not in info.schema)
 
 
 def wire(info: SchemaInfo) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def is_error(verdict: Any, strategy: Strategy) -> bool:
     return verdict == "error:StackOverflowError" if strategy.is_transitive else failed
 
 
-def is_undecided(ours: Answer, theirs: Any) -> bool:
+def is_undecided(ours: CheckResult, theirs: Any) -> bool:
     """Return True if the comparison left a record early on which Avro may still fail, depending on its context.
 
     It is endless, too; or it comes back to itself, and Avro meets it again, half made, by another way.
@@ -79,14 +79,14 @@ def is_undecided(ours: Answer, theirs: Any) -> bool:
 @pytest.mark.parametrize("seed", seeds.SEEDS.values(), ids=seeds.SEEDS)
 @pytest.mark.parametrize("pulsar_version", oracle.JUDGING)
 def test_an_error_is_reported_exactly_if_the_brokers_comparison_fails(pulsar_version: PulsarVersion, seed: str) -> None:
-    questions = [
+    cases = [
         (earlier, candidate, STRATEGIES[number % len(STRATEGIES)])
         for number, (earlier, candidate) in enumerate(pairs(seed))
         if earlier.schema != candidate.schema
         and is_readable(earlier, pulsar_version)
         and is_readable(candidate, pulsar_version)
     ]
-    assert len(questions) > seeds.PAIRS / 2
+    assert len(cases) > seeds.PAIRS / 2
     requests = (
         {
             "op": "check",
@@ -95,18 +95,18 @@ def test_an_error_is_reported_exactly_if_the_brokers_comparison_fails(pulsar_ver
             "strategy": strategy.value,
             "all": strategy.is_transitive,
         }
-        for earlier, candidate, strategy in questions
+        for earlier, candidate, strategy in cases
     )
     met, differing = 0, []
-    for question, theirs in zip(
-        questions, oracle.query(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version]), strict=True
+    for case, theirs in zip(
+        cases, oracle.query(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version]), strict=True
     ):
-        earlier, candidate, strategy = question
+        earlier, candidate, strategy = case
         policy = Policy(strategy, profile=BrokerProfile(pulsar_version))
-        ours = answer(Question(candidate, (earlier,), policy, Step.COMPATIBILITY))
-        assert ours.is_compatible == (theirs["verdict"] is True), (seed, question, ours, theirs)
+        ours = answer(CheckRequest(candidate, (earlier,), policy, BrokerOperation.COMPATIBILITY))
+        assert ours.is_compatible == (theirs["verdict"] is True), (seed, case, ours, theirs)
         if (ours.refusal is not None) != is_error(theirs["verdict"], strategy) and not is_undecided(ours, theirs):
-            differing.append((question, ours, theirs))
+            differing.append((case, ours, theirs))
         met += ours.refusal is not None
     assert met > seeds.PAIRS / 100
     assert len(differing) <= (0 if seed == seeds.FIXED else REST * seeds.PAIRS), (seed, differing)

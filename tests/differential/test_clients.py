@@ -15,7 +15,7 @@ import pytest
 from differential import oracle
 from support.pulsar.connections import avro, consumer, field, producer, topic
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients import Connection
+from topicschema.core.clients import ConnectResult
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -77,7 +77,7 @@ def named(answer: dict[str, Any], *, wraps: bool = False) -> BrokerError | None:
     return BrokerError.UNKNOWN_ERROR
 
 
-def begins(ours: Connection, theirs: dict[str, Any]) -> bool:
+def begins(ours: ConnectResult, theirs: dict[str, Any]) -> bool:
     """Return True if the broker's text begins as ours, if we have one."""
     _, _, text = str(theirs.get("detail", "")).partition(": ")
     return theirs["verdict"] is not False or text.startswith(ours.message)

@@ -13,7 +13,7 @@ import pytest
 
 from differential import oracle, seeds
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients import Client, Connection, TopicState, connect
+from topicschema.core.clients import Client, ConnectResult, TopicState, connect
 from topicschema.core.formats.key_value import KeyValue, Part, encode
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -105,7 +105,7 @@ def compared(known: SchemaInfo, sent: SchemaInfo) -> dict[str, Any]:
     return request | {"strategy": Strategy.BACKWARD.value, "all": False}
 
 
-def ours(connection: Connection) -> str:
+def ours(connection: ConnectResult) -> str:
     return ANSWERS.get(connection.error, "error")
 
 

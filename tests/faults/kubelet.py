@@ -9,7 +9,7 @@ from typing import Any
 
 from faults.world import World
 from topicschema.validation.job.manifest import REQUEST_ANNOTATION
-from topicschema.validation.job.result import Answer, VerdictDocument
+from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 _SECONDS = 600.0
 IMAGE = {"TOPICSCHEMA_VALIDATION_IMAGE": "registry.test/validation:1"}
@@ -42,4 +42,4 @@ def _end(world: World, job: dict[str, Any]) -> None:
 
 def _verdict(job: dict[str, Any]) -> str:
     request_hash = job["metadata"]["annotations"][REQUEST_ANNOTATION]
-    return VerdictDocument(request_hash=request_hash, verdict=Answer.PASS, messages=5, invalid=0).text.decode()
+    return VerdictDocument(request_hash=request_hash, verdict=MessagesVerdict.PASS, messages=5, invalid=0).text.decode()

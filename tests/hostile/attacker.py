@@ -17,7 +17,7 @@ from hostile.costly import FAMILIES
 from hostile.growth import sized
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core import formats
 from topicschema.core.history import History, Origin
 from topicschema.core.topics import Topic, TopicKey
@@ -212,7 +212,7 @@ async def _connections(attacker: Attacker, count: int, starts: Sequence[bytes], 
 async def policies(attacker: Attacker) -> None:
     """Send eight edits at once of policies over 100 topics with 4,000 versions each: 47 MB of histories."""
     two = tuple(formats.parse(FAMILIES["many_fields"](size, 0)) for size in (1, 2))
-    async with ApiClient(Connection.load(attacker.target.kubeconfig)) as client:
+    async with ApiClient(ApiConnection.load(attacker.target.kubeconfig)) as client:
         storage = KubernetesStorage(client, SYSTEM)
         for number in range(100):
             history = History(TopicKey("pulsar", Topic("evil", "orders", f"long-{number}")))

@@ -23,7 +23,7 @@ from topicschema.core.history import History, NumberedBy, Origin
 from topicschema.core.imports import entry_of
 from topicschema.core.plan import (
     Action,
-    Claim,
+    ClaimTopic,
     Import,
     Observed,
     Register,
@@ -131,7 +131,7 @@ class World:
 
     def act(self, action: Action) -> None:
         self.call()
-        if isinstance(action, Import | Claim | Register | StoreSettings):
+        if isinstance(action, Import | ClaimTopic | Register | StoreSettings):
             self.history = self.recorded(action)
             return
         match action:
@@ -149,7 +149,7 @@ class World:
             case _:
                 raise AssertionError(action)
 
-    def recorded(self, action: Import | Claim | Register | StoreSettings) -> History:
+    def recorded(self, action: Import | ClaimTopic | Register | StoreSettings) -> History:
         """Return the record after one write of it."""
         match action:
             case Import(history):
@@ -157,7 +157,7 @@ class World:
                 known = ((each.schema_version, each.content_hash) for each in self.history.confirmed)
                 assert there.issuperset(known), "the record lost what a broker confirmed"
                 return history
-            case Claim(owner):
+            case ClaimTopic(owner):
                 return self.history.claimed_by(owner)
             case Register(owner):
                 return self.history.with_version(self.spec, Origin.SPEC, self.now()).claimed_by(owner)

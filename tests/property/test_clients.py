@@ -18,7 +18,7 @@ from support.pulsar.connections import (
     avro,
     field,
 )
-from topicschema.core.clients import Client, Outcome, TopicState, connect
+from topicschema.core.clients import Client, ConnectOutcome, TopicState, connect
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -52,10 +52,10 @@ def test_every_client_of_every_topic_gets_a_consistent_response(
     assert response.may_connect == (response.error is None)
     assert response.may_connect == (not response.message and not response.incompatibilities)
     assert response.upgrade_first is topic.strategy.upgrade_first
-    if response.outcome is Outcome.REGISTERS_VERSION:
+    if response.outcome is ConnectOutcome.REGISTERS_VERSION:
         assert topic.allows_auto_update
         assert response.schema_version == len(topic.history)
-    elif response.outcome is Outcome.USES_VERSION:
+    elif response.outcome is ConnectOutcome.USES_VERSION:
         assert response.schema_version in dict(topic.versions)
     else:
         assert response.schema_version is None
@@ -67,12 +67,12 @@ def test_what_a_producer_registered_it_uses_the_next_time_or_the_broker_fails_af
     sent: SchemaInfo, topic: TopicState
 ) -> None:
     first = connect(Client.PRODUCER, sent, topic)
-    if first.outcome is not Outcome.REGISTERS_VERSION:
+    if first.outcome is not ConnectOutcome.REGISTERS_VERSION:
         return
     after = replace(topic, history=(*topic.history, sent))
     again = connect(Client.PRODUCER, sent, after)
     if again.may_connect:
-        assert (again.outcome, again.schema_version) == (Outcome.USES_VERSION, first.schema_version)
+        assert (again.outcome, again.schema_version) == (ConnectOutcome.USES_VERSION, first.schema_version)
     else:
         assert first.warnings
 

@@ -12,7 +12,7 @@ from support.schemas import families
 from support.schemas.examples import KEY, LATER, ME, NOW, OTHER
 from support.sizes import sized
 from topicschema.core.history import History, Origin
-from topicschema.core.plan import Claim, Observed, Register, plan
+from topicschema.core.plan import ClaimTopic, Observed, Register, plan
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Strategy
@@ -46,7 +46,7 @@ class World:
         )
 
     def act(self, action: object) -> None:
-        assert isinstance(action, Claim | Register)
+        assert isinstance(action, ClaimTopic | Register)
         if isinstance(action, Register):
             self._add(self.spec, LATER)
         self.history = self.history.claimed_by(action.owner)

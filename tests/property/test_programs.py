@@ -12,13 +12,13 @@ from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.payload.columnar.avro import ProgramValidator, compile_program
-from topicschema.payload.finding import Finding
+from topicschema.payload.finding import PayloadFinding
 
 _UNRESOLVABLE = {"CANNOT_READ", "NULL_NOT_ALLOWED", "MISSING_DEFAULT", "UNKNOWN_SYMBOL"}
 """Reasons that are UNRESOLVABLE to the decoder."""
 
 
-def first(findings: tuple[Finding, ...]) -> Verdict:
+def first(findings: tuple[PayloadFinding, ...]) -> Verdict:
     if not findings:
         return FITS
     return findings[0].rule, re.sub(r"\{\d+\}", "{}", re.sub(r"\[\d+\]", "[]", findings[0].path)), findings[0].offset

@@ -1,5 +1,6 @@
 """The house rules that no other tool checks."""
 
+import ast
 import importlib.metadata
 import re
 import tomllib
@@ -19,6 +20,17 @@ def test_the_source_root_named_operator_is_no_package_and_hides_no_standard_modu
 def test_no_module_or_folder_has_a_generic_name() -> None:
     names = {part for path in SOURCES for part in path.relative_to(ROOT).with_suffix("").parts}
     assert {name for name in names if any(word in name.split("_") for word in BANNED)} == set()
+
+
+def test_no_two_modules_define_a_public_class_of_one_name() -> None:
+    modules: dict[str, list[str]] = {}
+    for path in (path for path in SOURCES if path.is_relative_to(ROOT / "operator") and "_pb2" not in path.name):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, []).append(str(path.relative_to(ROOT / "operator" / "topicschema")))
+    # A model has the words of its format, and the API's types those of Kubernetes.
+    of_models = {"Enum", "Field", "Kind"}
+    assert {name: where for name, where in modules.items() if len(where) > 1 and name not in of_models} == {}
 
 
 def test_no_test_mocks() -> None:

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from testbed import ports
 from topicschema import telemetry
-from topicschema.telemetry import CallbackGauge, Health, JsonFormatter
+from topicschema.telemetry import CallbackGauge, ControllerHealth, JsonFormatter
 
 
 def line(message: str, **more: object) -> dict[str, object]:
@@ -50,7 +50,7 @@ async def scrape(accept: str = "*/*") -> tuple[str, str]:
     """Return the content type and the text of a process's metrics."""
     port = ports.free()
     async with (
-        telemetry.serve(Health(1e9, lambda: False, 0), port),
+        telemetry.serve(ControllerHealth(1e9, lambda: False, 0), port),
         aiohttp.ClientSession() as session,
         session.get(f"http://127.0.0.1:{port}/metrics", headers={"Accept": accept}) as response,
     ):
@@ -90,7 +90,7 @@ async def test_a_request_for_openmetrics_gets_openmetrics() -> None:
 
 
 def test_a_standby_is_ready_once_it_is_served_and_always_alive() -> None:
-    health = Health(0.0, lambda: False, 2)
+    health = ControllerHealth(0.0, lambda: False, 2)
     assert not health.is_ready
     health.is_served = True
     assert health.is_ready
@@ -98,7 +98,7 @@ def test_a_standby_is_ready_once_it_is_served_and_always_alive() -> None:
 
 
 def test_a_leader_is_ready_once_all_kinds_are_active_and_dead_after_a_long_silence() -> None:
-    tolerant, strict = Health(1e9, lambda: True, 2), Health(0.0, lambda: True, 2)
+    tolerant, strict = ControllerHealth(1e9, lambda: True, 2), ControllerHealth(0.0, lambda: True, 2)
     for health in (tolerant, strict):
         health.record_activity("topicschemas")
     assert not tolerant.is_ready
@@ -111,7 +111,7 @@ def test_a_leader_is_ready_once_all_kinds_are_active_and_dead_after_a_long_silen
 def test_only_a_leader_counts_conditions_and_no_series_outlives_its_resources() -> None:
     labels = ("TopicSchema", "shop", "Ready", "False", "Incompatible")
     counts, is_leading = {labels: 2}, True
-    health = Health(1e9, lambda: is_leading, 0, conditions=lambda: counts)
+    health = ControllerHealth(1e9, lambda: is_leading, 0, conditions=lambda: counts)
 
     def value() -> float | None:
         names = ("kind", "namespace", "condition", "status", "reason")

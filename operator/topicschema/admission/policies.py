@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from topicschema.admission import brokers, messages, validation_settings
-from topicschema.admission.review import Answer, Cause, Review, allow, deny
+from topicschema.admission.review import Cause, Review, ReviewResponse, allow, deny
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicy
@@ -30,7 +30,7 @@ from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import (
     ActivePolicy,
-    Reader,
+    ObjectReader,
     address_of,
     owner_of,
 )
@@ -47,7 +47,7 @@ _AT_ONCE = 4
 _NAMED = 10
 
 
-class ApiClient(Reader, validation_settings.Authorizer, Protocol):
+class PolicyClient(ObjectReader, validation_settings.Authorizer, Protocol):
     """Client of the API server."""
 
 
@@ -55,7 +55,7 @@ class ApiClient(Reader, validation_settings.Authorizer, Protocol):
 class ReviewSources:
     """Sources of the review, and the hosts that brokers may be on, if known."""
 
-    client: ApiClient
+    client: PolicyClient
     storage: SchemaStorage
     broker_hosts: AllowedHosts | None = None
 
@@ -87,7 +87,7 @@ class Policies:
         self._turn = asyncio.Lock()
         self._anyone_may_claim = anyone_may_claim
 
-    async def review(self, review: Review) -> Answer:
+    async def review(self, review: Review) -> ReviewResponse:
         """Return the answer. Raises WaitingError if the API server is unreachable."""
         if not review.changes_spec:
             return allow()

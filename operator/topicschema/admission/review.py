@@ -60,7 +60,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReviewResponse:
     """Response, allowed unless there are causes. `reason` is for the metrics; the client always gets Invalid."""
 
     reason: str
@@ -73,14 +73,14 @@ class Answer:
         return not self.causes
 
 
-def allow(*warnings: str) -> Answer:
+def allow(*warnings: str) -> ReviewResponse:
     """Return an answer that allows the edit. The most important warning is first."""
-    return Answer("Allowed", warnings)
+    return ReviewResponse("Allowed", warnings)
 
 
-def deny(reason: str, causes: Iterable[Cause], warnings: Iterable[str] = ()) -> Answer:
+def deny(reason: str, causes: Iterable[Cause], warnings: Iterable[str] = ()) -> ReviewResponse:
     """Return a refusal with these causes, in order. There must be at least one."""
-    return Answer(reason, tuple(warnings), tuple(causes))
+    return ReviewResponse(reason, tuple(warnings), tuple(causes))
 
 
 def read(body: Any, size: int) -> Review:
@@ -107,7 +107,7 @@ def read(body: Any, size: int) -> Review:
     )
 
 
-def to_wire(review: Review, answer: Answer) -> dict[str, Any]:
+def to_wire(review: Review, answer: ReviewResponse) -> dict[str, Any]:
     """Return the AdmissionReview for the response."""
     response: dict[str, Any] = {"uid": review.uid, "allowed": answer.is_allowed}
     if answer.warnings:
@@ -126,7 +126,7 @@ def one_line(text: str, limit: int) -> str:
     return encoded[: limit - 3].decode(errors="ignore") + "…"
 
 
-def _status(review: Review, answer: Answer) -> dict[str, Any]:
+def _status(review: Review, answer: ReviewResponse) -> dict[str, Any]:
     causes = [
         {"reason": cause.reason, "field": cause.field, "message": one_line(cause.message, _CAUSE_BYTES)}
         for cause in answer.causes[:_CAUSES]
@@ -146,7 +146,7 @@ def _status(review: Review, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _sentences(answer: Answer) -> Iterator[str]:
+def _sentences(answer: ReviewResponse) -> Iterator[str]:
     """Yield the parts of the overall message, numbered if there are several. Parts beyond the limit are counted."""
     left, total = _MESSAGE_BYTES, len(answer.causes)
     for number, cause in enumerate(answer.causes, 1):

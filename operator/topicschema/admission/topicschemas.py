@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 from topicschema.admission import brokers, messages, object_size, pending
-from topicschema.admission.review import Answer, Cause, Review, allow, deny
+from topicschema.admission.review import Cause, Review, ReviewResponse, allow, deny
 from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
@@ -25,7 +25,7 @@ from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import history_limit
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import ActivePolicy, PolicyResolver, Reader
+from topicschema.judging.policies import ActivePolicy, ObjectReader, PolicyResolver
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 
@@ -56,17 +56,17 @@ class _Edit:
         return self.old is None or _judged_fields(self.old) != _judged_fields(self.resource)
 
 
-class TopicSchemas:
+class TopicSchemaReviewer:
     """Reviewer of TopicSchemas."""
 
-    def __init__(self, client: Reader, storage: SchemaStorage, policies: PolicyResolver, judge: Judge) -> None:
+    def __init__(self, client: ObjectReader, storage: SchemaStorage, policies: PolicyResolver, judge: Judge) -> None:
         self._client = client
         self._storage = storage
         self._policies = policies
         self._judge = judge
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def review(self, review: Review) -> Answer:
+    async def review(self, review: Review) -> ReviewResponse:
         """Return the answer. Raises WaitingError if the API server is unreachable."""
         new = review.new
         if new is None or not review.changes_spec:
@@ -84,7 +84,7 @@ class TopicSchemas:
             return deny(error.reason, [messages.stalled(error, messages.TOPIC_FIELD)])
         return await self._review(resource, pending.decode_or_none(review.old), topic)
 
-    async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic) -> Answer:
+    async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic) -> ReviewResponse:
         namespace, spec = resource.metadata.namespace, resource.spec
         try:
             governing, stored = await self._read(namespace, topic, spec)
@@ -123,7 +123,7 @@ class TopicSchemas:
             stored = await self._storage.get_history(active.key(topic))
         return active, stored
 
-    async def _decide(self, edit: _Edit, active: ActivePolicy, history: History) -> Answer:
+    async def _decide(self, edit: _Edit, active: ActivePolicy, history: History) -> ReviewResponse:
         holder = await other_holder(self._client, history.claim, edit.owner)
         if holder is not None:
             return _refuse(edit, Reason.TOPIC_ALREADY_CLAIMED, (_claim_cause(holder),))
@@ -158,7 +158,7 @@ def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:
     return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
-def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> Answer:
+def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> ReviewResponse:
     """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
     if edit.changes_judged_fields:
         return deny(reason, causes)
@@ -167,7 +167,7 @@ def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> Answer:
     )
 
 
-def _allow_unjudged(error: TopicSchemaError) -> Answer:
+def _allow_unjudged(error: TopicSchemaError) -> ReviewResponse:
     return allow(
         f"{error.reason}: {error.message}; admitted unjudged; the operator registers the schema after a policy applies"
     )

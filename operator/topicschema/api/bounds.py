@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from topicschema.api import schema_fields
-from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.schema_fields import CelRule, Field
 from topicschema.api.wire import members
 
 
@@ -18,7 +18,7 @@ class _Type(NamedTuple):
     """A type of values: its bounds and rules, the type of its items, and the types of its members."""
 
     field: Field
-    rules: tuple[Rule, ...]
+    rules: tuple[CelRule, ...]
     item: "_Type | None"
     members: "Mapping[str, _Type]"
 
@@ -51,8 +51,8 @@ def _faults(type_: _Type, wire: Any, path: str) -> Iterator[tuple[str, str]]:
     if type_.item is not None:
         for key, each in wire.items() if isinstance(wire, dict) else enumerate(wire):
             yield from _faults(type_.item, each, f"{path}[{key}]")
-    for key, part in type_.members.items():
-        yield from _faults(part, wire.get(key), f"{path}.{key}")
+    for key in (each for each in type_.members if each in wire):
+        yield from _faults(type_.members[key], wire[key], f"{path}.{key}")
     for rule in type_.rules:
         if rule.holds is not None and not rule.holds(wire):
             yield path + rule.path, rule.message

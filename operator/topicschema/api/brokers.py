@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from topicschema.api.schema_fields import Field, Rule, matching, one_of
+from topicschema.api.schema_fields import CelRule, Field, matching, one_of
 from topicschema.core.strategies import Strategy
 
 
@@ -120,14 +120,14 @@ class PulsarSpec:
     """The addresses of the Pulsar cluster, and how to connect."""
 
     RULES: ClassVar = (
-        Rule(
+        CelRule(
             cel="!has(self.tls) || !self.adminURL.startsWith('http:')",
             message="tls requires https: change adminURL, or remove tls",
             holds=lambda pulsar: pulsar.get("tls") is None or not _is_plain(pulsar),
             path=".tls",
             reason="FieldValueForbidden",
         ),
-        Rule(
+        CelRule(
             cel="!has(self.authentication) || !has(self.authentication.tls) || !self.adminURL.startsWith('http:')",
             message="a client certificate requires https: change adminURL",
             holds=lambda pulsar: (pulsar.get("authentication") or {}).get("tls") is None or not _is_plain(pulsar),

@@ -24,7 +24,7 @@ _FOR_ADMINISTRATORS = ("topicschema-store",)  # apart, so that the category abov
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PrinterColumn:
     """A column of `kubectl get`; one that is not `shown` appears with `-o wide` only."""
 
     name: str
@@ -47,17 +47,17 @@ class Presentation:
     singular: str
     short_name: str
     categories: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PrinterColumn, ...]
     selectable: tuple[str, ...] = ()
     has_status: bool = False
 
 
-_READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
-_IN_SYNC = Column("InSync", '.status.conditions[?(@.type=="InSync")].status')
-_REASON = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason', shown=False)
-_AGE = Column("Age", ".metadata.creationTimestamp", "date")
-_CLUSTER = Column("Pulsar-Cluster", ".spec.pulsarCluster", shown=False)
-_PULSAR_NAMESPACE = Column("Pulsar-Namespace", ".spec.pulsarNamespace")
+_READY = PrinterColumn("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_IN_SYNC = PrinterColumn("InSync", '.status.conditions[?(@.type=="InSync")].status')
+_REASON = PrinterColumn("Reason", '.status.conditions[?(@.type=="Ready")].reason', shown=False)
+_AGE = PrinterColumn("Age", ".metadata.creationTimestamp", "date")
+_CLUSTER = PrinterColumn("Pulsar-Cluster", ".spec.pulsarCluster", shown=False)
+_PULSAR_NAMESPACE = PrinterColumn("Pulsar-Namespace", ".spec.pulsarNamespace")
 
 _PRESENTATIONS = (
     Presentation(
@@ -68,14 +68,14 @@ _PRESENTATIONS = (
         categories=_FOR_USERS,
         columns=(
             _READY,
-            Column("Version", ".status.schemaVersion", "integer"),
-            Column("Latest", ".status.latestSchemaVersion", "integer"),
-            Column("Type", ".spec.type"),
-            Column("Strategy", ".status.effectiveStrategy.value"),
+            PrinterColumn("Version", ".status.schemaVersion", "integer"),
+            PrinterColumn("Latest", ".status.latestSchemaVersion", "integer"),
+            PrinterColumn("Type", ".spec.type"),
+            PrinterColumn("Strategy", ".status.effectiveStrategy.value"),
             _IN_SYNC,
-            Column("Validated", '.status.conditions[?(@.type=="Validated")].status'),
+            PrinterColumn("Validated", '.status.conditions[?(@.type=="Validated")].status'),
             _REASON,
-            Column("Topic", ".spec.topic", shown=False),
+            PrinterColumn("Topic", ".spec.topic", shown=False),
             _AGE,
         ),
         selectable=(".spec.topic",),
@@ -90,11 +90,11 @@ _PRESENTATIONS = (
         columns=(
             _READY,
             _PULSAR_NAMESPACE,
-            Column("Strategy", ".spec.schemaCompatibilityStrategy"),
+            PrinterColumn("Strategy", ".spec.schemaCompatibilityStrategy"),
             _IN_SYNC,
-            Column("Topics", ".status.topics.total", "integer"),
+            PrinterColumn("Topics", ".status.topics.total", "integer"),
             _REASON,
-            Column("Incompatible", ".status.topics.incompatible", "integer", shown=False),
+            PrinterColumn("Incompatible", ".status.topics.incompatible", "integer", shown=False),
             _CLUSTER,
             _AGE,
         ),
@@ -109,11 +109,11 @@ _PRESENTATIONS = (
         categories=_FOR_ADMINISTRATORS,
         columns=(
             _PULSAR_NAMESPACE,
-            Column("Topic", ".spec.localName"),
-            Column("Latest", ".spec.latestSchemaVersion", "integer"),
-            Column("Claimed-In", ".spec.claim.namespace"),
-            Column("Claimed-By", ".spec.claim.name"),
-            Column("Incarnation", ".spec.incarnation", "integer", shown=False),
+            PrinterColumn("Topic", ".spec.localName"),
+            PrinterColumn("Latest", ".spec.latestSchemaVersion", "integer"),
+            PrinterColumn("Claimed-In", ".spec.claim.namespace"),
+            PrinterColumn("Claimed-By", ".spec.claim.name"),
+            PrinterColumn("Incarnation", ".spec.incarnation", "integer", shown=False),
             _CLUSTER,
             _AGE,
         ),
@@ -125,10 +125,10 @@ _PRESENTATIONS = (
         short_name="sv",
         categories=_FOR_ADMINISTRATORS,
         columns=(
-            Column("History", ".spec.history"),
-            Column("Incarnation", ".spec.incarnation", "integer"),
-            Column("Version", ".spec.schemaVersion", "integer"),
-            Column("Type", ".spec.type"),
+            PrinterColumn("History", ".spec.history"),
+            PrinterColumn("Incarnation", ".spec.incarnation", "integer"),
+            PrinterColumn("Version", ".spec.schemaVersion", "integer"),
+            PrinterColumn("Type", ".spec.type"),
             _AGE,
         ),
     ),
@@ -140,8 +140,8 @@ _PRESENTATIONS = (
         categories=_FOR_ADMINISTRATORS,
         columns=(
             _PULSAR_NAMESPACE,
-            Column("Held-In", ".spec.owner.namespace"),
-            Column("Held-By", ".spec.owner.name"),
+            PrinterColumn("Held-In", ".spec.owner.namespace"),
+            PrinterColumn("Held-By", ".spec.owner.name"),
             _CLUSTER,
             _AGE,
         ),

@@ -1,8 +1,12 @@
 """The kinds of Kubernetes objects that the product uses, as addresses. Their contents are in their own modules."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from topicschema.api import API_VERSION, GROUP
+
+Object = dict[str, Any]
+"""A Kubernetes object as parsed JSON."""
 
 
 @dataclass(frozen=True, slots=True)

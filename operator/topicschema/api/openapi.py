@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.schema_fields import CelRule, Field
 from topicschema.api.wire import wire_name
 
 Json = dict[str, Any]
@@ -116,11 +116,11 @@ def _bound(place: str, name: str, limit: int | None) -> Json:
     return {name: limit}
 
 
-def _rules(rules: tuple[Rule, ...]) -> Json:
+def _rules(rules: tuple[CelRule, ...]) -> Json:
     return {"x-kubernetes-validations": [_rule(rule) for rule in rules]} if rules else {}
 
 
-def _rule(rule: Rule) -> Json:
+def _rule(rule: CelRule) -> Json:
     optional = {"messageExpression": rule.message_expression, "fieldPath": rule.path, "reason": rule.reason}
     return {"rule": rule.cel, "message": rule.message} | {key: value for key, value in optional.items() if value}
 

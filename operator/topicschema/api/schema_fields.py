@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class CelRule:
     """A CEL rule that the API server enforces. `path` (for instance `.schema`) is the field of the error.
 
     `holds` is the rule in Python, for `topicschema check`. Its argument is parsed JSON, in which null means absent. It
@@ -31,35 +31,35 @@ class Rule:
     reason: Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"] = ""
 
 
-IMMUTABLE = Rule(
+IMMUTABLE = CelRule(
     cel="self == oldSelf",
     message="it cannot be changed; delete the resource and create another",
     reason="FieldValueForbidden",
 )
 
 
-def matching(pattern: str, message: str) -> Rule:
+def matching(pattern: str, message: str) -> CelRule:
     """Return the rule that a text matches an expression, which is for RE2 and for Python."""
-    return Rule(cel=_matches(pattern), message=message, holds=lambda text: matches(pattern, text))
+    return CelRule(cel=_matches(pattern), message=message, holds=lambda text: matches(pattern, text))
 
 
-def not_matching(pattern: str, message: str) -> Rule:
+def not_matching(pattern: str, message: str) -> CelRule:
     """Return the rule that a text does not match an expression, which is for RE2 and for Python."""
-    return Rule(cel=f"!{_matches(pattern)}", message=message, holds=lambda text: not matches(pattern, text))
+    return CelRule(cel=f"!{_matches(pattern)}", message=message, holds=lambda text: not matches(pattern, text))
 
 
-def one_of(*names: str) -> Rule:
+def one_of(*names: str) -> CelRule:
     """Return the rule that an object has exactly one of these members."""
-    return Rule(
+    return CelRule(
         cel=f"[{', '.join(f'has(self.{each})' for each in names)}].filter(given, given).size() == 1",
         message=f"give one of {', '.join(names[:-1])} and {names[-1]}",
         holds=lambda members: sum(members.get(each) is not None for each in names) == 1,
     )
 
 
-def at_most(limit: int) -> Rule:
+def at_most(limit: int) -> CelRule:
     """Return the rule that a number is not larger."""
-    return Rule(cel=f"self <= {limit}", message=f"{limit} at most", holds=lambda number: number <= limit)
+    return CelRule(cel=f"self <= {limit}", message=f"{limit} at most", holds=lambda number: number <= limit)
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -100,7 +100,7 @@ class Field:
     list_type: Literal["atomic", "set", "map"] = "atomic"
     list_map_keys: tuple[str, ...] = ()
     values: tuple[Enum, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[CelRule, ...] = ()
 
 
 LENIENT = "lenient"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from topicschema.api.schema_fields import Field, Rule, matches, matching
+from topicschema.api.schema_fields import CelRule, Field, matches, matching
 from topicschema.core.formats.key_value import Encoding
 from topicschema.core.schemas import AVRO_TEXTS, PRIMITIVES, SchemaType
 
@@ -47,12 +47,12 @@ def _one_of(kinds: Iterable[SchemaType]) -> str:
     return f"self.type in [{', '.join(repr(kind.value) for kind in kinds)}]"
 
 
-def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rule:
+def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> CelRule:
     """Return the rule of `type`. The API server's own message for an enum lists its values but gives no reason."""
     upper = "self.type.upperAscii()"
     spelt = f"{_one_of(kinds).replace('self.type', upper)} ? 'Pulsar has no type ' + self.type + ': write ' + {upper}"
     known = "".join(f"{condition} ? {reason} : " for condition, reason in reasons.items())
-    return Rule(
+    return CelRule(
         cel=_one_of(kinds),
         message=f"the types are {', '.join(kinds)}",
         holds=lambda spec: spec["type"] in kinds,
@@ -63,11 +63,11 @@ def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rul
     )
 
 
-def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ...]) -> tuple[Rule, ...]:
+def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ...]) -> tuple[CelRule, ...]:
     """Return the rules of `schema` for each `type`."""
     silent = tuple(kind for kind in without if kind is not SchemaType.STRING)
     return (
-        Rule(
+        CelRule(
             cel=f"!({_one_of(with_text)}) || {HAS_TEXT}",
             message="a schema of this type needs its text",
             holds=lambda spec: spec["type"] not in with_text or has_text(spec),
@@ -75,7 +75,7 @@ def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ..
             path=".schema",
             reason="FieldValueRequired",
         ),
-        Rule(
+        CelRule(
             cel=f"!({_one_of(silent)}) || !{HAS_TEXT}",
             message="this type carries no schema",
             holds=lambda spec: spec["type"] not in silent or not has_text(spec),
@@ -83,7 +83,7 @@ def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ..
             path=".schema",
             reason="FieldValueForbidden",
         ),
-        Rule(
+        CelRule(
             cel="self.type != 'STRING' || !has(self.schema) || self.schema in ['', 'null']",
             message="type STRING carries no schema, or the text null that Pulsar's Python client sends",
             holds=lambda spec: spec["type"] != SchemaType.STRING or spec.get("schema") in (None, "", "null"),
@@ -131,7 +131,7 @@ def properties_field(description: str) -> Field:
         description,
         max_properties=64,
         rules=(
-            Rule(
+            CelRule(
                 cel=f"self.all(name, name != '' && size(name) <= {_LONGEST_NAME})",
                 message=f"a name has 1 to {_LONGEST_NAME} characters",
                 holds=lambda properties: all(0 < len(name) <= _LONGEST_NAME for name in properties),
@@ -184,13 +184,13 @@ _FILE = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
 _FILE_NAME = f"^({_FILE}/)*{_FILE}[.]proto$"
 _LONGEST_FILE_NAME = 255
 MAX_FILES = 256
-_NAME_RULE = Rule(
+_NAME_RULE = CelRule(
     cel=f"self.all(name, size(name) <= {_LONGEST_FILE_NAME} && name.matches('{_FILE_NAME}'))",
     message="use the imported name, for instance shop/order.proto: relative, with / between folders, "
     f"ending in .proto, at most {_LONGEST_FILE_NAME} letters, digits and . _ - + @",
     holds=lambda files: all(len(each) <= _LONGEST_FILE_NAME and matches(_FILE_NAME, each) for each in files),
 )
-_SIZE_RULE = Rule(
+_SIZE_RULE = CelRule(
     cel=f"self.map(name, self[name].size()).sum() <= {MAX_TEXT}",
     message=f"all files together may have {MAX_TEXT} characters; give only what the root message needs",
     holds=lambda files: sum(map(len, files.values())) <= MAX_TEXT,
@@ -220,7 +220,7 @@ class ProtobufSpec:
             "The .proto files by their imported names, with all imports except google/protobuf/*.",
             max_properties=MAX_FILES,
             rules=(
-                Rule(cel="size(self) > 0", message="give at least the file of the root message", holds=bool),
+                CelRule(cel="size(self) > 0", message="give at least the file of the root message", holds=bool),
                 _NAME_RULE,
                 _SIZE_RULE,
             ),

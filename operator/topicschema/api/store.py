@@ -180,7 +180,7 @@ def version_from_wire(wire: object) -> SchemaInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimContent:
     """The content of a PulsarNamespaceClaim.
 
     `owner` is the policy that owns it, or None. `original` has each setting of the Pulsar namespace before its first
@@ -195,7 +195,7 @@ class Claim:
 
 
 def claim_to_wire(
-    key: PulsarNamespaceKey, claim: Claim, *, namespace: str, resource_version: str | None
+    key: PulsarNamespaceKey, claim: ClaimContent, *, namespace: str, resource_version: str | None
 ) -> dict[str, Any]:
     """Return the PulsarNamespaceClaim object. `resource_version` is None for one that is to be created."""
     spec = PulsarNamespaceClaimSpec(
@@ -211,13 +211,15 @@ def claim_to_wire(
     return _object(kinds.PULSAR_NAMESPACE_CLAIM, metadata, spec)
 
 
-def claim_from_wire(wire: object) -> Claim:
+def claim_from_wire(wire: object) -> ClaimContent:
     """Return the content of the claim. Raises StalledError(HistoryDamaged) as above."""
     stored = _read(PulsarNamespaceClaim, wire)
     spec = stored.spec
     key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
     _check_name(stored, claim_name(key))
-    return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.original), spec.managed, spec.address or "")
+    return ClaimContent(
+        _owner(spec.owner), namespace_settings_from_wire(spec.original), spec.managed, spec.address or ""
+    )
 
 
 # One version in a history is one line of text, because 10,000 of them must fit into one object (140 bytes each):

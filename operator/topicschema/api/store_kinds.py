@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import Metadata
-from topicschema.api.schema_fields import IMMUTABLE, Field, Rule
+from topicschema.api.schema_fields import IMMUTABLE, CelRule, Field
 from topicschema.core.history import MAX_VERSIONS, NumberedBy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaType
@@ -73,7 +73,7 @@ class SchemaHistorySpec:
     """The versions of one topic in the current incarnation, and the resource that may add to them."""
 
     RULES: ClassVar = (
-        Rule(
+        CelRule(
             cel="self.incarnation > oldSelf.incarnation || size(self.versions) >= size(oldSelf.versions)",
             message="a history never loses versions; a new numbering is a new incarnation",
             path=".versions",
@@ -92,7 +92,7 @@ class SchemaHistorySpec:
         int,
         Field(
             "Numbering of versions from 0. A new one starts if a broker lost the old one.",
-            rules=(Rule(cel="self >= oldSelf", message="it cannot decrease", reason="FieldValueForbidden"),),
+            rules=(CelRule(cel="self >= oldSelf", message="it cannot decrease", reason="FieldValueForbidden"),),
         ),
     ]
     latest_schema_version: Annotated[
@@ -128,7 +128,7 @@ class SchemaHistory:
     """The history of one topic, stored by the operator. Do not edit it. deletionPolicy controls its deletion."""
 
     RULES: ClassVar = (
-        Rule(
+        CelRule(
             cel="self.metadata.name.matches('^h-[0-9a-f]{40}$')",
             message="a SchemaHistory is named h- and 40 hex digits of the sha256 over the names in its spec",
             path=".metadata",
@@ -174,13 +174,13 @@ class SchemaVersion:
     """The schema of one version, stored by the operator. Immutable. It counts only if its SchemaHistory names it."""
 
     RULES: ClassVar = (
-        Rule(
+        CelRule(
             cel="self.spec == oldSelf.spec",
             message="a version cannot be changed",
             path=".spec",
             reason="FieldValueForbidden",
         ),
-        Rule(
+        CelRule(
             cel="self.metadata.name.matches('^h-[0-9a-f]{40}-[0-9]+-[0-9]+-[0-9a-f]{12}$')",
             message="a SchemaVersion is named HISTORY-INCARNATION-VERSION-HASH, 12 digits of its content hash",
             path=".metadata",
@@ -222,7 +222,7 @@ class PulsarNamespaceClaim:
     """The policy that governs one Pulsar namespace, stored by the operator. Do not edit it."""
 
     RULES: ClassVar = (
-        Rule(
+        CelRule(
             cel="self.metadata.name.matches('^c-[0-9a-f]{40}$')",
             message="a PulsarNamespaceClaim is named c- and 40 hex digits of the sha256 over the names in its spec",
             path=".metadata",

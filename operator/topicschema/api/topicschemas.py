@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, OBSERVED_GENERATION, TIME, Field, Rule
+from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, OBSERVED_GENERATION, TIME, CelRule, Field
 from topicschema.api.schemas import (
     AVAILABLE_TYPES,
     HAS_TEXT,
@@ -39,19 +39,23 @@ _TOPIC = Field(
     max_length=1024,
     rules=(
         IMMUTABLE,
-        Rule(
+        CelRule(
             cel=r"self.matches('^((non-)?persistent|topic)://[-=:.\\w]+/[-=:.\\w]+/[^/\\pZ\\pC]{1,512}$')",
             message="write persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts; tenant and namespace "
             "have letters, digits and - = : . _ only, the topic's own name at most 512 characters and no spaces",
         ),
-        Rule(
+        CelRule(
             cel="!self.startsWith('topic://')",
             message="scalable topics are not supported: Pulsar 5.0.0-M1 deletes their schemas when it removes one of "
             "their segments",
         ),
-        Rule(cel="!self.matches('/[.][.]?(/|$)')", message="'.' and '..' are no names of a tenant, namespace or topic"),
-        Rule(cel="!self.matches('%[0-9A-Fa-f]{2}')", message="write the topic's own name decoded, without %XX escapes"),
-        Rule(
+        CelRule(
+            cel="!self.matches('/[.][.]?(/|$)')", message="'.' and '..' are no names of a tenant, namespace or topic"
+        ),
+        CelRule(
+            cel="!self.matches('%[0-9A-Fa-f]{2}')", message="write the topic's own name decoded, without %XX escapes"
+        ),
+        CelRule(
             cel="!self.matches('-partition-[0-9]+$')",
             message="name the partitioned topic, without -partition-N; its partitions share one schema history",
         ),
@@ -64,28 +68,28 @@ _PAIR_PROPERTIES = [
     "kv.encoding.type",
 ]
 _KEY_VALUE_RULES = (
-    Rule(
+    CelRule(
         cel="self.type != 'KEY_VALUE' || has(self.keyValue)",
         holds=lambda spec: spec["type"] != SchemaType.KEY_VALUE or spec.get("keyValue") is not None,
         message="type KEY_VALUE needs keyValue: the encoding, and the schemas of key and value",
         path=".keyValue",
         reason="FieldValueRequired",
     ),
-    Rule(
+    CelRule(
         cel=f"self.type != 'KEY_VALUE' || !{HAS_TEXT}",
         holds=lambda spec: spec["type"] != SchemaType.KEY_VALUE or not has_text(spec),
         message="type KEY_VALUE has its two schemas in keyValue: leave schema out",
         path=".schema",
         reason="FieldValueForbidden",
     ),
-    Rule(
+    CelRule(
         cel="self.type == 'KEY_VALUE' || !has(self.keyValue)",
         holds=lambda spec: spec["type"] == SchemaType.KEY_VALUE or spec.get("keyValue") is None,
         message="keyValue is for type KEY_VALUE only: leave it out, or change the type",
         path=".keyValue",
         reason="FieldValueForbidden",
     ),
-    Rule(
+    CelRule(
         cel=f"self.type != 'KEY_VALUE' || !has(self.properties) || !{_PAIR_PROPERTIES}.exists("
         "name, name in self.properties)",
         holds=lambda spec: (
@@ -97,7 +101,7 @@ _KEY_VALUE_RULES = (
     ),
 )
 _PROTOBUF_RULES = (
-    Rule(
+    CelRule(
         cel=f"self.type != 'PROTOBUF_NATIVE' || has(self.protobuf) || {HAS_TEXT}",
         holds=lambda spec: (
             spec["type"] != SchemaType.PROTOBUF_NATIVE or spec.get("protobuf") is not None or has_text(spec)
@@ -106,7 +110,7 @@ _PROTOBUF_RULES = (
         path=".protobuf",
         reason="FieldValueRequired",
     ),
-    Rule(
+    CelRule(
         cel=f"self.type != 'PROTOBUF_NATIVE' || !has(self.protobuf) || !{HAS_TEXT}",
         holds=lambda spec: (
             spec["type"] != SchemaType.PROTOBUF_NATIVE or spec.get("protobuf") is None or not has_text(spec)
@@ -115,7 +119,7 @@ _PROTOBUF_RULES = (
         path=".schema",
         reason="FieldValueForbidden",
     ),
-    Rule(
+    CelRule(
         cel="self.type == 'PROTOBUF_NATIVE' || !has(self.protobuf)",
         holds=lambda spec: spec["type"] == SchemaType.PROTOBUF_NATIVE or spec.get("protobuf") is None,
         message="protobuf is for type PROTOBUF_NATIVE only: leave it out, or change the type",

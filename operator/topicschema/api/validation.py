@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from topicschema.api.schema_fields import Field, Rule, at_most, matches, matching, not_matching, one_of
+from topicschema.api.schema_fields import CelRule, Field, at_most, matches, matching, not_matching, one_of
 from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
 
 _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
@@ -26,12 +26,12 @@ _STORES = (
         "^[a-z0-9]+://[^/]*:[^/]*@",
         "remove the credentials, and give the account of validation.template the right to read",
     ),
-    Rule(
+    CelRule(
         cel="self.matches('^(s3|hdfs)://') || !self.contains('?')",
         message="only s3:// takes options, because other stores are identified by their host",
         holds=lambda uri: matches("^(s3|hdfs)://", uri) or "?" not in uri,
     ),
-    Rule(
+    CelRule(
         cel=f"!self.matches('^abfss?://') || self.matches('{_AZURE}')",
         message="write abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
         holds=lambda uri: not matches("^abfss?://", uri) or matches(_AZURE, uri),

@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from topicschema.api.brokers import SecretKeyRef, SecretRef, TokenSpec
-from topicschema.api.schema_fields import Field, Rule, one_of
+from topicschema.api.schema_fields import CelRule, Field, one_of
 
 _LABEL = r"^([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
 _QUANTITY = Field(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")
-_AMOUNTS_RULE = Rule(
+_AMOUNTS_RULE = CelRule(
     cel="self.all(name, name in ['cpu', 'memory', 'ephemeral-storage'])",
     message="use only cpu, memory and ephemeral-storage",
     holds=lambda amounts: amounts.keys() <= {"cpu", "memory", "ephemeral-storage"},

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from topicschema.broker import wire
 from topicschema.broker.clock import Clock
-from topicschema.broker.error_mapping import Call
+from topicschema.broker.error_mapping import CallKind
 from topicschema.broker.errors import (
     AnswerTooLargeError,
     BrokerForbiddenError,
@@ -17,7 +17,7 @@ from topicschema.broker.errors import (
     SchemaNotFoundError,
     TopicNotFoundError,
 )
-from topicschema.broker.transport import Body, ClientConfig, Request, Transport
+from topicschema.broker.transport import BrokerRequest, ClientConfig, RequestBody, Transport
 from topicschema.core import releases
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
 from topicschema.core.schemas import SchemaInfo
@@ -80,7 +80,7 @@ class Broker:
     async def number_of(self, topic: Topic, info: SchemaInfo) -> int | None:
         """Return the number of exactly this schema after the newest tombstone, or None if it is not registered."""
         path = wire.schemas_path(topic, "version")
-        request = Request("number_of", Call.READ, "POST", path, Body(wire.written(info)))
+        request = BrokerRequest("number_of", CallKind.READ, "POST", path, RequestBody(wire.written(info)))
         number = wire.number_of(await self._transport.send(request))
         return None if number < 0 else number
 
@@ -107,21 +107,21 @@ class Broker:
         Raise InvalidSchemaError or RefusedByBrokerError, and send nothing, for a schema that a broker must never get.
         """
         path = wire.schemas_path(topic, "schema")
-        body = Body(wire.written(info))
-        request = Request("upload", Call.UPLOAD, "POST", path, body, seconds=_UPLOAD_SECONDS)
+        body = RequestBody(wire.written(info))
+        request = BrokerRequest("upload", CallKind.UPLOAD, "POST", path, body, seconds=_UPLOAD_SECONDS)
         return wire.number_of(await self._send_within(topic.tenant, request))
 
     async def soft_delete(self, topic: Topic) -> int:
         """Add a tombstone, which hides all versions, and return its number. Each call adds another: check first."""
         path = wire.schemas_path(topic, "schema?force=false")
-        return wire.number_of(await self._transport.send(Request("soft_delete", Call.DELETE, "DELETE", path)))
+        return wire.number_of(await self._transport.send(BrokerRequest("soft_delete", CallKind.DELETE, "DELETE", path)))
 
     async def namespace_settings(self, key: PulsarNamespaceKey) -> NamespaceSettings:
         """Return the settings of the Pulsar namespace, by one request.
 
         Raise NamespaceNotFoundError or TenantNotFoundError.
         """
-        request = Request("namespace_settings", Call.READ, "GET", wire.namespace_path(key))
+        request = BrokerRequest("namespace_settings", CallKind.READ, "GET", wire.namespace_path(key))
         return wire.namespace_settings_of(await self._send_within(key.tenant, request))
 
     async def set_namespace(self, key: PulsarNamespaceKey, settings: NamespaceSettings) -> None:
@@ -149,7 +149,7 @@ class Broker:
     async def release(self) -> str | None:
         """Return the broker's release, or None if its answer has none. Any role may read it."""
         path = "/admin/v2/brokers/version"
-        answer = await self._transport.send(Request("release", Call.READ, "GET", path, is_text=True))
+        answer = await self._transport.send(BrokerRequest("release", CallKind.READ, "GET", path, is_text=True))
         return releases.release_of(answer)
 
     async def topic_settings(self, topic: Topic, domain: str) -> TopicSettings:
@@ -210,7 +210,7 @@ class Broker:
                 return
             yield version
 
-    async def _send_within(self, tenant: str, request: Request) -> Any:
+    async def _send_within(self, tenant: str, request: BrokerRequest) -> Any:
         """Return the answer. Raise TenantNotFoundError or NamespaceNotFoundError.
 
         Without authorization, brokers report a missing tenant as a missing namespace, so the tenant is read, too.
@@ -223,18 +223,18 @@ class Broker:
             raise
 
     async def _read(self, name: str, path: str) -> Any:
-        return await self._transport.send(Request(name, Call.READ, "GET", path))
+        return await self._transport.send(BrokerRequest(name, CallKind.READ, "GET", path))
 
     async def _list(self, name: str, path: str, max_bytes: int = _LIST_BYTES) -> Any:
-        request = Request(name, Call.LISTING, "GET", path, seconds=_LIST_SECONDS, max_bytes=max_bytes)
+        request = BrokerRequest(name, CallKind.LISTING, "GET", path, seconds=_LIST_SECONDS, max_bytes=max_bytes)
         return await self._transport.send(request)
 
 
-def _setting(name: str, path: str, value: Strategy | bool) -> Request:  # noqa: FBT001 - the value of the setting
+def _setting(name: str, path: str, value: Strategy | bool) -> BrokerRequest:  # noqa: FBT001 - the value of the setting
     # A strategy is a name of our enum, never free text: the broker accepts an unknown one and unsets the setting.
     if isinstance(value, Strategy):
-        return Request(name, Call.WRITE, "PUT", path, Body(value.value))
-    return Request(name, Call.WRITE, "POST", path, Body(value))
+        return BrokerRequest(name, CallKind.WRITE, "PUT", path, RequestBody(value.value))
+    return BrokerRequest(name, CallKind.WRITE, "POST", path, RequestBody(value))
 
 
 def _compare(setting: Setting, desired: _Value, current: _Value) -> None:

@@ -43,7 +43,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """The HTTP response."""
 
     status: int
@@ -80,7 +80,7 @@ def _redirected(target: URL, url: URL) -> URL:
     return URL(f"{target.scheme}://{target.raw_authority}{url.raw_path}{query}", encoded=True)
 
 
-class Connections:
+class HttpConnections:
     """A pool of connections, opened on demand. Raise SecretInvalidError for invalid certificates."""
 
     def __init__(self, allowed: AllowedHosts, credential: Credential, ca: bytes | None) -> None:
@@ -99,7 +99,7 @@ class Connections:
         if self._session is not None:
             await self._session.close()
 
-    async def send(self, exchange: Exchange, *, to_issuer: bool = False) -> Answer | BrokerFailure:
+    async def send(self, exchange: Exchange, *, to_issuer: bool = False) -> HttpResponse | BrokerFailure:
         """Return the answer of any status, or the meaning of its absence.
 
         Raise BrokerNotAllowedError, and send nothing, if the host is not allowed.
@@ -116,7 +116,7 @@ class Connections:
                 timeout=aiohttp.ClientTimeout(total=exchange.seconds, sock_connect=_CONNECT_SECONDS),
             ) as response:
                 body = await _body(response, exchange)
-                return Answer(response.status, response.headers, body)
+                return HttpResponse(response.status, response.headers, body)
         except error_mapping.FOREIGN as error:
             return error_mapping.from_network_error(error, exchange.info)
         except AnswerTooLargeError as error:

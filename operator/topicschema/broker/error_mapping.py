@@ -34,7 +34,7 @@ from topicschema.broker.errors import (
 from topicschema.core.errors import TopicSchemaError
 
 
-class Call(Enum):
+class CallKind(Enum):
     """The kinds of call that give one status different meanings."""
 
     READ = auto()
@@ -48,7 +48,7 @@ class Call(Enum):
 class RequestInfo:
     """The request, and the address of its broker, for the message of an error."""
 
-    call: Call
+    call: CallKind
     request: str
     broker: str
 
@@ -73,9 +73,9 @@ FOREIGN: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 _MAX_AFTER: Final = 60.0
 _RETRY_AFTER_STATUSES: Final = frozenset({408, 429, 502, 503, 504})
 _WHOSE: Final = "is this a broker's admin URL?"
-_ANY: Final = frozenset(Call)
-WRITES: Final = frozenset({Call.UPLOAD, Call.WRITE, Call.DELETE})
-_ONLY_UPLOAD: Final = frozenset({Call.UPLOAD})
+_ANY: Final = frozenset(CallKind)
+WRITES: Final = frozenset({CallKind.UPLOAD, CallKind.WRITE, CallKind.DELETE})
+_ONLY_UPLOAD: Final = frozenset({CallKind.UPLOAD})
 
 _Make = Callable[[str, int, float | None], TopicSchemaError]
 
@@ -88,13 +88,13 @@ class _Row:
     """
 
     status: range
-    calls: frozenset[Call]
+    calls: frozenset[CallKind]
     make: _Make
     pattern: str = ""
     has_reason: bool | None = None
     may_retry: bool = False
 
-    def fits(self, call: Call, status: int, words: Words) -> bool:
+    def fits(self, call: CallKind, status: int, words: Words) -> bool:
         """Return True if the row applies to the answer."""
         if status not in self.status or call not in self.calls:
             return False
@@ -174,7 +174,7 @@ def from_network_error(error: BaseException, info: RequestInfo) -> BrokerFailure
     where = info.broker
     if isinstance(error, TimeoutError):
         # A large listing may take long, so its timeout does not mean that the broker is unreachable.
-        is_silent = info.call is not Call.LISTING
+        is_silent = info.call is not CallKind.LISTING
         return BrokerFailure(BrokerSilentError(f"{where}: no answer in time"), is_unreachable=is_silent)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"

@@ -12,9 +12,9 @@ from topicschema import telemetry
 from topicschema.broker import error_mapping
 from topicschema.broker.circuit_breaker import CircuitBreaker
 from topicschema.broker.clock import Clock
-from topicschema.broker.connections import Connections, Exchange, check_downgrade
+from topicschema.broker.connections import Exchange, HttpConnections, check_downgrade
 from topicschema.broker.credentials import Credential
-from topicschema.broker.error_mapping import BrokerFailure, Call, RequestInfo
+from topicschema.broker.error_mapping import BrokerFailure, CallKind, RequestInfo
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.identity import Identity
@@ -34,7 +34,7 @@ def _no_fence() -> None:
     """Allow all writes."""
 
 
-class Limits:
+class BrokerLimits:
     """The limits on the requests to one broker, shared by all policies that name it."""
 
     def __init__(self, clock: Clock, per_second: int = PER_SECOND) -> None:
@@ -54,12 +54,12 @@ class ClientConfig:
     allowed: AllowedHosts
     credential: Credential = None
     ca: bytes | None = field(default=None, repr=False)
-    limits: Limits | None = field(default=None, repr=False)
+    limits: BrokerLimits | None = field(default=None, repr=False)
     fence: Callable[[], None] = field(default=_no_fence, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class RequestBody:
     """A request's body as a JSON value. None is sent as `null`."""
 
     value: Any
@@ -73,14 +73,14 @@ class JsonResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BrokerRequest:
     """One request. `name` is its label in metrics; `path` is percent-encoded."""
 
     name: str
-    call: Call
+    call: CallKind
     method: str
     path: str
-    body: Body | None = None
+    body: RequestBody | None = None
     seconds: float = 10.0
     max_bytes: int = _MAX_ANSWER_BYTES
     is_text: bool = False
@@ -88,7 +88,7 @@ class Request:
     @property
     def is_idempotent(self) -> bool:
         """True if a retry is safe: for all requests but a deletion, which adds a tombstone each time."""
-        return self.call is not Call.DELETE
+        return self.call is not CallKind.DELETE
 
     def __str__(self) -> str:
         """Return method and decoded path, for messages."""
@@ -110,8 +110,8 @@ class Transport:
         self._base = _base(access.admin_url)
         self._clock = clock
         self._fence = access.fence
-        self._limits = access.limits or Limits(clock)
-        self._connections = Connections(access.allowed, access.credential, access.ca)
+        self._limits = access.limits or BrokerLimits(clock)
+        self._connections = HttpConnections(access.allowed, access.credential, access.ca)
         self._identity = Identity(access.credential, self._fetch, clock)
 
     async def close(self) -> None:
@@ -122,7 +122,7 @@ class Transport:
         """Return the authorization headers. Errors as in `Identity.headers`."""
         return await self._identity.headers()
 
-    async def send(self, request: Request) -> Any:
+    async def send(self, request: BrokerRequest) -> Any:
         """Return the parsed answer, or None if its body is empty. Raise the errors of the table in `error_mapping`."""
         started, outcome = self._clock.now(), "Abandoned"
         try:
@@ -137,7 +137,7 @@ class Transport:
             telemetry.BROKER_REQUESTS.labels(request.name, outcome).inc()
             telemetry.BROKER_REQUEST_DURATION.labels(request.name).observe(self._clock.now() - started)
 
-    async def _send(self, request: Request) -> Any:
+    async def _send(self, request: BrokerRequest) -> Any:
         """Return the answer. Raise at once while the circuit breaker is open."""
         if self._limits.breaker.is_open:
             await self._probe()
@@ -156,7 +156,7 @@ class Transport:
         """
         with self._limits.breaker.probe():
             url = URL(self._base + _PROBE, encoded=True)
-            request = Request("probe", Call.READ, "GET", _PROBE)
+            request = BrokerRequest("probe", CallKind.READ, "GET", _PROBE)
             await self._limits.rate.take()
             result = await self._connections.send(_exchange(request, url, {}))
             if isinstance(result, BrokerFailure) and result.is_unreachable:
@@ -165,7 +165,7 @@ class Transport:
                 self._limits.breaker.succeed()
         self._limits.breaker.check()
 
-    async def _send_with_retry(self, request: Request) -> JsonResponse | BrokerFailure:
+    async def _send_with_retry(self, request: BrokerRequest) -> JsonResponse | BrokerFailure:
         """Return the answer or its error. Retry once if that is safe and may help."""
         result = await self._send_authenticated(request)
         if isinstance(result, JsonResponse) or not (result.may_retry and request.is_idempotent):
@@ -175,7 +175,7 @@ class Transport:
         await self._clock.sleep(self._clock.spread(0.5, 1.5) * _PAUSE)
         return await self._send_authenticated(request)
 
-    async def _send_authenticated(self, request: Request) -> JsonResponse | BrokerFailure:
+    async def _send_authenticated(self, request: BrokerRequest) -> JsonResponse | BrokerFailure:
         """Return the answer or its error. After a 401, retry with another access token of the issuer."""
         try:
             headers = await self._identity.headers()
@@ -192,7 +192,9 @@ class Transport:
             return BrokerFailure(error)
         return result
 
-    async def _follow_redirects(self, request: Request, headers: Mapping[str, str]) -> JsonResponse | BrokerFailure:
+    async def _follow_redirects(
+        self, request: BrokerRequest, headers: Mapping[str, str]
+    ) -> JsonResponse | BrokerFailure:
         """Return the answer or error of the broker that owns the resource. Other brokers redirect to it."""
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
@@ -221,7 +223,7 @@ class Transport:
         """Return status and body of a token issuer's answer. Raise the error of no answer."""
         await self._limits.rate.take()
         target = _url(url)
-        info = RequestInfo(Call.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
+        info = RequestInfo(CallKind.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
         exchange = Exchange(method, target, body, headers, _TOKEN_SECONDS, _MAX_TOKEN_BYTES, info)
         answer = await self._connections.send(exchange, to_issuer=True)
         if isinstance(answer, BrokerFailure):
@@ -245,7 +247,7 @@ def _url(text: str) -> URL:
     return url
 
 
-def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchange:
+def _exchange(request: BrokerRequest, url: URL, headers: Mapping[str, str]) -> Exchange:
     body = None
     if request.body is not None:
         # Escaped to ASCII, so that any text can be encoded.
@@ -254,7 +256,7 @@ def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchang
     return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.info_at(url))
 
 
-def _response(body: bytes, request: Request, info: RequestInfo) -> JsonResponse | BrokerFailure:
+def _response(body: bytes, request: BrokerRequest, info: RequestInfo) -> JsonResponse | BrokerFailure:
     if not body:
         return JsonResponse(None)
     try:

@@ -8,7 +8,7 @@ from typing import Final
 
 from topicschema.cli import rules
 from topicschema.cli.check.excerpt import printable
-from topicschema.cli.rules import Chapter, Rule
+from topicschema.cli.rules import Chapter, DocumentedRule
 from topicschema.cli.rules.examples import Example, PayloadExample
 from topicschema.core.severity import severity_of
 
@@ -33,7 +33,7 @@ def page() -> str:
 
 
 def example(shown: Example) -> str:
-    """Return the example's texts, each under its name, with the other terms of the question."""
+    """Return the example's texts, each under its name, with the other terms of the request."""
     return "\n".join(_example(shown))
 
 
@@ -48,7 +48,7 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
         yield _filled(chapter.conclusion)
 
 
-def _rule(rule: Rule) -> Iterator[str]:
+def _rule(rule: DocumentedRule) -> Iterator[str]:
     yield f"### {rule.id}"
     yield _filled(rule.meaning)
     yield _filled(f"*To do:* {rule.advice}")

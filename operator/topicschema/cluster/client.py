@@ -12,18 +12,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from urllib.parse import quote, urlencode
 
 import aiohttp
 from yarl import URL
 
-from topicschema.api.kinds import POD, Kind
+from topicschema.api.kinds import POD, Kind, Object
 from topicschema.cluster import error_mapping
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.errors import ApiUnavailableError, ThrottledError
 
-Object = dict[str, Any]
 Objects = list[Object]
 
 _JSON = "application/json"
@@ -67,7 +66,7 @@ class _Request:
 class ApiClient:
     """Client of one API server, an async context manager. `cluster.error_mapping` chooses the errors it raises."""
 
-    def __init__(self, connection: Connection, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
+    def __init__(self, connection: ApiConnection, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._connection = connection
         self._timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
         self._session: aiohttp.ClientSession | None = None

@@ -20,7 +20,7 @@ _UNUSABLE = (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeEr
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ApiConnection:
     """Address of an API server with credentials. `tls_server_name` is set if the certificate has another name."""
 
     server: str

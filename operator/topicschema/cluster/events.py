@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from topicschema import telemetry
-from topicschema.api.kinds import EVENT, Kind
-from topicschema.cluster.client import ApiClient, Object
+from topicschema.api.kinds import EVENT, Kind, Object
+from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError
 from topicschema.cluster.microtime import micro_time
 from topicschema.core.errors import TopicSchemaError

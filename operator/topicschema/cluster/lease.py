@@ -23,8 +23,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from topicschema import telemetry
-from topicschema.api.kinds import LEASE
-from topicschema.cluster.client import ApiClient, Object
+from topicschema.api.kinds import LEASE, Object
+from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import NotFoundError, NotLeadingError
 from topicschema.cluster.microtime import micro_time
 from topicschema.core.errors import TopicSchemaError

@@ -9,7 +9,7 @@ from dataclasses import replace
 from topicschema import checkers, telemetry
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.lease import Elector, LeaseTimes
 from topicschema.controller.session import LeaderSession
 from topicschema.controller.watch import ShutdownSignal, Watch, watched_kinds
@@ -23,11 +23,13 @@ _LEASE = "topicschema-controller"
 
 async def run(settings: Settings, shutdown: ShutdownSignal) -> None:
     """Work whenever this replica holds the lease, until shutdown is requested. Raises errors that prevent any work."""
-    connection = Connection.load(settings.kubeconfig)
+    connection = ApiConnection.load(settings.kubeconfig)
     times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
     async with ApiClient(connection) as client:
         elector = Elector(client, settings.namespace, _LEASE, settings.identity, times)
-        health = telemetry.Health(settings.watch_timeout, lambda: elector.is_leading, len(watched_kinds(settings)))
+        health = telemetry.ControllerHealth(
+            settings.watch_timeout, lambda: elector.is_leading, len(watched_kinds(settings))
+        )
 
         async def work() -> None:
             fenced = client.fenced(elector.assert_leading)

@@ -10,7 +10,7 @@ from topicschema import telemetry
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.events import EventRecorder
 from topicschema.controller.watch import Watch
 from topicschema.core.errors import TopicSchemaError
@@ -20,11 +20,11 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext, ValidationContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.event_router import EventRouter
-from topicschema.reconcile.runtime.job_limiter import JobLimiter, Limits
+from topicschema.reconcile.runtime.job_limiter import JobLimiter, JobLimits
 from topicschema.reconcile.runtime.object_index import ConditionLabels, ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
-from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult, WorkQueue
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import Settings
 
@@ -37,7 +37,12 @@ class LeaderSession:
     """Work of a leader. A new session has no state of an earlier one."""
 
     def __init__(
-        self, settings: Settings, connection: Connection, client: ApiClient, health: telemetry.Health, watch: Watch
+        self,
+        settings: Settings,
+        connection: ApiConnection,
+        client: ApiClient,
+        health: telemetry.ControllerHealth,
+        watch: Watch,
     ) -> None:
         self._settings = settings
         self._watch = watch
@@ -61,10 +66,10 @@ class LeaderSession:
             enqueue=self.queue.add,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
             validation=ValidationContext(
-                validation.image, JobLimiter(Limits(validation.jobs, validation.jobs_per_namespace)), hosts
+                validation.image, JobLimiter(JobLimits(validation.jobs, validation.jobs_per_namespace)), hosts
             ),
         )
-        self._topics = TopicSchemas(ctx)
+        self._topics = TopicSchemaReconciler(ctx)
         self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
 
     @property
@@ -90,10 +95,10 @@ class LeaderSession:
     async def _broker_of(self, key: Key) -> str:
         return await self._reconciler(key).broker_of(key)
 
-    async def _reconcile(self, key: Key) -> Result:
+    async def _reconcile(self, key: Key) -> ReconcileResult:
         return await self._reconciler(key).reconcile(key)
 
-    def _reconciler(self, key: Key) -> TopicSchemas | NamespaceSchemaPolicies:
+    def _reconciler(self, key: Key) -> TopicSchemaReconciler | NamespaceSchemaPolicies:
         return self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
 
     async def _follow_histories(self, router: EventRouter) -> None:

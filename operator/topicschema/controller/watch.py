@@ -11,7 +11,7 @@ import kopf
 from topicschema import telemetry
 from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA, Kind
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.controller.handlers import handlers
 from topicschema.controller.watch_middleware import MetadataResponse, WatchMiddleware, wait_until_served
 from topicschema.reconcile.runtime.event_router import EventRouter
@@ -51,9 +51,9 @@ class Watch:
     def __init__(
         self,
         settings: Settings,
-        connection: Connection,
+        connection: ApiConnection,
         client: ApiClient,
-        health: telemetry.Health,
+        health: telemetry.ControllerHealth,
         shutdown: ShutdownSignal,
     ) -> None:
         self._settings = settings

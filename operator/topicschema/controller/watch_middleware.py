@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from topicschema.api.kinds import Kind
 from topicschema.cluster.client import ApiClient, Selection
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core.errors import TopicSchemaError
 
 _LOG = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class WatchMiddleware:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ApiConnection,
         *,
         kinds: Mapping[Kind, str],
         on_response: Callable[[str], None],

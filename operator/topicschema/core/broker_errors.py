@@ -13,7 +13,7 @@ from typing import Final
 from topicschema.core import formats, jackson
 from topicschema.core.compatibility import MORE, Incompatibility
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.jackson import Reading
+from topicschema.core.jackson import TextReading
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -180,20 +180,20 @@ def of_unreadable(
 
 
 def of_readings(
-    before: tuple[Reading, bytes], after: tuple[Reading, bytes], pulsar_version: PulsarVersion
+    before: tuple[TextReading, bytes], after: tuple[TextReading, bytes], pulsar_version: PulsarVersion
 ) -> tuple[BrokerError, str] | None:
     """Return the error and the beginning of its message for two texts of type JSON that are not both Avro schemas.
 
     Returns None if the broker accepts them. Since 4.2 Pulsar has no JSON Schemas (PIP-464), unless they are configured.
     """
     if pulsar_version not in _WITH_JSON_SCHEMAS:
-        missed = "expected Avro schema" if before[0] is Reading.AVRO else "existing schema is not in valid Avro"
+        missed = "expected Avro schema" if before[0] is TextReading.AVRO else "existing schema is not in valid Avro"
         return BrokerError.INCOMPATIBLE_SCHEMA, f"Incompatible schema: {missed} format for SchemaType.JSON"
-    if before[0] is Reading.NEITHER:
+    if before[0] is TextReading.NEITHER:
         return None
-    if Reading.FAILURE in (before[0], after[0]):
+    if TextReading.FAILURE in (before[0], after[0]):
         return BrokerError.UNKNOWN_ERROR, ""
-    if after[0] is Reading.NEITHER:
+    if after[0] is TextReading.NEITHER:
         return BrokerError.INCOMPATIBLE_SCHEMA, "Unknown schema format"
     return None if before[0] is not after[0] else _of_json_schemas(before[1], after[1])
 

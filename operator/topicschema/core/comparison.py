@@ -67,7 +67,7 @@ class Earlier(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ComparisonRequest:
     """The candidate as text, and the parameters of its comparison.
 
     `is_equal` is True if the broker considers it equal to an earlier version. `is_first` is True for the first part,
@@ -107,7 +107,7 @@ class Findings:
         return self
 
 
-class Result(NamedTuple):
+class ComparisonResult(NamedTuple):
     """Findings, and the parse errors of versions by version number.
 
     If `is_beyond_limits` is True, CPU time or memory did not suffice. The findings replace those of the earlier parts.
@@ -125,20 +125,20 @@ class Read(NamedTuple):
 
 
 class Compare(NamedTuple):
-    """Step: call `compare` with these arguments. The answer is its `Result`."""
+    """Step: call `compare` with these arguments. The answer is its `ComparisonResult`."""
 
-    request: Request
+    request: ComparisonRequest
     newest_first: Sequence[Earlier]
     most_steps: int
 
 
-class Check(NamedTuple):
+class CustomCheck(NamedTuple):
     """Step: call the custom checkers. The answer is the result of the call."""
 
     call: Callable[[], tuple[Incompatibility, ...]]
 
 
-Judging = Generator[Read | Compare | Check, Any, T]
+Judging = Generator[Read | Compare | CustomCheck, Any, T]
 """A judgment without input and output: it yields steps, gets the answer to each, and returns the result.
 
 `run` takes the steps one after the other in this process.
@@ -159,12 +159,12 @@ def run(judging: Judging[T], read: Callable[[VersionEntry], SchemaInfo], parse: 
                 answer = [each._replace(info=read(each.unread)) if each.unread else each for each in versions]
             case Compare(request, newest_first, most_steps):
                 answer = compare(request, newest_first, most_steps, parse)
-            case Check(call):
+            case CustomCheck(call):
                 answer = call()
 
 
 def compare_all(
-    request: Request, newest_first: Sequence[Earlier], texts: list[Earlier] | None = None
+    request: ComparisonRequest, newest_first: Sequence[Earlier], texts: list[Earlier] | None = None
 ) -> Judging[Findings]:
     """Return the findings of all versions, which share the steps. Add the versions as read to `texts`.
 
@@ -185,9 +185,9 @@ def compare_all(
     return (yield from _compare_part(request, part, findings))
 
 
-def _compare_part(request: Request, part: Sequence[Earlier], findings: Findings) -> Judging[Findings]:
+def _compare_part(request: ComparisonRequest, part: Sequence[Earlier], findings: Findings) -> Judging[Findings]:
     """Return the findings with those of the part."""
-    result: Result = yield Compare(request, part, MOST_STEPS - findings.steps)
+    result: ComparisonResult = yield Compare(request, part, MOST_STEPS - findings.steps)
     for each in part:
         if each.entry is not None and each.is_required and each.entry.schema_version in result.unreadable:
             error = result.unreadable[each.entry.schema_version]
@@ -203,7 +203,9 @@ def is_full(versions: int, size: int) -> bool:
     return versions == MOST_VERSIONS or size >= MOST_BYTES
 
 
-def compare(request: Request, newest_first: Sequence[Earlier], most_steps: int, parse: Parse = formats.parse) -> Result:
+def compare(
+    request: ComparisonRequest, newest_first: Sequence[Earlier], most_steps: int, parse: Parse = formats.parse
+) -> ComparisonResult:
     """Return the result for the versions of one part, within this number of steps. No custom checker is called.
 
     Raise InvalidSchemaError if the candidate does not parse.
@@ -228,10 +230,12 @@ def compare(request: Request, newest_first: Sequence[Earlier], most_steps: int, 
             findings.risks += compatibility.self_risks(candidate)
             findings.notes = notes.notes_of(candidate)
         findings += _compare(candidate, predecessors, request, most_steps)
-    return Result(findings, unreadable)
+    return ComparisonResult(findings, unreadable)
 
 
-def _compare(candidate: Schema, newest_first: Sequence[Predecessor], request: Request, most_steps: int) -> Findings:
+def _compare(
+    candidate: Schema, newest_first: Sequence[Predecessor], request: ComparisonRequest, most_steps: int
+) -> Findings:
     steps, findings, strategy = Steps(most_steps), Findings(), request.strategy
     try:
         for each in newest_first if strategy is not Strategy.ALWAYS_COMPATIBLE else ():

@@ -25,7 +25,7 @@ class RemoveFinalizer:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimTopic:
     """Write `owner` as the topic's owner into the history, and the sources that its version is compiled from."""
 
     owner: Owner
@@ -81,7 +81,7 @@ class DeleteObsoleteJobs:
 Action = (
     AddFinalizer
     | RemoveFinalizer
-    | Claim
+    | ClaimTopic
     | Register
     | Import
     | Upload
@@ -222,7 +222,7 @@ def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
 
 def _claim(observed: Observed) -> tuple[Action, ...]:
     is_ours = observed.history.claim == observed.owner
-    return () if is_ours and observed.is_source_stored else (Claim(observed.owner),)
+    return () if is_ours and observed.is_source_stored else (ClaimTopic(observed.owner),)
 
 
 def _advance_at_broker(observed: Observed, broker: BrokerState, verdict: Verdict) -> tuple[Action, ...]:

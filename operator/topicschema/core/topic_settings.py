@@ -31,7 +31,7 @@ class WriteSettings:
     settings: TopicSettings
 
 
-Step = StoreSettings | WriteSettings
+SettingsAction = StoreSettings | WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class TopicSettingsState:
         return self.current.strategy if self.current is not None and self.desired.strategy is None else None
 
 
-def restore(state: TopicSettingsState) -> Step | None:
+def restore(state: TopicSettingsState) -> SettingsAction | None:
     """Return the next step to the original values of settings that the operator wrote and no field sets any more.
 
     The operator leaves alone what another client has set since.
@@ -88,7 +88,7 @@ def restore(state: TopicSettingsState) -> Step | None:
     return StoreSettings(StoredTopicSettings(originals, replace(stored.written, **dict.fromkeys(released))))
 
 
-def apply(state: TopicSettingsState, *, is_before_schema: bool) -> Step | None:
+def apply(state: TopicSettingsState, *, is_before_schema: bool) -> SettingsAction | None:
     """Return the next step to the desired settings, or None.
 
     The strategy is written before the schema that it is to admit. Enforcement is written after it, because no schema is

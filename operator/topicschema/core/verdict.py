@@ -12,7 +12,7 @@ from functools import partial
 
 from topicschema.core import broker_errors, broker_versions, compatibility, formats
 from topicschema.core.broker_versions import UnreadableVersionError
-from topicschema.core.comparison import Check, Earlier, Findings, Judging, Request, compare_all
+from topicschema.core.comparison import ComparisonRequest, CustomCheck, Earlier, Findings, Judging, compare_all
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
@@ -166,11 +166,11 @@ def compare(
     strategy, checkers = effective_strategy(policy, candidate.strategy).value, policy.profile.checkers
     is_custom = not is_equal and compatibility.uses_custom_checker(candidate.schema, checkers)
     info, pulsar_version = candidate.schema.info, policy.profile.pulsar_version
-    request = Request(info, pulsar_version, strategy, is_equal, replaced=frozenset(checkers))
+    request = ComparisonRequest(info, pulsar_version, strategy, is_equal, replaced=frozenset(checkers))
     texts = list[Earlier]()
     findings = yield from compare_all(request, newest_first, texts if is_custom else None)
     if is_custom and not findings.too_complex:
-        findings.refused += yield Check(partial(_check, candidate.schema, texts, strategy, policy))
+        findings.refused += yield CustomCheck(partial(_check, candidate.schema, texts, strategy, policy))
     return _strictly(policy, findings, None if is_custom or is_equal else strategy)
 
 

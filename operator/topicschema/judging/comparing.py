@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from topicschema.core import comparison, formats
-from topicschema.core.comparison import Earlier, Request, Result
+from topicschema.core.comparison import ComparisonRequest, ComparisonResult, Earlier
 from topicschema.core.lru_cache import LruCache
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 
@@ -16,7 +16,7 @@ _BYTES_PER_SCHEMA: Final = 2_000
 _Key = tuple[SchemaType, str, PulsarVersion]
 
 
-def size_of(request: Request, versions: Sequence[Earlier]) -> int:
+def size_of(request: ComparisonRequest, versions: Sequence[Earlier]) -> int:
     """Return the bytes of all texts."""
     return len(request.candidate.schema) + sum(len(each.info.schema) for each in versions if each.info)
 
@@ -30,7 +30,9 @@ class Comparer:
     def __init__(self, cache_bytes: int = _CACHE_BYTES) -> None:
         self._cache: LruCache[_Key, Schema] = LruCache(cache_bytes)
 
-    def compare(self, request: Request, newest_first: Sequence[Earlier], most_steps: int) -> tuple[Result, float]:
+    def compare(
+        self, request: ComparisonRequest, newest_first: Sequence[Earlier], most_steps: int
+    ) -> tuple[ComparisonResult, float]:
         """Return the result of `core.comparison.compare`, and its CPU time in seconds."""
         began = time.process_time()
         result = comparison.compare(request, newest_first, most_steps, self.parse)
@@ -56,7 +58,9 @@ class Comparer:
 _OF_WORKER: Final = Comparer(_CACHE_BYTES // 2)
 
 
-def compare(request: Request, newest_first: Sequence[Earlier], most_steps: int) -> tuple[Result, float]:
+def compare(
+    request: ComparisonRequest, newest_first: Sequence[Earlier], most_steps: int
+) -> tuple[ComparisonResult, float]:
     """Return the result of `Comparer.compare` with the worker's own cache."""
     return _OF_WORKER.compare(request, newest_first, most_steps)
 

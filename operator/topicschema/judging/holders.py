@@ -14,10 +14,10 @@ from topicschema.cluster.errors import NotFoundError
 from topicschema.core.history import Owner
 from topicschema.core.policy import may_claim
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.judging.policies import Reader
+from topicschema.judging.policies import ObjectReader
 
 
-async def may_govern(client: Reader, namespace: str, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
+async def may_govern(client: ObjectReader, namespace: str, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
     """Return True if the Kubernetes namespace exists and its annotation allows a claim on the Pulsar namespace.
 
     If `anyone_may` is True, return True without a request.
@@ -32,7 +32,7 @@ async def may_govern(client: Reader, namespace: str, key: PulsarNamespaceKey, *,
     return may_claim(annotations.get(PULSAR_NAMESPACES_ANNOTATION), key.pulsar_namespace)
 
 
-async def holds_namespace(client: Reader, holder: Owner, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
+async def holds_namespace(client: ObjectReader, holder: Owner, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
     """Return True if the policy `holder` still has a valid claim on the Pulsar namespace."""
     metadata = await _metadata(client, NAMESPACE_SCHEMA_POLICY, holder)
     if metadata is None or metadata.deletion_timestamp is not None:
@@ -40,7 +40,7 @@ async def holds_namespace(client: Reader, holder: Owner, key: PulsarNamespaceKey
     return await may_govern(client, holder.namespace, key, anyone_may=anyone_may)
 
 
-async def other_holder(client: Reader, claim: Owner | None, owner: Owner) -> Owner | None:
+async def other_holder(client: ObjectReader, claim: Owner | None, owner: Owner) -> Owner | None:
     """Return the other TopicSchema that holds the topic by `claim` of its history, or None.
 
     The policy is in the namespace of `owner`. A TopicSchema that is being deleted holds the topic until the operator
@@ -54,7 +54,7 @@ async def other_holder(client: Reader, claim: Owner | None, owner: Owner) -> Own
     return claim
 
 
-async def _metadata(client: Reader, kind: Kind, holder: Owner) -> Metadata | None:
+async def _metadata(client: ObjectReader, kind: Kind, holder: Owner) -> Metadata | None:
     """Return the holder's metadata, or None if it is deleted. A resource with another UID is not the holder."""
     try:
         wire: dict[str, Any] = await client.get(kind, holder.namespace, holder.name)

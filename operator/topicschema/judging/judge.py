@@ -13,7 +13,16 @@ from typing import Any, Final, NamedTuple, TypeVar
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core import broker_versions, comparison, compatibility, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
-from topicschema.core.comparison import Check, Compare, Earlier, Findings, Judging, Read, Request, Result
+from topicschema.core.comparison import (
+    Compare,
+    ComparisonRequest,
+    ComparisonResult,
+    CustomCheck,
+    Earlier,
+    Findings,
+    Judging,
+    Read,
+)
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History
@@ -27,7 +36,7 @@ from topicschema.core.verdict import Candidate, Comparison, Verdict
 from topicschema.judging import comparing, cpu_time
 from topicschema.judging.comparing import Comparer
 from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
-from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
+from topicschema.judging.schema_source import CompiledEnvelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, SECONDS_HERE, Versions
 from topicschema.judging.workers import BEYOND_LIMITS, Workers
 from topicschema.storage.protocol import SchemaStorage
@@ -79,7 +88,7 @@ class Judge:
         self._comparer = Comparer(cache_bytes)
         self._checkers = checkers
         self._checker_timeout = checker_timeout
-        self._envelopes = Envelopes()
+        self._envelopes = CompiledEnvelopes()
         self._too_costly: LruCache[str, Incompatibility] = LruCache(_TOO_COSTLY_BYTES)
         self._risks: LruCache[_RisksKey, tuple[Incompatibility, ...]] = LruCache(_RISKS_BYTES)
         self._workers = Workers(cpu_seconds=cpu_seconds)
@@ -174,10 +183,12 @@ class Judge:
                     answer = await self.versions.with_texts(history, versions)
                 case Compare():
                     answer, seconds = await self._compare(history, step, key, seconds)
-                case Check(call):
+                case CustomCheck(call):
                     answer = await self._call_checkers(call)
 
-    async def _compare(self, history: History, step: Compare, key: str, seconds: float) -> tuple[Result, float]:
+    async def _compare(
+        self, history: History, step: Compare, key: str, seconds: float
+    ) -> tuple[ComparisonResult, float]:
         """Return the result of a comparison and the CPU time that is left."""
         too_costly = self._too_costly.get(key)
         if too_costly is None:
@@ -188,9 +199,9 @@ class Judge:
                 self._too_costly.put(key, too_costly, _BYTES_PER_FINDING)
             else:
                 return result, seconds - taken
-        return Result(Findings(too_complex=too_costly), {}, is_beyond_limits=True), seconds
+        return ComparisonResult(Findings(too_complex=too_costly), {}, is_beyond_limits=True), seconds
 
-    async def _compare_part(self, namespace: str, step: Compare, seconds: float) -> tuple[Result, float]:
+    async def _compare_part(self, namespace: str, step: Compare, seconds: float) -> tuple[ComparisonResult, float]:
         """Return the result for one part, within these seconds of CPU time, and its CPU time.
 
         A large part is compared in a worker. Raise OutOfTimeError or OutOfMemoryError if that does not suffice.
@@ -251,7 +262,7 @@ class Judge:
         """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
         optional = [each._replace(is_required=False) for each in earlier]
-        request = Request(
+        request = ComparisonRequest(
             candidate.schema.info,
             policy.profile.pulsar_version,
             effective_strategy(policy, candidate.strategy).value,

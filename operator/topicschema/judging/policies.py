@@ -29,7 +29,7 @@ _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namesp
 _CACHE_SIZE = 10_000
 
 
-class Reader(Protocol):
+class ObjectReader(Protocol):
     """Read access to the API server."""
 
     async def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class PolicyResolver:
     review, but not for a registration (docs/decisions/0009-two-reads-for-an-answer.md).
     """
 
-    def __init__(self, client: Reader, storage: SchemaStorage, *, trust_status: bool = False) -> None:
+    def __init__(self, client: ObjectReader, storage: SchemaStorage, *, trust_status: bool = False) -> None:
         self._client = client
         self._storage = storage
         self._trust_status = trust_status

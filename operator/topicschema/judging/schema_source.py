@@ -72,7 +72,7 @@ def _part(side: Side, part: PartSpec) -> Part:
     return Part(SchemaInfo(part.type, schema, dict(part.properties)), part.name)
 
 
-class Envelopes:
+class CompiledEnvelopes:
     """A cache of the envelopes of compiled sources, with a limit in bytes."""
 
     def __init__(self, limit: int = _CACHE_BYTES) -> None:

@@ -23,7 +23,7 @@ _COLLECTOR: Final = (50_000, 20, 20)
 """Thresholds of the garbage collector for few collections, because most objects live until the end of a call."""
 
 
-class Call(NamedTuple):
+class WorkerCall(NamedTuple):
     """A module-level function, its arguments, and the limit of its CPU time."""
 
     function: Callable[..., Any]
@@ -31,7 +31,7 @@ class Call(NamedTuple):
     cpu_seconds: float
 
 
-class Answer(NamedTuple):
+class CallResult(NamedTuple):
     """Result of a call, or the `error` that it raised. If `is_last` is True, the worker ends after it."""
 
     value: Any
@@ -62,18 +62,18 @@ def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(mapping)
 
 
-def _run(call: Call) -> Answer:
+def _run(call: WorkerCall) -> CallResult:
     signal.setitimer(signal.ITIMER_PROF, call.cpu_seconds)  # no code can prevent that its signal ends the process
     try:
         value = call.function(*call.arguments)
     except MemoryError:
-        return Answer(None, MemoryError(), is_last=True)
+        return CallResult(None, MemoryError(), is_last=True)
     except Exception as error:  # noqa: BLE001 - the parent process raises it again
         error.add_note(traceback.format_exc())
-        return Answer(None, error, is_last=_has_grown())
+        return CallResult(None, error, is_last=_has_grown())
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return Answer(value, is_last=_has_grown())
+    return CallResult(value, is_last=_has_grown())
 
 
 def _has_grown() -> bool:

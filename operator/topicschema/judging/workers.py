@@ -20,7 +20,7 @@ from topicschema.core.errors import WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.judging import worker
 from topicschema.judging.cpu_time import MOST_SECONDS, OutOfTimeError
-from topicschema.judging.worker import MOST_BYTES, Answer, Call
+from topicschema.judging.worker import MOST_BYTES, CallResult, WorkerCall
 
 T = TypeVar("T")
 
@@ -29,14 +29,14 @@ _SECONDS: Final = 60.0
 """The timeout of one call. Only a machine that is very busy reaches it, because the CPU time has a limit, too."""
 
 
-class OutOfMemoryError(Exception):
+class WorkerOutOfMemoryError(Exception):
     """The call needs more memory than a worker may use."""
 
     def __init__(self) -> None:
         super().__init__(f"takes more than {MOST_BYTES >> 20} MiB of memory")
 
 
-BEYOND_LIMITS: Final = (OutOfMemoryError, OutOfTimeError)
+BEYOND_LIMITS: Final = (WorkerOutOfMemoryError, OutOfTimeError)
 """The errors of a call that is not worth another try."""
 
 
@@ -71,7 +71,7 @@ class Workers:
         """
         slot = self._namespaces.setdefault(namespace, asyncio.Lock())
         async with slot, self._turns:
-            turn = _Turn(self._idle, Call(function, arguments, cpu_seconds or self.cpu_seconds))
+            turn = _Turn(self._idle, WorkerCall(function, arguments, cpu_seconds or self.cpu_seconds))
             self._running.add(turn)
             try:
                 async with asyncio.timeout(self._seconds):
@@ -88,7 +88,7 @@ class Workers:
             finally:
                 self._running.discard(turn)
         if isinstance(answer.error, MemoryError):
-            raise OutOfMemoryError
+            raise WorkerOutOfMemoryError
         if answer.error is not None:
             raise answer.error
         value: T = answer.value
@@ -106,12 +106,12 @@ class Workers:
 class _Turn:
     """One call, in an idle process or a new one."""
 
-    def __init__(self, idle: "deque[_Worker]", call: Call) -> None:
+    def __init__(self, idle: "deque[_Worker]", call: WorkerCall) -> None:
         self._idle = idle
         self._call = call
         self.process = ChildProcess()
 
-    def answer(self) -> Answer:
+    def answer(self) -> CallResult:
         """Return the answer; block until the worker sends it.
 
         Raise OutOfTimeError if the kernel ended the process for its CPU time, WaitingError if it ended otherwise.
@@ -164,10 +164,10 @@ class _Worker:
         """True while the process runs."""
         return self._process.poll() is None
 
-    def call(self, call: Call) -> Answer:
+    def call(self, call: WorkerCall) -> CallResult:
         """Return the answer. Raise EOFError or OSError if the process has ended."""
         self._connection.send(call)
-        answer: Answer = self._connection.recv()
+        answer: CallResult = self._connection.recv()
         return answer
 
     def kill(self) -> None:

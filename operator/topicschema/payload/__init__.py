@@ -17,19 +17,19 @@ from topicschema.payload import framing, primitives
 from topicschema.payload.avro import AvroCodec, ResolvingCodec, read_offset
 from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.codec import Codec
-from topicschema.payload.finding import Finding, Unreadable
+from topicschema.payload.finding import PayloadFinding, Unreadable
 from topicschema.payload.json import JsonCodec
 from topicschema.payload.key_value import KeyValueCodec, Pair
 from topicschema.payload.primitives import Instant, LocalDateTime
 
 __all__ = [
     "Codec",
-    "Finding",
     "Instant",
     "LocalDateTime",
-    "Message",
+    "MessageParts",
+    "MessageReader",
     "Pair",
-    "Reader",
+    "PayloadFinding",
     "codec",
     "decode",
     "encode",
@@ -39,7 +39,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageParts:
     """Parts of a message that its schema describes: the payload, None for null, and the key's bytes if SEPARATED."""
 
     payload: bytes | None
@@ -61,13 +61,13 @@ def codec(schema: Schema) -> Codec:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class MessageReader:
     """Reader of the messages of one schema, or of one version with another one, for any number of messages."""
 
     codec: Codec
     kind: SchemaType
 
-    def read(self, payload: bytes | None, key: bytes | None = None) -> tuple[Any, tuple[Finding, ...]]:
+    def read(self, payload: bytes | None, key: bytes | None = None) -> tuple[Any, tuple[PayloadFinding, ...]]:
         """Return the value and all findings. The value has no meaning if a finding is not tolerated.
 
         The message of the finding that ends the reading also names another format that the bytes begin like.
@@ -85,7 +85,7 @@ class Reader:
         last = _last(_read(self.codec, payload, key)[1])
         return None if last is None else self._format_of(last, payload, key)
 
-    def _format_of(self, finding: Finding, payload: bytes | None, key: bytes | None) -> str | None:
+    def _format_of(self, finding: PayloadFinding, payload: bytes | None, key: bytes | None) -> str | None:
         codec, kind, content = self.codec, self.kind, payload
         if isinstance(codec, KeyValueCodec):
             side = next((each for each in Side if finding.path.startswith(f"$.{each}")), None)
@@ -99,18 +99,18 @@ class Reader:
         )
 
 
-def reader(schema: Schema, writer: Schema | None = None) -> Reader:
+def reader(schema: Schema, writer: Schema | None = None) -> MessageReader:
     """Return the reader of messages that `writer`, or else `schema`, wrote. Raises InvalidSchemaError like `codec`.
 
     Only AVRO messages may have another writer. They are read with `schema` as by a consumer with a class. Other types
     are read with the schema of the message's version, and raise UNSUPPORTED_TYPE.
     """
     if writer is None:
-        return Reader(codec(schema), schema.info.type)
+        return MessageReader(codec(schema), schema.info.type)
     if not isinstance(writer, AvroSchema) or not isinstance(schema, AvroSchema) or not _are_avro(schema, writer):
         raise InvalidSchemaError("UNSUPPORTED_TYPE", "only AVRO messages are read with another schema than their own")
     resolver = Resolver(writer.root, schema.root, schema.library)
-    return Reader(ResolvingCodec(resolver, read_offset.of(writer)), SchemaType.AVRO)
+    return MessageReader(ResolvingCodec(resolver, read_offset.of(writer)), SchemaType.AVRO)
 
 
 def decode(schema: Schema, payload: bytes | None, key: bytes | None = None, *, writer: Schema | None = None) -> Any:
@@ -126,7 +126,7 @@ def decode(schema: Schema, payload: bytes | None, key: bytes | None = None, *, w
     return value
 
 
-def validate(schema: Schema, payload: bytes | None, key: bytes | None = None) -> tuple[Finding, ...]:
+def validate(schema: Schema, payload: bytes | None, key: bytes | None = None) -> tuple[PayloadFinding, ...]:
     """Return all findings of a payload, in the order of reading, or () for a valid one.
 
     Encoded bytes are judged as they are. Reading ends at the first fatal finding. A null payload is valid.
@@ -134,7 +134,7 @@ def validate(schema: Schema, payload: bytes | None, key: bytes | None = None) ->
     return reader(schema).read(payload, key)[1]
 
 
-def encode(schema: Schema, value: Any) -> Message:
+def encode(schema: Schema, value: Any) -> MessageParts:
     """Return the message of a value, as Pulsar's Java client makes it.
 
     Raises InvalidPayloadError if the value does not fit.
@@ -143,16 +143,16 @@ def encode(schema: Schema, value: Any) -> Message:
     Pair.
     """
     if value is None:
-        return Message(None)
+        return MessageParts(None)
     writer = codec(schema)
     if isinstance(writer, KeyValueCodec) and writer.encoding is Encoding.SEPARATED:
         key, payload = writer.write_parts(value)
-        return Message(payload, key)
-    return Message(writer.write(value))
+        return MessageParts(payload, key)
+    return MessageParts(writer.write(value))
 
 
-def _read(reader: Codec, payload: bytes | None, key: bytes | None) -> tuple[Any, list[Finding]]:
-    findings: list[Finding] = []
+def _read(reader: Codec, payload: bytes | None, key: bytes | None) -> tuple[Any, list[PayloadFinding]]:
+    findings: list[PayloadFinding] = []
     try:
         if isinstance(reader, KeyValueCodec) and reader.encoding is Encoding.SEPARATED:
             return Pair(
@@ -163,7 +163,7 @@ def _read(reader: Codec, payload: bytes | None, key: bytes | None) -> tuple[Any,
         return None, [*findings, stop.finding]
 
 
-def _last(findings: Sequence[Finding]) -> Finding | None:
+def _last(findings: Sequence[PayloadFinding]) -> PayloadFinding | None:
     """Return the finding that ends the reading: the first that is fatal, else bytes that follow the value."""
     fatal = next((each for each in findings if not each.is_tolerated), None)
     return fatal or next((each for each in findings if each.rule == "TRAILING_BYTES"), None)

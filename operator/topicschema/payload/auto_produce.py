@@ -19,7 +19,7 @@ from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.payload import primitives, text
 from topicschema.payload.avro import reading
 from topicschema.payload.codec import Codec
-from topicschema.payload.finding import Finding, Unreadable
+from topicschema.payload.finding import PayloadFinding, Unreadable
 from topicschema.payload.json import JsonCodec, document
 from topicschema.payload.key_value import KeyValueCodec
 
@@ -28,12 +28,12 @@ _GLUED: Final = re.compile(rb"[ \t\r\n]*(?:-?[0-9][0-9.eE+-]*(?![0-9.eE+\- \t\r\
 """A number or a word directly followed by a character that is no space, which Jackson refuses."""
 
 
-def refusals(schema: Schema, content: bytes) -> tuple[Finding, ...]:
+def refusals(schema: Schema, content: bytes) -> tuple[PayloadFinding, ...]:
     """Return the reasons why the producer would not send the bytes, () if it sends them.
 
     Raises InvalidSchemaError like `payload.codec`.
     """
-    findings: list[Finding] = []
+    findings: list[PayloadFinding] = []
     if isinstance(schema, KeyValueSchema) and schema.pair.encoding is Encoding.SEPARATED:
         schema = schema.value
     try:
@@ -55,7 +55,7 @@ class _Avro:
 
     root: Node
 
-    def read(self, content: bytes, findings: list[Finding]) -> Any:
+    def read(self, content: bytes, findings: list[PayloadFinding]) -> Any:
         return reading.read(self.root, content, findings, cuts=True)
 
     def write(self, value: Any) -> bytes:
@@ -66,7 +66,7 @@ class _Avro:
 class _AnyJson:
     """Jackson's tree of JSON. An empty text is valid, malformed UTF-8 is replaced, and trailing text is ignored."""
 
-    def read(self, content: bytes, findings: list[Finding]) -> Any:
+    def read(self, content: bytes, findings: list[PayloadFinding]) -> Any:
         del findings
         replaced = text.encode(text.decode(content)[0])
         if not replaced.strip(b" \t\r\n"):

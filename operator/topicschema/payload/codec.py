@@ -4,7 +4,7 @@ from typing import Any, Final, Protocol
 
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.avro.model import Array, Map, Record
-from topicschema.payload.finding import Finding
+from topicschema.payload.finding import PayloadFinding
 
 HOLDERS: Final = (Record, Array, Map)
 """Avro types whose values hold others."""
@@ -13,7 +13,7 @@ HOLDERS: Final = (Record, Array, Map)
 class Codec(Protocol):
     """Reader and writer of the payloads of one schema."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         """Return the value. Faults on which reading continues are added to `findings`.
 
         Raises Unreadable if reading cannot continue. The value has no meaning if a finding is not tolerated.

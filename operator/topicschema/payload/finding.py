@@ -10,7 +10,7 @@ MAX_FINDINGS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PayloadFinding:
     """One fault of a payload.
 
     `path` leads through the schema's fields from `$`, `offset` counts the payload's bytes from 0. `is_tolerated` means
@@ -23,7 +23,7 @@ class Finding:
     offset: int
     is_tolerated: bool = False
 
-    def within(self, path: str, start: int) -> "Finding":
+    def within(self, path: str, start: int) -> "PayloadFinding":
         """Return the finding of a part as one of the whole. The part at `path` begins at byte `start`."""
         return replace(self, path=f"{path}{self.path[1:]}", offset=self.offset + start)
 
@@ -36,19 +36,19 @@ class Finding:
 class Unreadable(Exception):  # noqa: N818  # only inside this package: it holds a finding, and ends the reading
     """A payload that cannot be read any further."""
 
-    def __init__(self, finding: Finding) -> None:
+    def __init__(self, finding: PayloadFinding) -> None:
         super().__init__(finding.rule)
         self.finding = finding
 
 
 def unreadable(rule: str, message: str, offset: int, path: str = "$") -> Unreadable:
     """Return the error that ends the reading of a payload at a byte."""
-    return Unreadable(Finding(rule, message, path, offset))
+    return Unreadable(PayloadFinding(rule, message, path, offset))
 
 
-def tolerated(rule: str, message: str, offset: int, path: str = "$") -> Finding:
+def tolerated(rule: str, message: str, offset: int, path: str = "$") -> PayloadFinding:
     """Return a finding on which a Java consumer reads on."""
-    return Finding(rule, message, path, offset, is_tolerated=True)
+    return PayloadFinding(rule, message, path, offset, is_tolerated=True)
 
 
 def exactly(payload: bytes, size: int, what: str) -> None:

@@ -12,7 +12,7 @@ from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.key_value import Encoding, Side
 from topicschema.core.schemas import SchemaType
 from topicschema.payload.codec import Codec, wrong_type
-from topicschema.payload.finding import Finding, Unreadable, counted, tolerated, trailing, unreadable
+from topicschema.payload.finding import PayloadFinding, Unreadable, counted, tolerated, trailing, unreadable
 
 _LENGTH: Final = struct.Struct(">i")
 _NULL: Final = -1
@@ -35,7 +35,7 @@ class KeyValueCodec:
     kinds: tuple[SchemaType, SchemaType]
     """Types of the key and the value."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> Pair:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> Pair:
         """Return the pair of an INLINE payload."""
         key, start, end = self._piece(payload, 0, Side.KEY)
         value, value_start, last = self._piece(payload, end, Side.VALUE)
@@ -54,11 +54,11 @@ class KeyValueCodec:
             _LENGTH.pack(_NULL) if part is None else _LENGTH.pack(len(part)) + part for part in (key, content)
         )
 
-    def read_part(self, side: Side, part: bytes | None, findings: list[Finding], start: int = 0) -> Any:
+    def read_part(self, side: Side, part: bytes | None, findings: list[PayloadFinding], start: int = 0) -> Any:
         """Return the key or the value, whose bytes begin at byte `start`. Null is None."""
         if part is None:
             return None
-        inner: list[Finding] = []
+        inner: list[PayloadFinding] = []
         try:
             return self._codec(side).read(part, inner)
         except Unreadable as stop:

@@ -8,15 +8,15 @@ _MAX_STEPS: Final = 40
 _MAX_LENGTH: Final = 400
 
 
-class Entry(NamedTuple):
+class MapEntry(NamedTuple):
     """Step into a map: the index of the entry, from 0. Its key belongs to the message and is not shown."""
 
     number: int
     key: str = ""
 
 
-Step = str | int | Entry
-Path = tuple["Path | None", Step]
+PathStep = str | int | MapEntry
+Path = tuple["Path | None", PathStep]
 """Path of a step's parent, None at the root, and the step.
 
 It is a plain pair, because every value of a message has one.
@@ -40,20 +40,20 @@ def in_text(path: Path | None) -> str:
     return written
 
 
-def steps_of(path: Path | None) -> list[Step]:
+def steps_of(path: Path | None) -> list[PathStep]:
     """Return all steps from the root."""
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     while path is not None:
         path, step = path
         steps.append(step)
     return steps[::-1]
 
 
-def _name(step: str | Entry) -> str:
+def _name(step: str | MapEntry) -> str:
     return step if isinstance(step, str) else step.key
 
 
-def _written(steps: list[Step]) -> str:
+def _written(steps: list[PathStep]) -> str:
     return "$" + "".join(
         f".{step}" if isinstance(step, str) else f"[{step}]" if isinstance(step, int) else f"{{{step.number}}}"
         for step in steps

@@ -14,7 +14,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.payload import numbers, text
 from topicschema.payload.codec import Codec, refused, wrong_type
-from topicschema.payload.finding import Finding, at_least, exactly, tolerated, trailing, unreadable
+from topicschema.payload.finding import PayloadFinding, at_least, exactly, tolerated, trailing, unreadable
 
 NANOS: Final = 1_000_000_000
 SECONDS: Final = range(-31_557_014_167_219_200, 31_556_889_864_403_200)  # java.time.Instant
@@ -45,7 +45,7 @@ class _Integer:
     size: int
     allowed: range
 
-    def read(self, payload: bytes, findings: list[Finding]) -> int:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> int:
         del findings
         exactly(payload, self.size, self.what)
         value = int.from_bytes(payload, "big", signed=True)
@@ -60,7 +60,7 @@ class _Integer:
 class _Float:
     """Codec of an IEEE 754 float. A NaN retains its bits."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> float:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> float:
         del findings
         exactly(payload, 4, "a FLOAT")
         return numbers.float_of(int.from_bytes(payload, "big"))
@@ -72,7 +72,7 @@ class _Float:
 class _Double:
     """Codec of an IEEE 754 double. Any NaN is written as the canonical one."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> float:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> float:
         del findings
         exactly(payload, 8, "a DOUBLE")
         return numbers.double_of(int.from_bytes(payload, "big"))
@@ -84,7 +84,7 @@ class _Double:
 class _Boolean:
     """Codec of one byte. Java reads any but 0 as true."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> bool:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> bool:
         exactly(payload, 1, "a BOOLEAN")
         if payload[0] > 1:
             findings.append(
@@ -104,7 +104,7 @@ class _String:
 
     charset: str
 
-    def read(self, payload: bytes, findings: list[Finding]) -> str:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> str:
         value, malformed = text.decode(payload, self.charset)
         if malformed is not None:
             rule = "INVALID_UTF8" if self.charset == "utf-8" else "INVALID_TEXT"
@@ -121,7 +121,7 @@ class _String:
 class _Bytes:
     """Codec that returns the payload itself."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> bytes:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> bytes:
         del findings
         return payload
 
@@ -134,7 +134,7 @@ class _Bytes:
 class _Instant:
     """Codec of seconds in 8 bytes and nanoseconds in 4. Java carries excess nanoseconds over into the seconds."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> Instant:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> Instant:
         at_least(payload, 12, "an INSTANT")
         nano = int.from_bytes(payload[8:12], "big", signed=True)
         carried, rest = divmod(nano, NANOS)
@@ -158,7 +158,7 @@ class _Instant:
 class _LocalDateTime:
     """Codec of a LOCAL_DATE and a LOCAL_TIME, in 8 bytes each."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> LocalDateTime:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> LocalDateTime:
         at_least(payload, 16, "a LOCAL_DATE_TIME")
         day = int.from_bytes(payload[:8], "big", signed=True)
         nano = int.from_bytes(payload[8:16], "big", signed=True)

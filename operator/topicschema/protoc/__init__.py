@@ -6,7 +6,7 @@ compiler is never loaded into the operator's process, because the sources are no
 
 from topicschema.protoc.child import (
     LIMITS,
-    Limits,
+    ProtocLimits,
     compile_envelope,
     compile_envelope_async,
     compile_first,
@@ -17,8 +17,8 @@ __all__ = [
     "LIMITS",
     "MAX_FILES",
     "PATH",
-    "Limits",
     "ProtobufSources",
+    "ProtocLimits",
     "compile_envelope",
     "compile_envelope_async",
     "compile_first",

@@ -32,7 +32,7 @@ _NOT_OF_THE_SOURCES: Final = {1, -signal.SIGKILL, -signal.SIGTERM}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProtocLimits:
     """Limits of one child: bytes of address space, seconds of CPU time, seconds of elapsed time."""
 
     memory: int = 256 * 1024 * 1024
@@ -40,14 +40,14 @@ class Limits:
     seconds: float = 8
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = ProtocLimits()
 _WITH_PROTOBUF_4: Final = frozenset({PulsarVersion.V5_0})
 """Pulsar versions whose Java client has protobuf's library 4."""
 _TURNS: Final = ThreadPoolExecutor(AT_ONCE, "compile")
 
 
 def compile_envelope(
-    proto_sources: ProtobufSources, limits: Limits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
+    proto_sources: ProtobufSources, limits: ProtocLimits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
 ) -> bytes:
     """Return the envelope that the Java client of that Pulsar version would send for the root message.
 
@@ -59,7 +59,7 @@ def compile_envelope(
 
 
 def compile_first(
-    files: Mapping[str, str], limits: Limits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
+    files: Mapping[str, str], limits: ProtocLimits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
 ) -> tuple[str, bytes]:
     """Return the root message's full name and the envelope. The first file must have exactly one message.
 
@@ -69,7 +69,7 @@ def compile_first(
 
 
 async def compile_envelope_async(
-    proto_sources: ProtobufSources, limits: Limits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
+    proto_sources: ProtobufSources, limits: ProtocLimits = LIMITS, *, pulsar_version: PulsarVersion = PulsarVersion.V4_0
 ) -> bytes:
     """Run `compile_envelope` without blocking the event loop. A cancellation also ends the child."""
     child = _Compiler.of(proto_sources, limits, pulsar_version)
@@ -81,7 +81,7 @@ async def compile_envelope_async(
 
 class _Compiler:
     def __init__(
-        self, files: Mapping[str, str], message: str | None, limits: Limits, pulsar_version: PulsarVersion
+        self, files: Mapping[str, str], message: str | None, limits: ProtocLimits, pulsar_version: PulsarVersion
     ) -> None:
         self._files = files
         self._has_protobuf_4 = pulsar_version in _WITH_PROTOBUF_4
@@ -90,7 +90,7 @@ class _Compiler:
         self.process = ChildProcess()
 
     @classmethod
-    def of(cls, proto_sources: ProtobufSources, limits: Limits, pulsar_version: PulsarVersion) -> Self:
+    def of(cls, proto_sources: ProtobufSources, limits: ProtocLimits, pulsar_version: PulsarVersion) -> Self:
         """Return the child that compiles the sources."""
         return cls(proto_sources.files, proto_sources.message.removeprefix("."), limits, pulsar_version)
 

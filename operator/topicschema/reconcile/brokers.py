@@ -22,7 +22,7 @@ from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2
 from topicschema.broker.errors import SecretInvalidError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import PER_SECOND
-from topicschema.broker.transport import ClientConfig, Limits
+from topicschema.broker.transport import BrokerLimits, ClientConfig
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
@@ -119,7 +119,7 @@ class Brokers:
         self._clock = clock
         self._per_second = per_second
         # The brokers have the strong references.
-        self._limits: WeakValueDictionary[str, Limits] = WeakValueDictionary()
+        self._limits: WeakValueDictionary[str, BrokerLimits] = WeakValueDictionary()
         self._cached: dict[str, _CachedBroker] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
@@ -212,7 +212,7 @@ class Brokers:
             self._releases.pop(address, None)
 
     def _broker(self, pulsar: PulsarSpec, credential: Credential, ca: bytes | None) -> Broker:
-        limits = self._limits.setdefault(pulsar.address, Limits(self._clock, self._per_second))
+        limits = self._limits.setdefault(pulsar.address, BrokerLimits(self._clock, self._per_second))
         return Broker(ClientConfig(pulsar.admin_url, self._allowed, credential, ca, limits, self._fence), self._clock)
 
 

@@ -33,7 +33,7 @@ class RunError(TopicSchemaError):
         super().__init__(Reason.RUN_FAILED, message)
 
 
-class OutOfMemoryError(TopicSchemaError):
+class RunOutOfMemoryError(TopicSchemaError):
     """Error of a run whose pods exceed their memory limit until a user raises it. It is never a verdict."""
 
     def __init__(self, whose: str) -> None:

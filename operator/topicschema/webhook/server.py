@@ -21,12 +21,12 @@ from aiohttp import web
 
 from topicschema import checkers, telemetry
 from topicschema.admission import policies, review, topicschemas
-from topicschema.admission.review import Answer, MalformedReviewError, Review
+from topicschema.admission.review import MalformedReviewError, Review, ReviewResponse
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.reasons import Reason
 from topicschema.judging.judge import Judge
@@ -59,7 +59,7 @@ _HEADER_BYTES = 4096
 _LINGERING = 0.5
 _TIMEOUT = re.compile(r"(\d{1,3})s")
 
-Reviewer = Callable[[Review], Awaitable[Answer]]
+Reviewer = Callable[[Review], Awaitable[ReviewResponse]]
 
 
 class Certificate:
@@ -203,7 +203,7 @@ def _deadline(request: web.Request) -> float:
 
 
 @dataclass(slots=True)
-class Health:
+class WebhookHealth:
     """State for the probes: ready from the first review until a signal stops the process."""
 
     is_ready: bool = False
@@ -224,14 +224,16 @@ def reviewers(
     )
     is_open = settings.claims is Claims.OPEN
     return {
-        TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, resolver, judge).review,
+        TOPIC_SCHEMA.name: topicschemas.TopicSchemaReviewer(client, storage, resolver, judge).review,
         NAMESPACE_SCHEMA_POLICY.name: policies.Policies(sources, judge, anyone_may_claim=is_open).review,
     }
 
 
-async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio.Event, drain: float = _DRAIN) -> None:
+async def serve(
+    settings: WebhookSettings, connection: ApiConnection, stop: asyncio.Event, drain: float = _DRAIN
+) -> None:
     """Serve until `stop` is set, and `drain` seconds more as not ready. Then finish the open requests."""
-    certificate, health = Certificate(settings.certificate, settings.key, settings.client_ca), Health()
+    certificate, health = Certificate(settings.certificate, settings.key, settings.client_ca), WebhookHealth()
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = settings.storage(client, settings.namespace, cache_bytes=_PAYLOAD_CACHE_BYTES)
         judge = Judge(storage, checkers=settings.checkers)
@@ -254,7 +256,7 @@ async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio
             await storage.aclose()
 
 
-async def _serve_until_signal(settings: WebhookSettings, connection: Connection) -> None:
+async def _serve_until_signal(settings: WebhookSettings, connection: ApiConnection) -> None:
     stop = asyncio.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
@@ -267,7 +269,7 @@ def main() -> int:
         settings = replace(WebhookSettings.load(), checkers=checkers.load())
         log_to_stderr(settings.log_level)
         with connection_logs.limited():
-            asyncio.run(_serve_until_signal(settings, Connection.load(settings.kubeconfig)))
+            asyncio.run(_serve_until_signal(settings, ApiConnection.load(settings.kubeconfig)))
     except (InvalidSettingError, UnusableCheckerError, StalledError, OSError) as error:  # ssl.SSLError is an OSError
         sys.stderr.write(f"topicschema webhook: {error}\n")
         return 2

@@ -22,7 +22,7 @@ from support.pulsar.rest_topic import RestTopic
 from testbed import maven
 from testbed.pulsar import Pulsar
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients import Client, Connection, Outcome, TopicState, connect
+from topicschema.core.clients import Client, ConnectOutcome, ConnectResult, TopicState, connect
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -62,7 +62,7 @@ class Attempt:
     settings: Settings
 
     @property
-    def expected(self) -> Connection:
+    def expected(self) -> ConnectResult:
         return connect(self.client, self.sent, self.state)
 
     @property
@@ -89,11 +89,11 @@ class Result:
     def agrees(self, attempt: Attempt) -> bool:
         """Return True if it is what `core.clients` expects."""
         expected = attempt.expected
-        if expected.outcome is Outcome.REFUSED:
+        if expected.outcome is ConnectOutcome.REFUSED:
             begins = self.text is None or expected.message in self.text
             return (self.error, self.registered, begins) == (expected.error, None, True)
         used = expected.schema_version if attempt.client is Client.PRODUCER else None
-        registered = expected.schema_version if expected.outcome is Outcome.REGISTERS_VERSION else None
+        registered = expected.schema_version if expected.outcome is ConnectOutcome.REGISTERS_VERSION else None
         return (self.used, self.registered, self.error) == (used, registered, None)
 
 

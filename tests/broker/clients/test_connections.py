@@ -42,7 +42,7 @@ from support.sizes import IS_FULL
 from testbed import maven
 from testbed.pulsar import PULSAR_VERSION, Pulsar
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients import Client, Outcome, TopicState
+from topicschema.core.clients import Client, ConnectOutcome, TopicState
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -175,7 +175,7 @@ def differences_of_many(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[tup
 def test_a_broker_accepts_registers_and_refuses_as_can_connect_prints(pulsar: Pulsar) -> None:
     skip_without_java()
     attempts = list(rows())
-    assert {each.expected.outcome for each in attempts} == set(Outcome)
+    assert {each.expected.outcome for each in attempts} == set(ConnectOutcome)
     assert {each.settings.strategy for each in attempts} == set(STRATEGIES)
     assert {each.client for each in attempts} == {Client.PRODUCER, Client.CONSUMER}
     if PART:
@@ -199,7 +199,7 @@ def test_the_broker_s_own_settings_count_if_the_namespace_has_none(
 ) -> None:
     otherwise = Settings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     attempts = [attempt(*each, settings, STRICT) for each in FEW for settings in (Settings(), otherwise)]
-    assert {each.expected.outcome for each in attempts} == set(Outcome)
+    assert {each.expected.outcome for each in attempts} == set(ConnectOutcome)
     assert differences(attempts, perform(strict_pulsar, attempts)) == []
 
 

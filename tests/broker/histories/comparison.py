@@ -18,7 +18,7 @@ from testbed.pulsar import PULSAR_VERSION, Response
 from topicschema.core import broker_errors, formats, jackson
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
-from topicschema.core.jackson import Reading
+from topicschema.core.jackson import TextReading
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -171,7 +171,7 @@ def _parts(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
 def _is_jacksons(info: SchemaInfo) -> bool:
     """Return True if the broker takes it for a JSON Schema of old clients, which Avro does not know."""
     is_tried = info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _PULSAR_VERSION)
-    return is_tried and jackson.reading(info.schema) is Reading.JSON_SCHEMA
+    return is_tried and jackson.reading(info.schema) is TextReading.JSON_SCHEMA
 
 
 def number_of(answer: Response) -> int | None:
@@ -218,7 +218,7 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
     if info.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(info, _PULSAR_VERSION):
         if rules & {"INVALID_ATTRIBUTE", "INVALID_NAME"}:
             return {422, 500}
-        return {422} if jackson.reading(info.schema) is Reading.NEITHER else {500}
+        return {422} if jackson.reading(info.schema) is TextReading.NEITHER else {500}
     return {422}
 
 

@@ -19,7 +19,7 @@ from kubernetes.client import Configuration
 
 from support.http_server import serve
 from topicschema.api.kinds import Kind
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 
 Object = dict[str, Any]
 
@@ -45,8 +45,8 @@ class FakeApiServer:
         self._url = ""
 
     @property
-    def connection(self) -> Connection:
-        return Connection(self._url, ssl.create_default_context(), None, Configuration())
+    def connection(self) -> ApiConnection:
+        return ApiConnection(self._url, ssl.create_default_context(), None, Configuration())
 
     def put(self, kind: Kind, namespace: str, name: str, members: Mapping[str, Any]) -> Object:
         """Store an object, with a fresh uid unless it has one."""

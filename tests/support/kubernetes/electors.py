@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.lease import Elector, LeaseTimes
 
 TIMES = LeaseTimes(duration=3.0, renew_deadline=2.0, retry=0.2)
@@ -73,7 +73,7 @@ class Candidate:
 
 @asynccontextmanager
 async def candidates(
-    namespace: str, times: LeaseTimes, **connections: Connection
+    namespace: str, times: LeaseTimes, **connections: ApiConnection
 ) -> AsyncIterator[dict[str, Candidate]]:
     """Start candidates in that order and yield them by name. They share one log of work; all end with the context."""
     work_log = WorkLog()

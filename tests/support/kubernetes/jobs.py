@@ -5,7 +5,7 @@ from typing import Any
 from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.job.manifest import JobRequest, manifest
-from topicschema.validation.job.result import Answer, VerdictDocument
+from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 from topicschema.validation.request import PulsarSource, ValidationRequest
 
 Object = dict[str, Any]
@@ -49,6 +49,6 @@ def ended_pod(exit_status: int, message: str = "", reason: str = "Error", owner:
     return pod({"terminated": {"exitCode": exit_status, "message": message, "reason": reason}}, owner)
 
 
-def verdict(answer: Answer, invalid: int = 0, request_hash: str = VALIDATION_REQUEST.sha256) -> str:
+def verdict(answer: MessagesVerdict, invalid: int = 0, request_hash: str = VALIDATION_REQUEST.sha256) -> str:
     """Return the termination message with that verdict."""
     return VerdictDocument(request_hash=request_hash, verdict=answer, messages=10, invalid=invalid).text.decode()

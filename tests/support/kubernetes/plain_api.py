@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from testbed.cluster import Cluster
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 
 _SECONDS = 60.0
 _GROUPS = {
@@ -87,8 +87,8 @@ class Api:
 
 
 @functools.lru_cache
-def _connection(kubeconfig: str) -> Connection:
-    return Connection.load(kubeconfig)
+def _connection(kubeconfig: str) -> ApiConnection:
+    return ApiConnection.load(kubeconfig)
 
 
 def _path(plural: str, namespace: str, name: str = "") -> str:

@@ -16,7 +16,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core import formats
 from topicschema.core.history import Origin, Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -109,7 +109,7 @@ class Shop:
 @asynccontextmanager
 async def open_shop(cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
     """Yield the shop of this namespace, with an admin's client."""
-    async with ApiClient(Connection.load(str(cluster.kubeconfig))) as client:
+    async with ApiClient(ApiConnection.load(str(cluster.kubeconfig))) as client:
         yield Shop(cluster, namespace, client)
 
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients import Client, Connection, Outcome, TopicState, connect
+from topicschema.core.clients import Client, ConnectOutcome, ConnectResult, TopicState, connect
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
-USES, REGISTERS, NO_VERSION = Outcome.USES_VERSION, Outcome.REGISTERS_VERSION, Outcome.NO_VERSION
+USES, REGISTERS, NO_VERSION = ConnectOutcome.USES_VERSION, ConnectOutcome.REGISTERS_VERSION, ConnectOutcome.NO_VERSION
 INCOMPATIBLE, UNKNOWN = BrokerError.INCOMPATIBLE_SCHEMA, BrokerError.UNKNOWN_ERROR
 NOT_FOUND = "Schema not found and schema auto updating is disabled."
 WITHOUT = "Producers cannot connect or send message without a schema to topics with a schema"
@@ -42,15 +42,15 @@ def topic(*history: SchemaInfo | None, strategy: Strategy = Strategy.FULL, **res
     return TopicState(history, strategy, **rest)
 
 
-def producer(sent: SchemaInfo | None, state: TopicState) -> Connection:
+def producer(sent: SchemaInfo | None, state: TopicState) -> ConnectResult:
     return connect(Client.PRODUCER, sent, state)
 
 
-def consumer(sent: SchemaInfo | None, state: TopicState) -> Connection:
+def consumer(sent: SchemaInfo | None, state: TopicState) -> ConnectResult:
     return connect(Client.CONSUMER, sent, state)
 
 
-def is_refused(connection: Connection, error: BrokerError, begins: str = "") -> bool:
+def is_refused(connection: ConnectResult, error: BrokerError, begins: str = "") -> bool:
     outcome = (
         connection.outcome,
         connection.may_connect,
@@ -58,8 +58,8 @@ def is_refused(connection: Connection, error: BrokerError, begins: str = "") -> 
         connection.error,
         connection.message.startswith(begins),
     )
-    return outcome == (Outcome.REFUSED, False, None, error, True)
+    return outcome == (ConnectOutcome.REFUSED, False, None, error, True)
 
 
-def rules(connection: Connection) -> list[str]:
+def rules(connection: ConnectResult) -> list[str]:
     return [each.rule for each in connection.incompatibilities]

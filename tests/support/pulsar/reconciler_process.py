@@ -22,8 +22,8 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
-from topicschema.reconcile.runtime.work_queue import Key, Result
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 
 _PASSES = 20
 _RESYNC = 600.0
@@ -82,11 +82,13 @@ class Process:
             NamespaceSchemaPolicies(self.ctx, _RESYNC).reconcile, NAMESPACE_SCHEMA_POLICY.plural, "orders"
         )
 
-    async def settle(self, name: str = "created") -> Result | None:
+    async def settle(self, name: str = "created") -> ReconcileResult | None:
         """Reconcile the TopicSchema until it is settled or gone. Return None if it stops with an error."""
-        return await self._settle(TopicSchemas(self.ctx).reconcile, TOPIC_SCHEMA.plural, name)
+        return await self._settle(TopicSchemaReconciler(self.ctx).reconcile, TOPIC_SCHEMA.plural, name)
 
-    async def _settle(self, reconcile: Callable[[Key], Awaitable[Result]], plural: str, name: str) -> Result | None:
+    async def _settle(
+        self, reconcile: Callable[[Key], Awaitable[ReconcileResult]], plural: str, name: str
+    ) -> ReconcileResult | None:
         key = Key(plural, self.namespace, name)
         for _ in range(_PASSES):
             try:
@@ -96,7 +98,7 @@ class Process:
             except TopicSchemaError as error:
                 self.errors.append(error.reason)
                 return None
-            if result is not Result.REQUEUE:
+            if result is not ReconcileResult.REQUEUE:
                 return result
         raise AssertionError("the resource does not settle")
 

@@ -11,7 +11,7 @@ from support.kubernetes.watched_namespace import WatchedShop, wait_for
 from topicschema.api.kinds import CONFIG_MAP, JOB, POD, TOPIC_SCHEMA
 from topicschema.api.validation import ExampleStatus, ReasonStatus
 from topicschema.validation.job.manifest import REQUEST_ANNOTATION, TOPIC_LABEL
-from topicschema.validation.job.result import Answer, VerdictDocument
+from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 Object = dict[str, Any]
 
@@ -69,12 +69,12 @@ class ValidatedShop:
 
     async def pass_validation(self, job: Object, messages: int = 1000) -> None:
         """End the Job with the verdict that the messages are valid."""
-        await self.end_pod(job, 0, verdict(job, Answer.PASS, messages), "Completed")
+        await self.end_pod(job, 0, verdict(job, MessagesVerdict.PASS, messages), "Completed")
         await self._over(job)
 
     async def fail_validation(self, job: Object, messages: int = 1000) -> None:
         """End the Job with the verdict that three messages are invalid."""
-        await self.end_pod(job, 42, verdict(job, Answer.FAIL, messages, 3))
+        await self.end_pod(job, 42, verdict(job, MessagesVerdict.FAIL, messages, 3))
         await self._over(job)
 
     async def _over(self, job: Object) -> None:
@@ -102,7 +102,7 @@ class ValidatedShop:
         await wait_for(remaining, lambda names: not any(name.startswith(prefix) for name in names))
 
 
-def verdict(job: Object, answer: Answer, messages: int = 1000, invalid: int = 0) -> str:
+def verdict(job: Object, answer: MessagesVerdict, messages: int = 1000, invalid: int = 0) -> str:
     """Return the termination message of the Job's pod."""
     document = VerdictDocument(
         request_hash=job["metadata"]["annotations"][REQUEST_ANNOTATION],

@@ -25,11 +25,11 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.context import ValidationContext
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
-from topicschema.reconcile.runtime.work_queue import Key, Result
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 from topicschema.validation.job.log_protocol import report_lines
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, REQUEST_ANNOTATION
-from topicschema.validation.job.result import Answer, VerdictDocument
+from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 Object = dict[str, Any]
 
@@ -49,7 +49,7 @@ class ValidatedTopic:
     enqueued: list[tuple[str, float]] = field(default_factory=list)
     clock: str = "2026-11-21T12:00:00Z"
     seconds: float = 0.0
-    topics: TopicSchemas = field(init=False)
+    topics: TopicSchemaReconciler = field(init=False)
     api: FakeApiServer = field(init=False)
     broker: FakeSchemaBroker = field(init=False)
 
@@ -63,7 +63,7 @@ class ValidatedTopic:
             enqueue=lambda key, after: self.enqueued.append((key.name, after)),
         )
         ctx.index.are_topics_listed = True
-        self.topics = TopicSchemas(ctx)
+        self.topics = TopicSchemaReconciler(ctx)
 
     def set_policy_validation(self, mode: str, **validation: Any) -> None:
         """Set the policy's validation."""
@@ -111,7 +111,7 @@ class ValidatedTopic:
         """Reconcile until nothing is requeued. Return the reason of the error that it ends with, or ""."""
         self.enqueued.clear()
         try:
-            while await self.topics.reconcile(KEY) is Result.REQUEUE:
+            while await self.topics.reconcile(KEY) is ReconcileResult.REQUEUE:
                 pass
         except TopicSchemaError as error:
             return error.reason
@@ -120,7 +120,7 @@ class ValidatedTopic:
     def restart(self) -> None:
         """Continue as another process, which has no payload in memory."""
         ctx = self.topics._ctx
-        self.topics = TopicSchemas(replace(ctx, storage=self.world.store.client()))
+        self.topics = TopicSchemaReconciler(replace(ctx, storage=self.world.store.client()))
 
     async def status(self) -> Object:
         wire: Object = dict(await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))
@@ -150,10 +150,12 @@ class ValidatedTopic:
         name = (await self.status())["validation"]["job"]
         return next(job for job in await self.jobs() if job["metadata"]["name"] == name)
 
-    def finish_job(self, job: Object, answer: Answer = Answer.PASS, when: str = "", messages: int | None = 10) -> None:
+    def finish_job(
+        self, job: Object, answer: MessagesVerdict = MessagesVerdict.PASS, when: str = "", messages: int | None = 10
+    ) -> None:
         """End the Job and its pod with that verdict and a report; `messages` is None if the topic did not exist."""
         when = when or self.clock
-        metadata, is_pass = job["metadata"], answer is Answer.PASS
+        metadata, is_pass = job["metadata"], answer is MessagesVerdict.PASS
         document = VerdictDocument(
             request_hash=metadata["annotations"][REQUEST_ANNOTATION],
             verdict=answer,
@@ -169,7 +171,9 @@ class ValidatedTopic:
         self.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
         self._over(job, "Complete" if is_pass else "Failed", "PodFailurePolicy", when)
 
-    async def finish(self, answer: Answer = Answer.PASS, when: str = "", messages: int | None = 10) -> str:
+    async def finish(
+        self, answer: MessagesVerdict = MessagesVerdict.PASS, when: str = "", messages: int | None = 10
+    ) -> str:
         """End the Job that the status names, and reconcile."""
         self.finish_job(await self.current_job(), answer, when, messages)
         return await self.reconcile()

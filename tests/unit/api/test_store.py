@@ -16,7 +16,7 @@ from topicschema.api import crds
 from topicschema.api.store import (
     HISTORY_LABEL,
     PULSAR_NAMESPACE_LABEL,
-    Claim,
+    ClaimContent,
     claim_from_wire,
     claim_name,
     claim_to_wire,
@@ -190,9 +190,9 @@ def test_a_large_schema_is_stored_compressed_and_one_without_end_is_refused() ->
 def test_a_claim_reads_as_it_was_written(owner: Owner | None) -> None:
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
     wire = json.loads(
-        json.dumps(claim_to_wire(key, Claim(owner), namespace="topicschema-system", resource_version=None))
+        json.dumps(claim_to_wire(key, ClaimContent(owner), namespace="topicschema-system", resource_version=None))
     )
-    assert claim_from_wire(wire) == Claim(owner)
+    assert claim_from_wire(wire) == ClaimContent(owner)
     assert wire["metadata"] == {"name": claim_name(key), "namespace": "topicschema-system"}
 
 
@@ -200,7 +200,9 @@ def payload(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content)).decode()
 
 
-CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), Claim(OWNER), namespace="a", resource_version="1")
+CLAIM = claim_to_wire(
+    PulsarNamespaceKey("pulsar", "shop", "orders"), ClaimContent(OWNER), namespace="a", resource_version="1"
+)
 OBJECTS: dict[str, tuple[Callable[[object], object], dict[str, Any]]] = {
     "history": (history_from_wire, history_to_wire(HISTORY, namespace="a", resource_version="1")),
     "version": (version_from_wire, version_to_wire(newest(1), INFO, namespace="a")),

@@ -12,7 +12,7 @@ from cluster.wrong_objects import CLAIM, HISTORY, POLICY, TOPIC, changed
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker, ObservedSettings
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
 from topicschema.api.policies import ConstraintsSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
-from topicschema.api.store import Claim, claim_from_wire, history_from_wire
+from topicschema.api.store import ClaimContent, claim_from_wire, history_from_wire
 from topicschema.api.topicschemas import (
     DeletionPolicy,
     EffectiveStrategyStatus,
@@ -266,4 +266,4 @@ def test_the_record_has_original_and_written_settings_also_in_an_earlier_format(
     )
     claim = claim_from_wire(ORIGINAL)
     settings = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True, enforces_validation=False)
-    assert claim == Claim(claim.owner, settings, (Setting.STRATEGY, Setting.AUTO_UPDATE))
+    assert claim == ClaimContent(claim.owner, settings, (Setting.STRATEGY, Setting.AUTO_UPDATE))

@@ -12,10 +12,10 @@ from support.pulsar.fake_broker import FakeBroker, ManualClock, abort_connection
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit_breaker import CircuitBreaker
 from topicschema.broker.clock import Clock
-from topicschema.broker.error_mapping import Call
+from topicschema.broker.error_mapping import CallKind
 from topicschema.broker.errors import BrokerSilentError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import ClientConfig, Limits, Request, Transport
+from topicschema.broker.transport import BrokerLimits, BrokerRequest, ClientConfig, Transport
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.topics import Topic
 
@@ -39,12 +39,12 @@ ANSWERS: dict[str, Callable[[FakeBroker], None]] = {
 
 
 @pytest.fixture
-def limits(clock: ManualClock) -> Limits:
-    return Limits(clock.as_clock())
+def limits(clock: ManualClock) -> BrokerLimits:
+    return BrokerLimits(clock.as_clock())
 
 
 @pytest.fixture
-async def broker(wire: FakeBroker, clock: ManualClock, limits: Limits) -> AsyncIterator[Broker]:
+async def broker(wire: FakeBroker, clock: ManualClock, limits: BrokerLimits) -> AsyncIterator[Broker]:
     broker = Broker(ClientConfig(wire.url, LOOPBACK, limits=limits), clock.as_clock())
     yield broker
     await broker.close()
@@ -52,7 +52,7 @@ async def broker(wire: FakeBroker, clock: ManualClock, limits: Limits) -> AsyncI
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_a_response_that_may_concern_one_policy_alone_does_not_open_it(
-    wire: FakeBroker, broker: Broker, limits: Limits, answer: str
+    wire: FakeBroker, broker: Broker, limits: BrokerLimits, answer: str
 ) -> None:
     ANSWERS[answer](wire)
     for _ in range(4):
@@ -61,7 +61,7 @@ async def test_a_response_that_may_concern_one_policy_alone_does_not_open_it(
     assert not limits.breaker.is_open
 
 
-async def test_three_calls_without_a_response_open_it(clock: ManualClock, limits: Limits) -> None:
+async def test_three_calls_without_a_response_open_it(clock: ManualClock, limits: BrokerLimits) -> None:
     broker = Broker(ClientConfig("http://127.0.0.1:1", LOOPBACK, limits=limits), clock.as_clock())
     for _ in range(3):
         assert not limits.breaker.is_open
@@ -75,7 +75,7 @@ async def test_three_calls_without_a_response_open_it(clock: ManualClock, limits
     await broker.close()
 
 
-async def test_requests_without_a_response_open_it(wire: FakeBroker, limits: Limits) -> None:
+async def test_requests_without_a_response_open_it(wire: FakeBroker, limits: BrokerLimits) -> None:
     is_over = asyncio.Event()
 
     async def silent(_: web.Request) -> web.Response:
@@ -86,7 +86,7 @@ async def test_requests_without_a_response_open_it(wire: FakeBroker, limits: Lim
     transport = Transport(ClientConfig(wire.url, LOOPBACK, limits=limits), Clock())
     for _ in range(3):
         with pytest.raises(BrokerSilentError):
-            await transport.send(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.1))
+            await transport.send(BrokerRequest("latest", CallKind.READ, "GET", "/admin/v2/x", seconds=0.1))
     assert limits.breaker.is_open
     is_over.set()
     await transport.close()
@@ -94,7 +94,7 @@ async def test_requests_without_a_response_open_it(wire: FakeBroker, limits: Lim
 
 @pytest.mark.parametrize("status", [200, 401, 404, 503])
 async def test_a_probe_with_any_response_closes_it(
-    wire: FakeBroker, clock: ManualClock, broker: Broker, limits: Limits, status: int
+    wire: FakeBroker, clock: ManualClock, broker: Broker, limits: BrokerLimits, status: int
 ) -> None:
     for _ in range(10):
         limits.breaker.open(AWAY)
@@ -110,7 +110,7 @@ async def test_a_probe_with_any_response_closes_it(
 
 
 async def test_during_a_probe_no_other_request_is_sent(
-    wire: FakeBroker, clock: ManualClock, broker: Broker, limits: Limits
+    wire: FakeBroker, clock: ManualClock, broker: Broker, limits: BrokerLimits
 ) -> None:
     limits.breaker.open(AWAY)
     clock.time += 10

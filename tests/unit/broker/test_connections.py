@@ -12,7 +12,7 @@ from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Token
-from topicschema.broker.error_mapping import Call
+from topicschema.broker.error_mapping import CallKind
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerInconsistentError,
@@ -23,7 +23,7 @@ from topicschema.broker.errors import (
     TenantNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import ClientConfig, Request, Transport
+from topicschema.broker.transport import BrokerRequest, ClientConfig, Transport
 from topicschema.core.errors import WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, TopicSettings
@@ -144,8 +144,8 @@ async def test_listings_that_take_too_long_do_not_open_the_circuit_breaker(wire:
     transport = Transport(ClientConfig(wire.url, ANY_LOOPBACK), Clock())
     for _ in range(3):
         with pytest.raises(BrokerSilentError):
-            await transport.send(Request("versions", Call.LISTING, "GET", "/admin/v2/listing", seconds=0.1))
-    assert await transport.send(Request("latest", Call.READ, "GET", "/admin/v2/x")) == "there"
+            await transport.send(BrokerRequest("versions", CallKind.LISTING, "GET", "/admin/v2/listing", seconds=0.1))
+    assert await transport.send(BrokerRequest("latest", CallKind.READ, "GET", "/admin/v2/x")) == "there"
     silence.set()
     await transport.close()
 

@@ -13,7 +13,7 @@ from support.pulsar.fake_broker import FakeBroker, ManualClock
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicNotFoundError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.transport import ClientConfig, Limits
+from topicschema.broker.transport import BrokerLimits, ClientConfig
 from topicschema.core.errors import WaitingError
 from topicschema.core.topics import Topic
 from topicschema.reconcile.runtime.work_queue import Backoff, Key
@@ -74,7 +74,7 @@ async def test_all_policies_together_call_an_unreachable_broker_as_often_as_the_
 ) -> None:
     clock = ManualClock(chance=chance)
     times = record_connections(clock, monkeypatch)
-    limits = Limits(clock.as_clock())
+    limits = BrokerLimits(clock.as_clock())
     async with AsyncExitStack() as stack:
         closed = stack.enter_context(socket.socket())
         closed.bind(("127.0.0.1", 0))  # without a listener

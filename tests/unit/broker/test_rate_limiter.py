@@ -7,7 +7,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import BURST_SECONDS, PER_SECOND, RateLimiter
-from topicschema.broker.transport import ClientConfig, Limits
+from topicschema.broker.transport import BrokerLimits, ClientConfig
 from topicschema.core.topics import Topic
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
@@ -45,7 +45,7 @@ async def test_after_a_pause_requests_are_sent_one_by_one() -> None:
 async def test_a_pause_that_the_broker_requests_holds_for_all_policies(wire: FakeBroker, clock: ManualClock) -> None:
     wire.respond_with(429, "", Retry_After="40")
     wire.respond_with(200, VERSION)
-    limits = Limits(clock.as_clock())
+    limits = BrokerLimits(clock.as_clock())
     first, second = (Broker(ClientConfig(wire.url, LOOPBACK, limits=limits), clock.as_clock()) for _ in range(2))
     with pytest.raises(BrokerUnavailableError) as caught:
         await first.latest(Topic("t", "n", "x"))

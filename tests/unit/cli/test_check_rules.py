@@ -19,7 +19,7 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.schema_fields import IMMUTABLE
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
-from topicschema.cli.check.resources import KINDS, Reader
+from topicschema.cli.check.resources import KINDS, ManifestReader
 from topicschema.cli.inputs.manifests import ManifestError
 from topicschema.core.errors import StalledError
 
@@ -35,7 +35,7 @@ def of_users(*rows: Row) -> pytest.MarkDecorator:
 
 def errors(row: Row) -> list[ManifestError]:
     content = json.dumps(changed(row.base, row.path, row.value)).encode()
-    return Reader().read([_FILE], {_FILE: content})[1]
+    return ManifestReader().read([_FILE], {_FILE: content})[1]
 
 
 @of_users(*WRONG, *WRONG_BROKERS, *WRONG_VALIDATIONS)

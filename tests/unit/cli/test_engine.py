@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hostile.costly import FAMILIES
-from topicschema.cli.check.engine import Answer, Question, Step, answer
+from topicschema.cli.check.engine import BrokerOperation, CheckRequest, CheckResult, answer
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -14,7 +14,7 @@ from topicschema.core.strategies import Strategy
 ID = {"name": "id", "type": "long"}
 NOTE = {"name": "note", "type": "string"}
 BAD = {**NOTE, "default": None}
-CHECK = {"step": Step.COMPATIBILITY}
+CHECK = {"step": BrokerOperation.COMPATIBILITY}
 STRICT = {"strictness": Strictness.STRICT}
 TRANSITIVE = {"strategy": Strategy.BACKWARD_TRANSITIVE}
 NEVER = {"strategy": Strategy.ALWAYS_INCOMPATIBLE}
@@ -42,14 +42,14 @@ def ask(
     candidate: str | SchemaInfo,
     *history: str | SchemaInfo,
     strategy: Strategy = Strategy.BACKWARD,
-    step: Step = Step.REGISTER,
+    step: BrokerOperation = BrokerOperation.REGISTER,
     strictness: Strictness = Strictness.BROKER,
-) -> Answer:
+) -> CheckResult:
     infos = [each if isinstance(each, SchemaInfo) else info(each) for each in (*history, candidate)]
-    return answer(Question(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness), step))
+    return answer(CheckRequest(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness), step))
 
 
-def rules(result: Answer) -> list[str]:
+def rules(result: CheckResult) -> list[str]:
     return [each.rule for each in result.incompatibilities] or ([result.refusal.reason] if result.refusal else [])
 
 
@@ -198,15 +198,15 @@ def test_the_broker_stops_at_its_first_reason(
 @pytest.mark.parametrize(
     ("candidate", "earlier", "steps", "rule"),
     [
-        (DOCUMENTED, PLAIN, [Step.REGISTER], "STORED_SCHEMA_UNCHANGED"),
-        (empty_pair("STRING"), empty_pair("Text"), [Step.REGISTER], "STORED_SCHEMA_UNCHANGED"),
-        (PROTOBUF[2], PROTOBUF[0], [Step.REGISTER], "FIELD_WITHOUT_DEFAULT"),
-        (A, AB, Step, "ENUM_SYMBOL_UNKNOWN"),
-        (empty_pair("STRING"), empty_pair("INT64"), Step, "PART_TYPE_CHANGED"),
+        (DOCUMENTED, PLAIN, [BrokerOperation.REGISTER], "STORED_SCHEMA_UNCHANGED"),
+        (empty_pair("STRING"), empty_pair("Text"), [BrokerOperation.REGISTER], "STORED_SCHEMA_UNCHANGED"),
+        (PROTOBUF[2], PROTOBUF[0], [BrokerOperation.REGISTER], "FIELD_WITHOUT_DEFAULT"),
+        (A, AB, BrokerOperation, "ENUM_SYMBOL_UNKNOWN"),
+        (empty_pair("STRING"), empty_pair("INT64"), BrokerOperation, "PART_TYPE_CHANGED"),
     ],
 )
 def test_a_risk_is_a_warning_and_under_strict_a_reason(
-    candidate: str | SchemaInfo, earlier: str | SchemaInfo, steps: list[Step], rule: str
+    candidate: str | SchemaInfo, earlier: str | SchemaInfo, steps: list[BrokerOperation], rule: str
 ) -> None:
     for step in steps:
         result = ask(candidate, earlier, step=step)
@@ -216,8 +216,10 @@ def test_a_risk_is_a_warning_and_under_strict_a_reason(
             assert (rules(strict), strict.warnings) == ([rule], ())
 
 
-@pytest.mark.parametrize("step", Step)
-def test_a_comparison_that_takes_too_many_steps_is_refused(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", BrokerOperation)
+def test_a_comparison_that_takes_too_many_steps_is_refused(
+    step: BrokerOperation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("topicschema.core.comparison.MOST_STEPS", 10_000)
     versions = [FAMILIES["full"](40, version) for version in range(2)]
     assert rules(ask(versions[1], versions[0], step=step)) == ["COMPARISON_TOO_COMPLEX"]
@@ -225,8 +227,8 @@ def test_a_comparison_that_takes_too_many_steps_is_refused(step: Step, monkeypat
 
 def test_a_question_that_takes_too_much_cpu_time_is_refused_as_by_the_operator() -> None:
     earlier, candidate = (FAMILIES["full"](40, version) for version in range(2))
-    question = Question(candidate, (earlier,), Policy(Strategy.BACKWARD))
-    assert not answer(question).incompatibilities
-    (finding,) = answer(question, cpu_seconds=0.004).incompatibilities
+    request = CheckRequest(candidate, (earlier,), Policy(Strategy.BACKWARD))
+    assert not answer(request).incompatibilities
+    (finding,) = answer(request, cpu_seconds=0.004).incompatibilities
     assert finding.rule == "COMPARISON_TOO_COMPLEX"
     assert finding.message.startswith("reading and comparing the schemas takes more than 0.004 seconds of CPU time; ")

@@ -78,6 +78,8 @@ def test_the_name_of_a_member_becomes_a_text(written: str, read: str) -> None:
         ("{a: 1}: 2\n", 1, "a mapping cannot be the name of a member"),
         ("a:\n- .inf\n", 2, "NaN and infinity are no numbers of JSON"),
         ("a: 1\nb: !!int x\n", 2, "x is not of the type !!int"),
+        ("a: 1\nb: [!!str 1?]\n", 2, "write a text with ? between brackets in quotes"),
+        ("a: 1\nb: [!!int, 12]\n", 2, "2002:int has no value after it"),
         ("a: !secret x\n", 1, "the tag !secret is not for Kubernetes"),
         ("a: !!binary aGk=\n", 1, "the tag tag:yaml.org,2002:binary is not for Kubernetes"),
         ("a: [b?c]\n", 1, "between brackets in quotes"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from topicschema.cli.inputs.manifests import Document, ManifestError, documents
+from topicschema.cli.inputs.manifests import ManifestDocument, ManifestError, documents
 
 ONE = """\
 # a comment
@@ -30,7 +30,7 @@ spec: {pulsarCluster: local, pulsarNamespace: shop/orders}
 """
 
 
-def read(text: str) -> list[Document]:
+def read(text: str) -> list[ManifestDocument]:
     return documents("a.yaml", text.encode())
 
 

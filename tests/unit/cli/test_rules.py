@@ -12,8 +12,8 @@ import pytest
 from topicschema import payload
 from topicschema.cli import rules, rules_page
 from topicschema.cli.check import engine
-from topicschema.cli.check.engine import Question
-from topicschema.cli.rules import Rule
+from topicschema.cli.check.engine import CheckRequest
+from topicschema.cli.rules import DocumentedRule
 from topicschema.cli.rules.examples import Example, PayloadExample, ProtoExample
 from topicschema.core import formats, policy
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
@@ -43,19 +43,19 @@ def envelope(message: str, file: str, text: str) -> SchemaInfo:
     return SchemaInfo(SchemaType.PROTOBUF_NATIVE, compile_envelope(ProtobufSources(message, {file: text})))
 
 
-def compiled(example: ProtoExample) -> Question:
+def compiled(example: ProtoExample) -> CheckRequest:
     texts = [text for text in (example.earlier, example.candidate) if text is not None]
     *history, candidate = (envelope(example.message, example.file, text) for text in texts)
-    return replace(example.question, candidate=candidate, history=tuple(history))
+    return replace(example.request, candidate=candidate, history=tuple(history))
 
 
 def of_payload(example: PayloadExample) -> set[str]:
     """The rules that answer the example of a payload."""
-    question = example.question
+    request = example.request
     try:
         schema, *others = (
             PrimitiveSchema(info, "") if not info.schema else formats.parse(info, example.pulsar_version)
-            for info in (question.candidate, *question.history)
+            for info in (request.candidate, *request.history)
         )
         if example.value is not None:
             payload.encode(schema, json.loads(example.value))
@@ -72,41 +72,41 @@ def found(example: Example) -> set[str]:
     if isinstance(example, PayloadExample):
         return of_payload(example)
     try:
-        question = compiled(example) if isinstance(example, ProtoExample) else example.question
+        request = compiled(example) if isinstance(example, ProtoExample) else example.request
     except InvalidSchemaError as error:
         return {error.rule}
-    broken = policy.violations(question.candidate, example.own_strategy, example.constraints)
-    answer = engine.answer(question)
+    broken = policy.violations(request.candidate, example.own_strategy, example.constraints)
+    answer = engine.answer(request)
     told = {each.rule for each in (*broken, *answer.incompatibilities, *answer.warnings)}
     return told | ({answer.refusal.reason} if answer.refusal else set())
 
 
 @pytest.mark.parametrize("rule", SHOWN, ids=lambda rule: rule.id)
-def test_the_bad_example_breaks_its_rule_alone_and_the_good_one_passes(rule: Rule) -> None:
+def test_the_bad_example_breaks_its_rule_alone_and_the_good_one_passes(rule: DocumentedRule) -> None:
     assert rule.refused is not None
     assert rule.accepted is not None
     assert found(rule.refused) == {rule.id}
     assert found(rule.accepted) <= {"STORED_SCHEMA_UNCHANGED"} - {rule.id}
 
 
-def rejected(question: Question, strictness: Strictness) -> set[str]:
-    policy_ = replace(question.policy, strictness=strictness)
-    return {each.rule for each in engine.answer(replace(question, policy=policy_)).incompatibilities}
+def rejected(request: CheckRequest, strictness: Strictness) -> set[str]:
+    policy_ = replace(request.policy, strictness=strictness)
+    return {each.rule for each in engine.answer(replace(request, policy=policy_)).incompatibilities}
 
 
-def as_protobuf(question: Question) -> Question:
+def as_protobuf(request: CheckRequest) -> CheckRequest:
     """The same texts under a type that the broker does not compare."""
-    every = (replace(each, type=SchemaType.PROTOBUF) for each in (question.candidate, *question.history))
+    every = (replace(each, type=SchemaType.PROTOBUF) for each in (request.candidate, *request.history))
     candidate, *history = every
-    return replace(question, candidate=candidate, history=tuple(history))
+    return replace(request, candidate=candidate, history=tuple(history))
 
 
 @pytest.mark.parametrize("rule", COMPARED, ids=lambda rule: rule.id)
-def test_what_strict_alone_rejects_has_a_severity(rule: Rule) -> None:
+def test_what_strict_alone_rejects_has_a_severity(rule: DocumentedRule) -> None:
     example = rule.refused
     assert example is not None
-    question = compiled(example) if isinstance(example, ProtoExample) else example.question
-    for each in (question, as_protobuf(question)) if example.type is SchemaType.AVRO else (question,):
+    request = compiled(example) if isinstance(example, ProtoExample) else example.request
+    for each in (request, as_protobuf(request)) if example.type is SchemaType.AVRO else (request,):
         risks = rejected(each, Strictness.STRICT) - rejected(each, Strictness.BROKER)
         assert all(map(severity_of, risks)), risks
 

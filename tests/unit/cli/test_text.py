@@ -3,7 +3,7 @@
 import pytest
 
 from topicschema.cli.check import text as check_text
-from topicschema.cli.check.engine import Question, answer
+from topicschema.cli.check.engine import CheckRequest, answer
 from topicschema.cli.check.text import Files
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.policy import Policy, Strictness
@@ -21,9 +21,9 @@ def told(
     strictness: Strictness = Strictness.BROKER,
 ) -> str:
     infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in (*history, candidate)]
-    question = Question(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness))
+    request = CheckRequest(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness))
     files = Files("new.avsc", tuple(f"v{number}.avsc" for number in range(len(history))))
-    rest, sentence = check_text.render(question, answer(question), files).rsplit("\n", 1)
+    rest, sentence = check_text.render(request, answer(request), files).rsplit("\n", 1)
     assert sentence == "Judged by the rules of Pulsar 4.0."
     return rest
 
@@ -89,8 +89,8 @@ def test_one_place_has_one_heading() -> None:
 
 def test_a_changed_type_has_an_excerpt_and_a_remedy() -> None:
     before, after = (SchemaInfo(each, V1.encode()) for each in (SchemaType.JSON, SchemaType.AVRO))
-    question = Question(after, (before,), Policy(Strategy.FULL))
-    assert check_text.render(question, answer(question), Files("new.avsc", ("v0.avsc",))).splitlines()[2:8] == [
+    request = CheckRequest(after, (before,), Policy(Strategy.FULL))
+    assert check_text.render(request, answer(request), Files("new.avsc", ("v0.avsc",))).splitlines()[2:8] == [
         "TYPE_CHANGED at $",
         "  version 0 has type JSON, the candidate AVRO",
         '  1 | {"type": "record", "name": "Order", "fields": [',

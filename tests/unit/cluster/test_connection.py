@@ -10,7 +10,7 @@ from kubernetes.config import incluster_config
 
 from testbed.certificates import Authority
 from testbed.cluster import client_kubeconfig, write_kubeconfig
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core.errors import StalledError
 
 
@@ -32,7 +32,7 @@ def _ambient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_kubeconfig_only_the_pods_own_account_counts() -> None:
     with pytest.raises(StalledError, match="run in a pod") as caught:
-        Connection.load(None)
+        ApiConnection.load(None)
     assert caught.value.reason == "NoCluster"
 
 
@@ -43,14 +43,14 @@ def test_in_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(authority.certificate))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-    connection = Connection.load(None)
+    connection = ApiConnection.load(None)
     assert connection.server == "https://10.0.0.1:443"
     assert connection.headers()["Authorization"].lower() == "bearer pod-token"
     assert connection.ssl.verify_mode == ssl.CERT_REQUIRED
 
 
 def test_a_kubeconfig_with_a_token(tmp_path: Path) -> None:
-    connection = Connection.load(kubeconfig(tmp_path, {"token": "secret-token"}))
+    connection = ApiConnection.load(kubeconfig(tmp_path, {"token": "secret-token"}))
     assert connection.server == "https://127.0.0.1:1"
     assert connection.headers() == {"Authorization": "Bearer secret-token"}
     assert connection.tls_server_name is None
@@ -59,14 +59,14 @@ def test_a_kubeconfig_with_a_token(tmp_path: Path) -> None:
 def test_a_kubeconfig_with_a_client_certificate(tmp_path: Path) -> None:
     authority = Authority.at(tmp_path / "pki")
     issued = authority.issue_client("admin", "system:masters")
-    connection = Connection.load(str(client_kubeconfig(tmp_path / "config", "https://127.0.0.1:1", issued)))
+    connection = ApiConnection.load(str(client_kubeconfig(tmp_path / "config", "https://127.0.0.1:1", issued)))
     assert connection.headers() == {}
     assert len(connection.ssl.get_ca_certs()) == 1
 
 
 def test_a_server_name_for_tls_is_used(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path, {"token": "t"}, **{"tls-server-name": "kubernetes"})
-    assert Connection.load(path).tls_server_name == "kubernetes"
+    assert ApiConnection.load(path).tls_server_name == "kubernetes"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", json.dumps({"kind": "Config"})])
@@ -74,20 +74,20 @@ def test_a_kubeconfig_that_cannot_be_used_is_refused(tmp_path: Path, content: st
     path = tmp_path / "config"
     path.write_text(content)
     with pytest.raises(StalledError) as caught:
-        Connection.load(str(path))
+        ApiConnection.load(str(path))
     assert caught.value.reason == "NoCluster"
 
 
 def test_a_missing_kubeconfig_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StalledError, match="no cluster"):
-        Connection.load(str(tmp_path / "nowhere"))
+        ApiConnection.load(str(tmp_path / "nowhere"))
 
 
 def test_a_proxy_of_the_kubeconfig_is_refused_rather_than_passed_by(tmp_path: Path) -> None:
     with pytest.raises(StalledError, match="proxy-url"):
-        Connection.load(kubeconfig(tmp_path, {"token": "t"}, **{"proxy-url": "http://127.0.0.1:3128"}))
+        ApiConnection.load(kubeconfig(tmp_path, {"token": "t"}, **{"proxy-url": "http://127.0.0.1:3128"}))
 
 
 def test_the_environments_proxy_is_not_for_our_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:3128")
-    assert Connection.load(kubeconfig(tmp_path, {"token": "t"})).server == "https://127.0.0.1:1"
+    assert ApiConnection.load(kubeconfig(tmp_path, {"token": "t"})).server == "https://127.0.0.1:1"

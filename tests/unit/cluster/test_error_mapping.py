@@ -13,7 +13,7 @@ from kubernetes.client import Configuration
 from support.pulsar.fake_broker import FakeBroker, run_fake_broker
 from topicschema.api.kinds import LEASE, NAMESPACE, SCHEMA_HISTORY
 from topicschema.cluster.client import ApiClient, Selection
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.errors import (
     ApiRefusedError,
     ApiUnavailableError,
@@ -39,7 +39,7 @@ async def wire() -> AsyncIterator[FakeBroker]:
 
 
 def client_of(url: str, seconds: float = 10.0) -> ApiClient:
-    return ApiClient(Connection(url, ssl.create_default_context(), None, Configuration()), seconds)
+    return ApiClient(ApiConnection(url, ssl.create_default_context(), None, Configuration()), seconds)
 
 
 @pytest.fixture

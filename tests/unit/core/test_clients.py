@@ -31,7 +31,7 @@ from support.pulsar.connections import (
     rules,
     topic,
 )
-from topicschema.core.clients import Client, Connection, connect
+from topicschema.core.clients import Client, ConnectResult, connect
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy, UpgradeFirst
 
@@ -186,7 +186,7 @@ def test_a_consumer_without_a_schema_of_its_own_subscribes_unchecked_and_enforce
     allowed: bool,
 ) -> None:
     state = topic(*history, strategy=strategy, allows_auto_update=allowed, enforces_validation=True, is_in_use=True)
-    assert connect(client, sent, state) == Connection(NO_VERSION, strategy.upgrade_first)
+    assert connect(client, sent, state) == ConnectResult(NO_VERSION, strategy.upgrade_first)
 
 
 @ANY_STRATEGY
@@ -211,7 +211,7 @@ def test_an_active_topic_lets_every_consumer_in_under_always_compatible_and_regi
     sent: SchemaInfo, history: tuple[SchemaInfo | None, ...], *, allowed: bool
 ) -> None:
     state = topic(*history, strategy=Strategy.ALWAYS_COMPATIBLE, allows_auto_update=allowed, is_in_use=True)
-    assert replace(consumer(sent, state), warnings=()) == Connection(NO_VERSION, UpgradeFirst.ANY)
+    assert replace(consumer(sent, state), warnings=()) == ConnectResult(NO_VERSION, UpgradeFirst.ANY)
 
 
 @NOT_ALWAYS_COMPATIBLE

@@ -37,12 +37,12 @@ from support.pulsar.connections import (
 )
 from support.schemas.protobuf_schemas import envelope
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients import Connection, TopicState
+from topicschema.core.clients import ConnectResult, TopicState
 from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
 from topicschema.core.schemas import PRIMITIVES, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
-Connect = Callable[[SchemaInfo | None, TopicState], Connection]
+Connect = Callable[[SchemaInfo | None, TopicState], ConnectResult]
 NOT_ALWAYS = [s for s in Strategy if not s.startswith("ALWAYS")]
 
 
@@ -400,7 +400,7 @@ def suits(*symbols: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:
 WIDE, NARROW = suits("HEARTS", "SPADES"), suits("HEARTS")
 
 
-def warnings(response: Connection) -> list[tuple[str, Direction | None, int | None]]:
+def warnings(response: ConnectResult) -> list[tuple[str, Direction | None, int | None]]:
     return [(each.rule, each.direction, each.schema_version) for each in response.warnings]
 
 

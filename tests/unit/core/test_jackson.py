@@ -3,7 +3,7 @@
 import pytest
 
 from topicschema.core import jackson
-from topicschema.core.jackson import Reading
+from topicschema.core.jackson import TextReading
 
 TAKEN = (
     '{"type": "object"} and more',
@@ -58,17 +58,17 @@ FAILED = ('{"id": [], "type": "record"}', '{"type": 1.0}', '{"type": false', "[t
 
 @pytest.mark.parametrize("text", TAKEN)
 def test_a_json_schema_is_one_for_all_that_jackson_coerces_and_does_not_know(text: str) -> None:
-    assert jackson.reading(text.encode()) is Reading.JSON_SCHEMA
+    assert jackson.reading(text.encode()) is TextReading.JSON_SCHEMA
 
 
 @pytest.mark.parametrize("text", PASSED_OVER)
 def test_one_wrong_member_however_deep_and_it_is_no_json_schema(text: str) -> None:
-    assert jackson.reading(text.encode()) is Reading.NEITHER
+    assert jackson.reading(text.encode()) is TextReading.NEITHER
 
 
 @pytest.mark.parametrize("text", FAILED)
 def test_an_outermost_type_of_another_kind_is_a_failure_before_anything_else_is_read(text: str) -> None:
-    assert jackson.reading(text.encode()) is Reading.FAILURE
+    assert jackson.reading(text.encode()) is TextReading.FAILURE
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from topicschema.cli import rules
 from topicschema.cli.check import engine
-from topicschema.cli.rules import Rule
+from topicschema.cli.rules import DocumentedRule
 from topicschema.cli.rules.examples import PayloadExample, ProtoExample
 from topicschema.core import policy
 from topicschema.core.compatibility import Incompatibility
@@ -66,10 +66,10 @@ def test_a_remedy_in_the_message_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("rule", COMPARED, ids=lambda rule: rule.id)
-def test_every_mistake_has_a_remedy(rule: Rule) -> None:
+def test_every_mistake_has_a_remedy(rule: DocumentedRule) -> None:
     assert rule.refused is not None
-    question = rule.refused.question
-    answer = engine.answer(question)
-    broken = policy.violations(question.candidate, rule.refused.own_strategy, rule.refused.constraints)
+    request = rule.refused.request
+    answer = engine.answer(request)
+    broken = policy.violations(request.candidate, rule.refused.own_strategy, rule.refused.constraints)
     for each in mistakes_of((*broken, *answer.incompatibilities, *answer.warnings)):
         assert each.newest.rule in NOTES or each.remedy or "; " in each.newest.message

@@ -15,7 +15,7 @@ from topicschema.core.history import History, NumberedBy, Origin, Owner, StoredT
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
-    Claim,
+    ClaimTopic,
     CreateValidationJob,
     DeleteHistory,
     DeleteObsoleteJobs,
@@ -61,9 +61,9 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -
         (observed(NEXT, None), (Register(ME),)),
         (observed(NEXT, OTHER), (Register(ME),)),
         (observed(EQUAL), ()),
-        (observed(EQUAL, None), (Claim(ME),)),
-        (observed(EQUAL, OTHER), (Claim(ME),)),
-        (observed(EQUAL, is_source_stored=False), (Claim(ME),)),
+        (observed(EQUAL, None), (ClaimTopic(ME),)),
+        (observed(EQUAL, OTHER), (ClaimTopic(ME),)),
+        (observed(EQUAL, is_source_stored=False), (ClaimTopic(ME),)),
         (observed(NEXT, is_source_stored=False), (Register(ME),)),
         (observed(REFUSED, is_source_stored=False), ()),
         (observed(REFUSED, None), ()),
@@ -87,7 +87,7 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: Any) -
         (observed(NEXT, validation=NEEDS_JOB), (Register(ME),)),
         (observed(EQUAL, validation=NEEDS_JOB), (CreateValidationJob(),)),
         (observed(EQUAL, validation=replace(CLOSED, needs_job=True)), (CreateValidationJob(),)),
-        (observed(EQUAL, None, validation=CLOSED), (Claim(ME),)),
+        (observed(EQUAL, None, validation=CLOSED), (ClaimTopic(ME),)),
         (observed(REFUSED, validation=Validation(has_obsolete_jobs=True)), (DeleteObsoleteJobs(),)),
         (observed(NEXT, validation=CLOSED, broker=NOTHING_TO_ALIGN), ()),
         (observed(NEXT, validation=OPEN, broker=NOTHING_TO_ALIGN), (Upload(),)),
@@ -111,7 +111,7 @@ def after(state: Observed, action: Action) -> Observed:
             return replace(state, has_finalizer=True)
         case RemoveFinalizer():
             return replace(state, has_finalizer=False)
-        case Claim(owner):
+        case ClaimTopic(owner):
             return replace(state, history=state.history.claimed_by(owner), is_source_stored=True)
         case Register(owner):
             grown = state.history.with_version(SCHEMA, Origin.SPEC, LATER).claimed_by(owner)
@@ -154,7 +154,7 @@ BEYOND_FULL = Observed(ME, FULL_HISTORY, broker=BrokerState(HistoryBehind(BEYOND
         (replace(NEXT_OF_FULL, broker=NOTHING_TO_ALIGN), ()),
         (replace(NEXT_OF_FULL, deletes_history=True), (AddFinalizer(),)),
         (EQUAL_TO_FULL, ()),
-        (replace(EQUAL_TO_FULL, history=history(*SCHEMAS[:2])), (Claim(ME),)),
+        (replace(EQUAL_TO_FULL, history=history(*SCHEMAS[:2])), (ClaimTopic(ME),)),
         (BEYOND_FULL, ()),
         (replace(BEYOND_FULL, deletes_history=True), (AddFinalizer(),)),
         (replace(BEYOND_FULL, history=history(), deletes_history=True), ()),
@@ -197,15 +197,15 @@ def at(settings: TopicSettingsState | None = None, **others: object) -> BrokerSt
     ("state", "actions"),
     [
         (observed_at(NEXT, at()), (Upload(),)),
-        (observed_at(NEXT, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
-        (observed_at(NEXT, at(), replace(NUMBERED, claim=OTHER)), (Claim(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
+        (observed_at(NEXT, at(), replace(NUMBERED, claim=OTHER)), (ClaimTopic(ME),)),
         (observed_at(NEXT, at(may_write=False)), ()),
-        (observed_at(NEXT, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
+        (observed_at(NEXT, at(may_write=False), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
         (observed_at(NEXT, at(may_write=False), is_source_stored=False), ()),
         (observed_at(NEXT, at(refused=NO)), ()),
         (observed_at(EQUAL, at()), ()),
-        (observed_at(EQUAL, at(), replace(NUMBERED, claim=None)), (Claim(ME),)),
-        (observed_at(EQUAL, at(may_write=False), replace(NUMBERED, claim=None)), (Claim(ME),)),
+        (observed_at(EQUAL, at(), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
+        (observed_at(EQUAL, at(may_write=False), replace(NUMBERED, claim=None)), (ClaimTopic(ME),)),
         (observed_at(REFUSED, at()), ()),
         (observed_at(None, BrokerState(HistoryLost("is empty"))), ()),
         (observed_at(None, BrokerState(HistoryAhead(NUMBERED.entries))), (UploadMissing(NUMBERED.entries),)),

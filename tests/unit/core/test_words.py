@@ -31,7 +31,7 @@ from topicschema.core.strategies import Direction, UpgradeFirst
         (Side, "key value"),
         (verdict.Outcome, "NextVersion EqualVersion Incompatible"),
         (clients.Client, "producer consumer reader"),
-        (clients.Outcome, "UsesVersion RegistersVersion NoVersion Refused"),
+        (clients.ConnectOutcome, "UsesVersion RegistersVersion NoVersion Refused"),
         (BrokerError, "IncompatibleSchema UnknownError NoAnswer"),
     ],
 )

@@ -16,7 +16,7 @@ from support.schemas.recorded_versions import ID, KEY, NARROW, NOTE, WIDE, card,
 from support.turns import counted
 from topicschema.cluster.errors import ConflictError
 from topicschema.core import comparison, formats
-from topicschema.core.comparison import Earlier, Findings, Request, Result
+from topicschema.core.comparison import ComparisonRequest, ComparisonResult, Earlier, Findings
 from topicschema.core.compatibility import TOO_COMPLEX
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin, VersionEntry
@@ -29,7 +29,7 @@ from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import comparing
 from topicschema.judging.cpu_time import OutOfTimeError
 from topicschema.judging.judge import Judge
-from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.judging.workers import WorkerOutOfMemoryError, Workers
 from topicschema.storage.protocol import Stored
 from unit.judging.conftest import JudgeOf
 
@@ -185,7 +185,7 @@ async def test_the_versions_of_all_parts_share_the_steps(monkeypatch: pytest.Mon
     *earlier, candidate = (formats.parse(FAMILIES["full"](12, version)) for version in range(4))
     storage, history = await on_record(*earlier)
     newest = Earlier(history.entries[-1], candidate.info.type, info=earlier[-1].info)
-    request = Request(candidate.info, V4_0, TRANSITIVE.strategy)
+    request = ComparisonRequest(candidate.info, V4_0, TRANSITIVE.strategy)
     one = comparison.compare(request, [newest], MOST_STEPS).findings.steps
     monkeypatch.setattr("topicschema.core.comparison.MOST_STEPS", one + one // 2)
     findings = (await judge_of(storage).judge(Candidate(candidate), history, TRANSITIVE)).incompatibilities
@@ -200,7 +200,7 @@ async def test_a_comparison_that_takes_too_much_memory_is_refused(
     judge = judge_of(storage)
 
     async def out_of_memory(*_: Any, **__: Any) -> Any:
-        raise OutOfMemoryError
+        raise WorkerOutOfMemoryError
 
     monkeypatch.setattr(judge._workers, "call", out_of_memory)
     (finding,) = (await judge.judge(Candidate(candidate), history, TRANSITIVE)).incompatibilities
@@ -238,9 +238,9 @@ async def test_the_versions_of_all_parts_share_the_cpu_time(monkeypatch: pytest.
     storage, history = await on_record(*(schema(ID, optional(number), doc=DOC) for number in range(10)))
     judge, left = judge_of(storage), list[float]()
 
-    async def compare_part(*arguments: Any) -> tuple[Result, float]:
+    async def compare_part(*arguments: Any) -> tuple[ComparisonResult, float]:
         left.append(arguments[-1])
-        return Result(Findings(), {}), 2.0
+        return ComparisonResult(Findings(), {}), 2.0
 
     monkeypatch.setattr(judge, "_compare_part", compare_part)
     await judge.judge(Candidate(schema(ID, doc=DOC)), history, TRANSITIVE)
@@ -253,7 +253,7 @@ async def test_a_later_part_that_takes_too_much_cpu_time_is_the_only_finding_eac
     storage, history = await on_record(*(schema(ID, optional(number), doc=DOC) for number in range(10)))
     judge, compare_part, parts = judge_of(storage), Judge._compare_part, list[object]()
 
-    async def out_of_time(*arguments: Any) -> tuple[Result, float]:
+    async def out_of_time(*arguments: Any) -> tuple[ComparisonResult, float]:
         parts.append(arguments)
         if len(parts) > 1:
             raise OutOfTimeError(5.0)

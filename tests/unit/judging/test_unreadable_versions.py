@@ -193,7 +193,7 @@ async def test_a_version_that_no_broker_reads_is_the_same_no_here_and_on_the_com
     candidate = info("" if kind is SchemaType.STRING else text().replace('"string"', '"long"'), kind)
     policy = Policy(strategy)
     verdict = await verdict_on(candidate, *before, policy=policy)
-    answer = engine.answer(engine.Question(candidate, tuple(before), policy))
+    answer = engine.answer(engine.CheckRequest(candidate, tuple(before), policy))
     assert verdict.is_compatible is answer.is_compatible
     rules = [answer.refusal.reason] if answer.refusal else [each.rule for each in answer.incompatibilities]
     assert [each.rule for each in verdict.incompatibilities] == rules

@@ -15,7 +15,7 @@ import pytest
 from topicschema.core.errors import InvalidSchemaError, Place, WaitingError
 from topicschema.judging import worker
 from topicschema.judging.cpu_time import OutOfTimeError
-from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.judging.workers import WorkerOutOfMemoryError, Workers
 
 FOR_EVER = 600
 _HOARD: list[bytes] = []
@@ -166,7 +166,7 @@ async def test_a_process_that_died_while_it_was_idle_is_replaced(workers: Worker
 
 
 async def test_a_call_that_takes_too_much_memory_is_reported_as_such(workers: Workers) -> None:
-    with pytest.raises(OutOfMemoryError) as needed:
+    with pytest.raises(WorkerOutOfMemoryError) as needed:
         await workers.call("shop/orders", grown, worker.MOST_BYTES)
     assert str(needed.value) == "takes more than 256 MiB of memory"
     assert await workers.call("shop/orders", grown, 1_000) == 1_000

@@ -95,5 +95,5 @@ def test_a_default_of_a_huge_fixed_is_refused() -> None:
     assert [each.rule for each in read.read(b"")[1]] == ["UNRESOLVABLE"]
 
 
-def reader_of(kind: Any, written: Any) -> payload.Reader:
+def reader_of(kind: Any, written: Any) -> payload.MessageReader:
     return payload.reader(schema(kind), schema(written))

@@ -151,7 +151,7 @@ def test_a_value_that_is_none_of_the_type_is_refused(kind: str, value: Any, rule
 def test_a_pair_is_inline() -> None:
     schema = pair("STRING", "INT16")
     content = bytes.fromhex("00000001 61 00000002 0102")
-    assert payload.encode(schema, Pair("a", 258)) == payload.Message(content)
+    assert payload.encode(schema, Pair("a", 258)) == payload.MessageParts(content)
     assert payload.decode(schema, content) == Pair("a", 258)
     assert payload.decode(schema, bytes.fromhex("ffffffff ffffffff")) == Pair(None, None)
 
@@ -159,9 +159,9 @@ def test_a_pair_is_inline() -> None:
 def test_a_separated_key_is_the_messages_own() -> None:
     schema = pair("STRING", "INT16", Encoding.SEPARATED)
     message = payload.encode(schema, Pair("a", 258))
-    assert message == payload.Message(b"\x01\x02", b"a")
+    assert message == payload.MessageParts(b"\x01\x02", b"a")
     assert payload.decode(schema, message.payload, message.key) == Pair("a", 258)
-    assert payload.encode(schema, Pair("a", None)) == payload.Message(None, b"a")
+    assert payload.encode(schema, Pair("a", None)) == payload.MessageParts(None, b"a")
     assert findings(schema, b"\x01", b"\xff") == [
         ("INVALID_UTF8", "$.key", 0, True),
         ("TRUNCATED", "$.value", 1, False),

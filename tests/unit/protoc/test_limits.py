@@ -15,8 +15,8 @@ from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.protoc import (
     LIMITS,
     MAX_FILES,
-    Limits,
     ProtobufSources,
+    ProtocLimits,
     compile_envelope,
     compile_envelope_async,
 )
@@ -44,7 +44,7 @@ OPTION = "x" * (MEBIBYTE - 100)
 LONG_OPTION = ProtobufSources("A", {"a.proto": f'syntax = "proto3"; option java_package = "{OPTION}"; message A {{}}'})
 
 
-def refused(sources: ProtobufSources, limits: Limits = LIMITS) -> InvalidSchemaError:
+def refused(sources: ProtobufSources, limits: ProtocLimits = LIMITS) -> InvalidSchemaError:
     with pytest.raises(InvalidSchemaError) as caught:
         compile_envelope(sources, limits)
     return caught.value
@@ -76,19 +76,19 @@ async def wait_for(condition: Callable[[], bool]) -> None:
 @pytest.mark.parametrize(
     ("sources", "limits", "rule", "words"),
     [
-        (SLOW, Limits(cpu_seconds=1, seconds=60), "COMPILATION_TOO_EXPENSIVE", "more than 1 seconds"),
+        (SLOW, ProtocLimits(cpu_seconds=1, seconds=60), "COMPILATION_TOO_EXPENSIVE", "more than 1 seconds"),
         (
             LARGE,
-            Limits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60),
+            ProtocLimits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60),
             "COMPILATION_TOO_EXPENSIVE",
             "more than 100 MiB of memory",
         ),
-        (VERBOSE, LIMITS, "COMPILATION_TOO_EXPENSIVE", "write more than 16 MiB"),
+        (VERBOSE, ProtocLimits(cpu_seconds=60, seconds=60), "COMPILATION_TOO_EXPENSIVE", "write more than 16 MiB"),
         (LONG_OPTION, LIMITS, "SOURCES_TOO_LARGE", "the envelope has 1,398"),
     ],
     ids=["time", "memory", "output", "envelope"],
 )
-def test_a_compilation_is_limited(sources: ProtobufSources, limits: Limits, rule: str, words: str) -> None:
+def test_a_compilation_is_limited(sources: ProtobufSources, limits: ProtocLimits, rule: str, words: str) -> None:
     error = refused(sources, limits)
     assert (error.rule, words in error.message) == (rule, True), error.message
     assert limits is LIMITS or error.place.path == "$.files"
@@ -132,7 +132,7 @@ def test_as_many_files_as_are_taken_are_compiled_though_all_import_each_other() 
 
 def test_where_the_clock_runs_out_the_machine_is_at_fault() -> None:
     with pytest.raises(WaitingError, match="the machine is busy") as caught:
-        compile_envelope(EMPTY, Limits(seconds=0))
+        compile_envelope(EMPTY, ProtocLimits(seconds=0))
     assert caught.value.reason == "CompilerTimeout"
 
 
@@ -195,14 +195,14 @@ def test_nothing_stays_open_and_no_child_is_left(children: Children) -> None:
     compile_envelope(EMPTY)
     before = len(list(Path("/proc/self/fd").iterdir()))
     for sources in (EMPTY, ProtobufSources("B", EMPTY.files), ProtobufSources("A", {"a.proto": "x"})):
-        for limits in (LIMITS, Limits(seconds=0)):
+        for limits in (LIMITS, ProtocLimits(seconds=0)):
             with contextlib.suppress(InvalidSchemaError, WaitingError):
                 compile_envelope(sources, limits)
     assert (len(list(Path("/proc/self/fd").iterdir())), children()) == (before, set())
 
 
 async def test_the_event_loop_runs_during_a_compilation(children: Children) -> None:
-    compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=1, seconds=60)))
+    compiling = asyncio.create_task(compile_envelope_async(SLOW, ProtocLimits(cpu_seconds=1, seconds=60)))
     has_child = False
     while not compiling.done():
         await asyncio.sleep(0.01)
@@ -212,7 +212,7 @@ async def test_the_event_loop_runs_during_a_compilation(children: Children) -> N
 
 
 async def test_a_child_has_no_environment_and_is_killed_first_if_memory_is_short(children: Children) -> None:
-    compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=60, seconds=60)))
+    compiling = asyncio.create_task(compile_envelope_async(SLOW, ProtocLimits(cpu_seconds=60, seconds=60)))
     await wait_for(lambda: len(children()) == 1)
     child = Path("/proc", children().pop())
     await wait_for(lambda: (child / "oom_score_adj").read_text() == "1000\n")
@@ -232,7 +232,7 @@ async def test_at_most_two_children_run_at_once(children: Children) -> None:
 
 
 async def test_a_cancelled_compilation_leaves_no_child(children: Children) -> None:
-    limits = Limits(cpu_seconds=60, seconds=60)
+    limits = ProtocLimits(cpu_seconds=60, seconds=60)
     compiling = [asyncio.create_task(compile_envelope_async(SLOW, limits)) for _ in range(5)]
     await wait_for(lambda: len(children()) == 2)
     for each in compiling:

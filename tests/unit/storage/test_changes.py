@@ -16,7 +16,7 @@ from kubernetes.client import Configuration
 from support.http_server import serve
 from topicschema.api import store
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import Connection
+from topicschema.cluster.connection import ApiConnection
 from topicschema.core.history import History
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.kubernetes import changes
@@ -65,7 +65,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Server,
     fake = Server()
     async with (
         serve(fake.respond) as url,
-        ApiClient(Connection(url, ssl.create_default_context(), None, Configuration())) as client,
+        ApiClient(ApiConnection(url, ssl.create_default_context(), None, Configuration())) as client,
     ):
         yield fake, Changes(client, "system")
 

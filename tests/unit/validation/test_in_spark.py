@@ -17,8 +17,8 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.validation import sources
 from topicschema.validation.errors import (
     InvalidRequestError,
-    OutOfMemoryError,
     RunError,
+    RunOutOfMemoryError,
     SourceError,
 )
 from topicschema.validation.report.tally import EXAMPLES, Tally
@@ -122,7 +122,7 @@ topicschema.validation.errors.SourceError: orders.parquet: it is broken
 @pytest.mark.parametrize(
     ("reason", "kind", "words"),
     [
-        (aborted(LOST), OutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
+        (aborted(LOST), RunOutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
         (aborted(LOST.replace("OOMKilled", "Error")), RunError, "Spark gave the run up: "),
         (
             aborted(CRASHED),

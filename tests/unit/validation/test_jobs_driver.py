@@ -16,7 +16,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.reconcile.validation.report_configmap import manifest as report_manifest
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job.manifest import JobRequest, manifest, request_parts
-from topicschema.validation.job.outcome import CouldNotRun, Failed, Outcome, Passed, outcome
+from topicschema.validation.job.outcome import CouldNotRun, Failed, JobOutcome, Passed, outcome
 from topicschema.validation.request import FileSource
 
 ENDS = {0: ("Complete", ""), 42: ("Failed", "PodFailurePolicy")}
@@ -38,7 +38,7 @@ def messages(folder: Path, *payloads: bytes) -> Path:
     return path
 
 
-def run(request: JobRequest, folder: Path) -> tuple[Outcome, str]:
+def run(request: JobRequest, folder: Path) -> tuple[JobOutcome, str]:
     """Run the driver on the request. Return the outcome of its pod for the operator, and the pod's log."""
     mounted, log = folder / "question", folder / "termination"
     mounted.mkdir()

@@ -8,19 +8,19 @@ from support.kubernetes.jobs import UID, Object, ended_pod, job, pod, verdict
 from topicschema.validation.job.outcome import (
     CouldNotRun,
     Failed,
-    Outcome,
+    JobOutcome,
     Passed,
     Running,
     Waiting,
     outcome,
 )
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
-PASS, FAIL = verdict(Answer.PASS), verdict(Answer.FAIL, 3)
-OTHERS = verdict(Answer.PASS, request_hash="sha256:" + "b" * 64)
+PASS, FAIL = verdict(MessagesVerdict.PASS), verdict(MessagesVerdict.FAIL, 3)
+OTHERS = verdict(MessagesVerdict.PASS, request_hash="sha256:" + "b" * 64)
 
 
-def why_no_verdict(result: Outcome) -> str:
+def why_no_verdict(result: JobOutcome) -> str:
     assert isinstance(result, CouldNotRun)
     return result.why
 

@@ -27,7 +27,9 @@ def test_a_long_name_is_whole_and_has_a_line_of_its_own(letters: int, is_long: b
 
 @pytest.mark.parametrize("steps", [1, 2, 5, 30, 1_000])
 def test_times_below_columns_are_as_far_apart_as_they_are_long(steps: int) -> None:
-    markup = svg_charts.over_time([svg_charts.Column(at, f"hour {at}", at) for at in range(steps)], "messages", "all")
+    markup = svg_charts.over_time(
+        [svg_charts.ChartColumn(at, f"hour {at}", at) for at in range(steps)], "messages", "all"
+    )
     (width,) = map(float, re.findall(r"max-width:([\d.]+)rem", markup))
     middles = [width * float(at) / 100 for at in re.findall(r"left:([\d.]+)%", markup)]
     centres = [3.75, *middles, width - 3.75]

@@ -10,7 +10,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.job.result import read
 from topicschema.validation.report.html_report import page
 from topicschema.validation.report.report import Course, report
-from topicschema.validation.report.tally import Example, Tally
+from topicschema.validation.report.tally import MessageExample, Tally
 from topicschema.validation.request import FileSource, ValidationRequest
 from topicschema.validation.sources import Plan
 
@@ -59,7 +59,8 @@ def test_it_names_the_other_formats_that_examples_begin_like() -> None:
     formats = ("JSON text", None, "base64 text", "JSON text")
     tally.messages = tally.invalid = len(formats)
     tally.add_examples(
-        Example(rank, (0, 0, rank, 0), -1, -1, "TRUNCATED", "$", 0, format=each) for rank, each in enumerate(formats)
+        MessageExample(rank, (0, 0, rank, 0), -1, -1, "TRUNCATED", "$", 0, format=each)
+        for rank, each in enumerate(formats)
     )
     assert report(request, Plan(()), tally, Course(0, 1.0)).document["notes"] == [
         "of the examples of invalid messages, 2 begin like JSON text",

@@ -17,7 +17,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import job
 from topicschema.validation.errors import InvalidRequestError, RunError
 from topicschema.validation.job import log_protocol
-from topicschema.validation.job.result import Answer, read
+from topicschema.validation.job.result import MessagesVerdict, read
 from topicschema.validation.report.html_report import page
 from topicschema.validation.report.report import Report
 from topicschema.validation.request import Sample, Tolerance, ValidationRequest
@@ -187,7 +187,7 @@ def test_a_driver_ends_with_42_and_a_verdict_if_messages_are_invalid(
     status, message = run_driver(tmp_path, request)
     document = read(message)
     assert document is not None
-    assert (status, document.verdict, document.request_hash) == (42, Answer.FAIL, request.sha256)
+    assert (status, document.verdict, document.request_hash) == (42, MessagesVerdict.FAIL, request.sha256)
     assert {each.reason: each.messages for each in document.by_reason} == BAD
     lines = capsys.readouterr().out.splitlines()
     assert log_protocol.progress_in(lines) == {"percent": 100, "messages": 4_000, "of": 4_000}

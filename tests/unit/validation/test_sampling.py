@@ -3,11 +3,11 @@
 import numpy as np
 
 from topicschema.validation.request import Sample
-from topicschema.validation.run.sampling import Identity, Sampling
+from topicschema.validation.run.sampling import MessageLocations, Sampling
 
 COUNT = 60_000
 ROWS = np.arange(COUNT)
-PLACES = Identity(ROWS % 4, np.full(COUNT, 9), ROWS, np.full(COUNT, -1))
+PLACES = MessageLocations(ROWS % 4, np.full(COUNT, 9), ROWS, np.full(COUNT, -1))
 TIMES = ROWS * 1_000
 
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicschema.api.validation import ExampleStatus, ReasonStatus
-from topicschema.validation.job.result import MAX_BYTES, Answer, VerdictDocument, read
+from topicschema.validation.job.result import MAX_BYTES, MessagesVerdict, VerdictDocument, read
 
 QUESTION = "sha256:" + "0" * 64
 FAILED = VerdictDocument(
     request_hash=QUESTION,
-    verdict=Answer.FAIL,
+    verdict=MessagesVerdict.FAIL,
     messages=2_000_000,
     invalid=12_994,
     by_reason=(ReasonStatus(reason="TRUNCATED", path="$.total", messages=12_994),),
@@ -39,7 +39,7 @@ def test_every_verdict_fits_into_a_termination_message(reasons: int, examples: i
     assert len(document.text) <= MAX_BYTES
     document = read(document.text)
     assert document is not None
-    assert (document.request_hash, document.verdict, document.messages) == (QUESTION, Answer.PASS, 10)
+    assert (document.request_hash, document.verdict, document.messages) == (QUESTION, MessagesVerdict.PASS, 10)
     assert document.by_reason == document.by_reason[: len(document.by_reason)]
     assert bool(document.by_reason) == bool(reasons)
 
@@ -64,4 +64,4 @@ def test_an_incomplete_document_is_ignored(text: str) -> None:
 
 
 def _passed() -> dict[str, Any]:
-    return {"request_hash": QUESTION, "verdict": Answer.PASS, "messages": 10, "invalid": 0}
+    return {"request_hash": QUESTION, "verdict": MessagesVerdict.PASS, "messages": 10, "invalid": 0}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from support.kubernetes.admission import World, run_endpoint
 from support.metrics import counted
-from topicschema.admission.review import Answer, MalformedReviewError, Review, allow
+from topicschema.admission.review import MalformedReviewError, Review, ReviewResponse, allow
 from topicschema.webhook import bodies
 from topicschema.webhook.bodies import IN_FLIGHT_BYTES, Bodies
 from topicschema.webhook.server import Endpoint
@@ -77,7 +77,7 @@ async def run_bodies(seconds: float = 60.0, grace: float = 60.0) -> AsyncIterato
     limits = Bodies(seconds, grace)
     may_respond = asyncio.Event()
 
-    async def wait(_: Review) -> Answer:
+    async def wait(_: Review) -> ReviewResponse:
         await may_respond.wait()
         return allow()
 

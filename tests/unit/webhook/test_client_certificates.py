@@ -14,7 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from support.kubernetes.admission import new_topic, run_endpoint
 from testbed.certificates import Authority, Issued
-from topicschema.admission.review import Answer, Review, allow
+from topicschema.admission.review import Review, ReviewResponse, allow
 from topicschema.webhook.server import Certificate, Endpoint
 
 REVIEW = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": new_topic({})}}
@@ -52,7 +52,7 @@ def for_servers(issued: Issued) -> Issued:
 async def serve(certificate: Certificate) -> AsyncIterator[str]:
     """Serve an endpoint that allows everything with the certificate, and yield its URL."""
 
-    async def answer(_: Review) -> Answer:
+    async def answer(_: Review) -> ReviewResponse:
         return allow()
 
     async with run_endpoint(Endpoint({"TopicSchema": answer}), certificate.context) as port:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from testbed.certificates import Authority
-from topicschema.admission.review import Answer, Review, allow
+from topicschema.admission.review import Review, ReviewResponse, allow
 from topicschema.webhook import connections
 from topicschema.webhook.connections import Connections
 from topicschema.webhook.server import Certificate, Endpoint
@@ -55,7 +55,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
     issued = Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
     received, may_respond = asyncio.Event(), asyncio.Event()
 
-    async def answer(_: Review) -> Answer:
+    async def answer(_: Review) -> ReviewResponse:
         received.set()
         await may_respond.wait()
         return allow()

@@ -17,7 +17,7 @@ from support.kubernetes.api_server import FakeApiServer
 from support.metrics import counted
 from testbed import ports
 from testbed.certificates import Authority, Issued
-from topicschema.admission.review import Answer, Review
+from topicschema.admission.review import Review, ReviewResponse
 from topicschema.settings import WebhookSettings
 from topicschema.webhook.server import Certificate, Endpoint, main, serve
 
@@ -56,7 +56,7 @@ async def test_a_silent_api_server_gives_500_before_the_timeout_of_the_request(w
 
 
 async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureFixture) -> None:
-    async def fail(review: Review) -> Answer:
+    async def fail(review: Review) -> ReviewResponse:
         raise KeyError(str(review.new))
 
     before = counted("internal_errors_total", component="webhook")

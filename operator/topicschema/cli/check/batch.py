@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, TextIO
 
 from topicschema.cli.check import engine, json_io
-from topicschema.cli.check.engine import Answer, Refusal, UnusableVersionError
+from topicschema.cli.check.engine import CheckResult, Refusal, UnusableVersionError
 from topicschema.cli.exits import BUG, COMPATIBLE, WRONG_INPUT
 from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
@@ -33,7 +33,7 @@ def answer_all(lines: BinaryIO, answers: TextIO, errors: TextIO, checkers: Check
     `checkers` are the plugged-in checkers. `errors` receives the traceback of a bug and, if it is a terminal, the
     progress.
     """
-    ctx = _Context(CachedParse(_CACHE_BYTES), Envelopes(_CACHE_BYTES), checkers, errors)
+    ctx = _Context(CachedParse(_CACHE_BYTES), EnvelopeCache(_CACHE_BYTES), checkers, errors)
     progress = _Progress(errors)
     code = COMPATIBLE
     for line in _lines(lines):
@@ -59,7 +59,7 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    parse: engine.Parse
+    parse: engine.ParseSchema
     compiled: json_io.Compile
     checkers: Checkers
     errors: TextIO
@@ -70,25 +70,25 @@ def _answer(line: bytes | None, ctx: _Context) -> tuple[dict[str, Any], int]:
     identity = pulsar_version = None
     try:
         if line is None:
-            raise json_io.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # reported like all others
+            raise json_io.InvalidLineError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # reported like all others
         request = json_io.read(line)
         identity = json_io.id_of(request)
         pulsar_version = json_io.pulsar_version_of(request)
-        question = json_io.question_of(request, ctx.compiled, ctx.checkers)
-        return json_io.line_of(identity, engine.answer(question, ctx.parse), pulsar_version), COMPATIBLE
-    except json_io.InvalidRequestError as error:
+        check_request = json_io.check_request_of(request, ctx.compiled, ctx.checkers)
+        return json_io.line_of(identity, engine.answer(check_request, ctx.parse), pulsar_version), COMPATIBLE
+    except json_io.InvalidLineError as error:
         return json_io.no_answer(identity, error), WRONG_INPUT
     except InvalidSchemaError as error:
-        return json_io.line_of(identity, Answer(refusal=Refusal.of(error)), pulsar_version), COMPATIBLE
+        return json_io.line_of(identity, CheckResult(refusal=Refusal.of(error)), pulsar_version), COMPATIBLE
     except (UnusableVersionError, json_io.UnusableSourcesError) as error:
-        return json_io.line_of(identity, Answer(refusal=error.refusal), pulsar_version), COMPATIBLE
+        return json_io.line_of(identity, CheckResult(refusal=error.refusal), pulsar_version), COMPATIBLE
     except WaitingError as error:
         refusal = Refusal(_NOT_COMPILED, error.message)
-        return json_io.line_of(identity, Answer(refusal=refusal), pulsar_version), WRONG_INPUT
+        return json_io.line_of(identity, CheckResult(refusal=refusal), pulsar_version), WRONG_INPUT
     except Exception as error:  # noqa: BLE001  # a bug in one line is a refusal, and the rest is answered
         _report_bug(error, ctx.errors)
         refusal = Refusal("INTERNAL_ERROR", f"a bug in topicschema ({type(error).__name__}): please report it")
-        return json_io.line_of(identity, Answer(refusal=refusal), pulsar_version), BUG
+        return json_io.line_of(identity, CheckResult(refusal=refusal), pulsar_version), BUG
 
 
 def _report_bug(error: Exception, errors: TextIO) -> None:
@@ -113,7 +113,7 @@ class CachedParse:
         return schema
 
 
-class Envelopes:
+class EnvelopeCache:
     """Cache of the last compiled envelopes, bounded in bytes."""
 
     def __init__(self, limit: int) -> None:

@@ -35,7 +35,7 @@ T = TypeVar("T")
 _ANY_TOPIC = TopicKey("", Topic("", "", ""))
 
 
-class Step(StrEnum):
+class BrokerOperation(StrEnum):
     """Operation of the broker.
 
     REGISTER: all of an upload: parse, deduplicate with its validation of defaults, then check, as the webhook does.
@@ -47,7 +47,7 @@ class Step(StrEnum):
     COMPATIBILITY = "compatibility"
 
 
-class Parse(Protocol):
+class ParseSchema(Protocol):
     """Function with the result of `formats.parse`, perhaps cached."""
 
     def __call__(self, info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> Schema:
@@ -55,8 +55,8 @@ class Parse(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Question to a broker: may `candidate` follow `history` under `policy`?
+class CheckRequest:
+    """Request to a broker: may `candidate` follow `history` under `policy`?
 
     `history` is oldest first, and the index is the version's number. The schemas are in the form of the REST API, so a
     KEY_VALUE's is the text `{"key": ..., "value": ...}`. `topic_strategy` is the topic's own, if it has one.
@@ -65,7 +65,7 @@ class Question:
     candidate: SchemaInfo
     history: tuple[SchemaInfo, ...] = ()
     policy: Policy = field(default_factory=Policy)
-    step: Step = Step.REGISTER
+    step: BrokerOperation = BrokerOperation.REGISTER
     topic_strategy: Strategy | None = None
 
     @property
@@ -83,7 +83,7 @@ class Question:
 class Refusal:
     """Error that the broker would return instead of a verdict.
 
-    `reason` is a rule id. `path` is a place in the candidate's text (from `$`), or a member of the question if that is
+    `reason` is a rule id. `path` is a place in the candidate's text (from `$`), or a member of the request if that is
     at fault (`history[2].schema`). `place` also has line and column if the candidate cannot be read.
     """
 
@@ -99,7 +99,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CheckResult:
     """Verdict, or the refusal instead of it. `equal_to` is the version that the broker would return, if any.
 
     If the broker's comparison itself fails, `refusal` is the incompatibility on which it fails.
@@ -128,59 +128,61 @@ class UnusableVersionError(Exception):
         )
 
 
-def answer(question: Question, parse: Parse = formats.parse, *, cpu_seconds: float = MOST_SECONDS) -> Answer:
+def answer(
+    request: CheckRequest, parse: ParseSchema = formats.parse, *, cpu_seconds: float = MOST_SECONDS
+) -> CheckResult:
     """Return the broker's answer. A schema that it cannot read is a refusal, never an exception.
 
     The CPU time is limited as in the operator, unless there are custom checkers.
     """
     try:
-        if question.policy.profile.checkers:
-            return _answer(question, parse)
-        return cpu_time.call(cpu_seconds, _answer, question, parse)
+        if request.policy.profile.checkers:
+            return _answer(request, parse)
+        return cpu_time.call(cpu_seconds, _answer, request, parse)
     except InvalidSchemaError as error:
-        return Answer(refusal=Refusal.of(error))
+        return CheckResult(refusal=Refusal.of(error))
     except UnusableVersionError as error:
-        return Answer(refusal=error.refusal)
+        return CheckResult(refusal=error.refusal)
     except OutOfTimeError as error:
         why = f"reading and comparing the schemas {error}; make unions smaller, and break circles of records"
-        return Answer(incompatibilities=(Incompatibility(compatibility.TOO_COMPLEX, "$", why),))
+        return CheckResult(incompatibilities=(Incompatibility(compatibility.TOO_COMPLEX, "$", why),))
 
 
-def _answer(question: Question, parse: Parse) -> Answer:
-    return _STEPS[question.step](_stored(question), parse)
+def _answer(request: CheckRequest, parse: ParseSchema) -> CheckResult:
+    return _STEPS[request.step](_stored(request), parse)
 
 
-def _stored(question: Question) -> Question:
+def _stored(request: CheckRequest) -> CheckRequest:
     history: list[SchemaInfo] = []
-    for number, info in enumerate(question.history):
+    for number, info in enumerate(request.history):
         try:
             history.append(formats.as_stored(info))
             if info.type in PRIMITIVES:  # the broker does not read it, and its validator stores none with a text
-                formats.parse(info, question.policy.profile.pulsar_version)
+                formats.parse(info, request.policy.profile.pulsar_version)
         except InvalidSchemaError as error:
             raise UnusableVersionError(number, error) from None
-    return replace(question, candidate=formats.as_stored(question.candidate), history=tuple(history))
+    return replace(request, candidate=formats.as_stored(request.candidate), history=tuple(history))
 
 
-def _register(question: Question, parse: Parse) -> Answer:
-    policy = question.policy
-    schema = parse(question.candidate, policy.profile.pulsar_version, validate_defaults=True)
-    reading = _Reading(question, schema, parse, validate_defaults=True)
-    history = History(_ANY_TOPIC, entries=_entries(schema, question.history, reading))
-    judged = reading.run(verdict.judge(Candidate(schema, question.topic_strategy), history, policy))
+def _register(request: CheckRequest, parse: ParseSchema) -> CheckResult:
+    policy = request.policy
+    schema = parse(request.candidate, policy.profile.pulsar_version, validate_defaults=True)
+    reading = _Reading(request, schema, parse, validate_defaults=True)
+    history = History(_ANY_TOPIC, entries=_entries(schema, request.history, reading))
+    judged = reading.run(verdict.judge(Candidate(schema, request.topic_strategy), history, policy))
     reading.require_readable(judged.incompatibilities)
     equal_to = judged.schema_version if judged.outcome is Outcome.EQUAL_VERSION else None
-    return Answer(equal_to, judged.incompatibilities, judged.risks + judged.notes, _failure(judged.thrown))
+    return CheckResult(equal_to, judged.incompatibilities, judged.risks + judged.notes, _failure(judged.thrown))
 
 
-def _compatibility(question: Question, parse: Parse) -> Answer:
-    policy, kind = question.policy, question.candidate.type
-    schema = parse(question.candidate, policy.profile.pulsar_version, validate_defaults=False)
-    reading = _Reading(question, schema, parse, validate_defaults=False)
-    candidate = Candidate(schema, question.topic_strategy)
-    entries = tuple(_entry(number, info, "") for number, info in enumerate(question.history))
-    latest_text = [(info.type, info.schema) for info in question.history[-1:]]
-    is_equal = not question.strategy.is_transitive and latest_text == [(kind, question.candidate.schema)]
+def _compatibility(request: CheckRequest, parse: ParseSchema) -> CheckResult:
+    policy, kind = request.policy, request.candidate.type
+    schema = parse(request.candidate, policy.profile.pulsar_version, validate_defaults=False)
+    reading = _Reading(request, schema, parse, validate_defaults=False)
+    candidate = Candidate(schema, request.topic_strategy)
+    entries = tuple(_entry(number, info, "") for number, info in enumerate(request.history))
+    latest_text = [(info.type, info.schema) for info in request.history[-1:]]
+    is_equal = not request.strategy.is_transitive and latest_text == [(kind, request.candidate.schema)]
     if is_equal:
         is_read = formats.properties_matter(kind)
         is_required = is_read and policy.strictness is Strictness.STRICT
@@ -193,38 +195,40 @@ def _compatibility(question: Question, parse: Parse) -> Answer:
     except UnreadableVersionError as error:
         reading.require_readable([error.finding])
         raise
-    return Answer(None, compared.incompatibilities, compared.risks, _failure(compared.thrown))
+    return CheckResult(None, compared.incompatibilities, compared.risks, _failure(compared.thrown))
 
 
 def _failure(thrown: Incompatibility | None) -> Refusal | None:
     return None if thrown is None else Refusal(thrown.rule, thrown.message, thrown.path)
 
 
-_STEPS: Mapping[Step, Callable[[Question, Parse], Answer]] = {
-    Step.REGISTER: _register,
-    Step.COMPATIBILITY: _compatibility,
+_STEPS: Mapping[BrokerOperation, Callable[[CheckRequest, ParseSchema], CheckResult]] = {
+    BrokerOperation.REGISTER: _register,
+    BrokerOperation.COMPATIBILITY: _compatibility,
 }
 
 
 class _Reading:
-    """Parser of the schemas of one question, each once. Raises UnusableVersionError if a version cannot be read."""
+    """Parser of the schemas of one request, each once. Raises UnusableVersionError if a version cannot be read."""
 
-    def __init__(self, question: Question, candidate: Schema, parse: Parse, *, validate_defaults: bool) -> None:
-        self._question = question
+    def __init__(
+        self, request: CheckRequest, candidate: Schema, parse: ParseSchema, *, validate_defaults: bool
+    ) -> None:
+        self._request = request
         self._parse = parse
         self._validate_defaults = validate_defaults
-        self._parsed: dict[int, Schema] = {id(question.candidate): candidate}
+        self._parsed: dict[int, Schema] = {id(request.candidate): candidate}
 
     def __call__(self, schema_version: int) -> Schema:
-        pulsar_version = self._question.policy.profile.pulsar_version
+        pulsar_version = self._request.policy.profile.pulsar_version
         try:
-            return self._once(self._question.history[schema_version], pulsar_version)
+            return self._once(self._request.history[schema_version], pulsar_version)
         except InvalidSchemaError as error:
             raise UnusableVersionError(schema_version, error) from None
 
     def run(self, judging: Judging[T]) -> T:
         """Return the result of a judgment."""
-        return comparison.run(judging, lambda entry: self._question.history[entry.schema_version], self._once)
+        return comparison.run(judging, lambda entry: self._request.history[entry.schema_version], self._once)
 
     def require_readable(self, findings: Sequence[Incompatibility]) -> None:
         """Raise UnusableVersionError if a finding is about a version that cannot be read."""

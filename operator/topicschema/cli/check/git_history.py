@@ -15,9 +15,9 @@ from typing import NamedTuple
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.topicschemas import DeletionPolicy
 from topicschema.cli.check import engine
-from topicschema.cli.check.engine import Parse, Question
+from topicschema.cli.check.engine import CheckRequest, ParseSchema
 from topicschema.cli.check.governing import Governing, governing_of
-from topicschema.cli.check.resources import MARK, SUFFIXES, Manifest, Reader, Resource
+from topicschema.cli.check.resources import MARK, SUFFIXES, Manifest, ManifestReader, Resource
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.inputs.git import Repository
 from topicschema.core.checkers import Checkers
@@ -29,7 +29,7 @@ _MOST_NAMES = 50
 _POLICY = NAMESPACE_SCHEMA_POLICY.name.encode()
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A file in the repository ("" for standard input), and the Kubernetes namespace of a resource in it."""
 
     path: str
@@ -40,7 +40,7 @@ class Change(NamedTuple):
     """A resource at a place after a commit, or None if it was removed. `commit` counts from 0, oldest first."""
 
     commit: int
-    place: Place
+    place: FilePlace
     resource: Resource | None
 
 
@@ -67,7 +67,7 @@ class Past:
             self.left = None
         self.resource = self.current = None
 
-    def apply(self, resource: Resource, governing: Governing, commit: str, parse: Parse) -> None:
+    def apply(self, resource: Resource, governing: Governing, commit: str, parse: ParseSchema) -> None:
         """Apply a resource if the API server and the webhook accept it. A suspended one registers nothing."""
         if resource.fault is not None:
             return
@@ -78,7 +78,7 @@ class Past:
         except StalledError:
             return
         own = spec.schema_compatibility_strategy
-        answer = engine.answer(Question(info, tuple(self.versions), policy, topic_strategy=own), parse)
+        answer = engine.answer(CheckRequest(info, tuple(self.versions), policy, topic_strategy=own), parse)
         if not answer.is_compatible:
             return
         self.resource = resource
@@ -95,7 +95,7 @@ class GitHistory:
     """Resources of a repository's first-parent history: those of the given topics, and all policies."""
 
     def __init__(
-        self, repository: Repository, manifests: Collection[Manifest], reader: Reader, checkers: Checkers
+        self, repository: Repository, manifests: Collection[Manifest], reader: ManifestReader, checkers: Checkers
     ) -> None:
         self.repository = repository
         self._reader = reader
@@ -112,14 +112,14 @@ class GitHistory:
         self._rulings: dict[int, Governing | None] = {}
         self._read({each.resource.topic for each in manifests})
 
-    def past(self, manifest: Manifest, governing: Governing, parse: Parse) -> Past:
+    def past(self, manifest: Manifest, governing: Governing, parse: ParseSchema) -> Past:
         """Return the state of a given topic at the REF's commit."""
         place, topic = self._places[id(manifest)], manifest.resource.topic
         changes = self._without_others(self._topics[topic], place, topic)
         rulings = self._rulings_of(place, topic.rpartition("/")[0], governing)
-        past, current, policies = Past(), dict[Place, Resource](), dict[Place, Resource]()
+        past, current, policies = Past(), dict[FilePlace, Resource](), dict[FilePlace, Resource]()
         before: tuple[Resource, Governing] | None = None
-        by_commit = defaultdict[int, list[tuple[dict[Place, Resource], Change]]](list)
+        by_commit = defaultdict[int, list[tuple[dict[FilePlace, Resource], Change]]](list)
         for state, each in [*((policies, each) for each in rulings), *((current, each) for each in changes)]:
             by_commit[each.commit].append((state, each))
         for commit, some in sorted(by_commit.items()):
@@ -178,9 +178,9 @@ class GitHistory:
                     present.add(_name(each))
                     yield Manifest(os.path.relpath(file), file, content, each)
 
-    def _place(self, manifest: Manifest) -> Place:
+    def _place(self, manifest: Manifest) -> FilePlace:
         path = "" if manifest.path is None else self.repository.path_of(manifest.path)
-        return Place(path, manifest.resource.namespace)
+        return FilePlace(path, manifest.resource.namespace)
 
     def _rules(self, policy: Resource | None) -> Governing | None:
         """Return the rules of a policy in Git, or None if it is invalid."""
@@ -219,7 +219,7 @@ class GitHistory:
         for kind, namespace, key in {**dict.fromkeys(map(_identity, self._tip.get(path, ()))), **now}:
             changes = self._policies[key] if kind == NAMESPACE_SCHEMA_POLICY.name else self._topics[key]
             if kind == NAMESPACE_SCHEMA_POLICY.name or key in topics:
-                changes.append(Change(number, Place(path, namespace), now.get((kind, namespace, key))))
+                changes.append(Change(number, FilePlace(path, namespace), now.get((kind, namespace, key))))
         self._tip[path] = resources
 
     def _resources(self, path: str, content: bytes) -> tuple[Resource, ...]:
@@ -228,7 +228,7 @@ class GitHistory:
         except UsageError:  # kubectl could not apply it, either
             return ()
 
-    def _without_others(self, changes: list[Change], own: Place, key: str) -> list[Change]:
+    def _without_others(self, changes: list[Change], own: FilePlace, key: str) -> list[Change]:
         """Return the changes without those at places that the working tree still has: they are for other clusters."""
         others = {each for each in {change.place for change in changes} - {own} if self._lives(each, key)}
         if not own.path:
@@ -239,7 +239,7 @@ class GitHistory:
             others -= same
         return [each for each in changes if each.place not in others]
 
-    def _lives(self, place: Place, key: str) -> bool:
+    def _lives(self, place: FilePlace, key: str) -> bool:
         if place.path not in self._living:
             try:
                 content = (self.repository.root / place.path).read_bytes()
@@ -248,7 +248,7 @@ class GitHistory:
             self._living[place.path] = {_identity(each)[1:] for each in self._resources(place.path, content)}
         return (place.namespace, key) in self._living[place.path]
 
-    def _rulings_of(self, place: Place, pulsar_namespace: str, governing: Governing) -> list[Change]:
+    def _rulings_of(self, place: FilePlace, pulsar_namespace: str, governing: Governing) -> list[Change]:
         namespaces = (place.namespace,) if place.path else (place.namespace, "")
         changes = [each for each in self._policies[pulsar_namespace] if each.place.namespace in namespaces]
         own = None if governing.manifest is None else self._places[id(governing.manifest)]

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from topicschema.cli.check.engine import Answer, Question, Refusal, Step, UnusableVersionError
+from topicschema.cli.check.engine import BrokerOperation, CheckRequest, CheckResult, Refusal, UnusableVersionError
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
@@ -45,7 +45,7 @@ class UnusableSourcesError(Exception):
         self.refusal = Refusal(error.rule, where + error.message, path + error.place.path.removeprefix("$"))
 
 
-class InvalidRequestError(Exception):
+class InvalidLineError(Exception):
     """A line that is no valid request. `path` names the member, and is empty for the line as a whole."""
 
     def __init__(self, message: str, path: str = "") -> None:
@@ -55,35 +55,35 @@ class InvalidRequestError(Exception):
 
 
 def read(line: bytes) -> Any:
-    """Parse the JSON value of a line. Raises InvalidRequestError if it has none."""
+    """Parse the JSON value of a line. Raises InvalidLineError if it has none."""
     if line.startswith(BOM_UTF8):
-        raise InvalidRequestError("the line begins with a byte order mark; remove it")
+        raise InvalidLineError("the line begins with a byte order mark; remove it")
     try:
         return json.loads(line.decode(), parse_constant=_no_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
-        raise InvalidRequestError(f"byte {error.start} of the line is not UTF-8") from None
+        raise InvalidLineError(f"byte {error.start} of the line is not UTF-8") from None
     except RecursionError:
-        raise InvalidRequestError("the line is nested too deep") from None
+        raise InvalidLineError("the line is nested too deep") from None
     except json.JSONDecodeError as error:
-        raise InvalidRequestError(f"the line is not JSON: {error.msg} at character {error.colno}") from None
+        raise InvalidLineError(f"the line is not JSON: {error.msg} at character {error.colno}") from None
     except ValueError:
-        raise InvalidRequestError("the line has a number that JSON readers do not accept") from None
+        raise InvalidLineError("the line has a number that JSON readers do not accept") from None
 
 
 def id_of(request: Any) -> Any:
-    """Return the request's own id, any JSON value, or None. Raises InvalidRequestError if it is nested too deep."""
+    """Return the request's own id, any JSON value, or None. Raises InvalidLineError if it is nested too deep."""
     identity = request.get("id") if isinstance(request, dict) else None
     try:
         json.dumps([[identity]])  # as deep as in the answer
     except RecursionError:
-        raise InvalidRequestError("id is nested too deep", "id") from None
+        raise InvalidLineError("id is nested too deep", "id") from None
     return identity
 
 
-def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) -> Question:
+def check_request_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) -> CheckRequest:
     """Parse a request. `checkers` are the plugged-in checkers, `compiled` compiles sources.
 
-    Raises InvalidRequestError if it is no request, and UnusableSourcesError for sources. If its only fault is a type
+    Raises InvalidLineError if it is no request, and UnusableSourcesError for sources. If its only fault is a type
     that Pulsar has no name for, raises InvalidSchemaError or UnusableVersionError, because the broker returns an error.
     """
     members = _Members(request, "")
@@ -95,33 +95,35 @@ def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) 
         strictness=members.named("strictness", Strictness, Strictness.BROKER),
         profile=BrokerProfile(pulsar_version_of(request), checkers=checkers),
     )
-    step = members.named("step", Step, Step.REGISTER)
+    step = members.named("step", BrokerOperation, BrokerOperation.REGISTER)
     pulsar_version = policy.profile.pulsar_version
     envelope_of = partial(compiled, pulsar_version)
     parts = [each.schema(default, envelope_of) for each in (*history, candidate)]
     versions = tuple(_version(number, part, pulsar_version) for number, part in enumerate(parts[:-1]))
-    return Question(_info(parts[-1], pulsar_version), versions, policy, step)
+    return CheckRequest(_info(parts[-1], pulsar_version), versions, policy, step)
 
 
 def pulsar_version_of(request: Any) -> PulsarVersion:
-    """Return the Pulsar version that judges the request. Raises InvalidRequestError if it is none."""
+    """Return the Pulsar version that judges the request. Raises InvalidLineError if it is none."""
     return _Members(request, "").named("pulsarVersion", PulsarVersion, NEWEST)
 
 
-def line_of(identity: Any, answer: Answer, pulsar_version: PulsarVersion | None) -> dict[str, Any]:
+def line_of(identity: Any, answer: CheckResult, pulsar_version: PulsarVersion | None) -> dict[str, Any]:
     """Return the answer as JSON. `pulsar_version` is the one that judged."""
     refusal = answer.refusal
     error = None if refusal is None else _error(refusal.reason, refusal.message, refusal.path)
     return {**_line(identity, error, answer, compatible=answer.is_compatible), "pulsarVersion": pulsar_version}
 
 
-def no_answer(identity: Any, error: InvalidRequestError) -> dict[str, Any]:
+def no_answer(identity: Any, error: InvalidLineError) -> dict[str, Any]:
     """Return the answer to a line that is no valid request: `compatible` is null."""
-    line = _line(identity, _error("INVALID_REQUEST", error.message, error.path), Answer(), compatible=None)
+    line = _line(identity, _error("INVALID_REQUEST", error.message, error.path), CheckResult(), compatible=None)
     return {**line, "pulsarVersion": None}
 
 
-def _line(identity: Any, error: dict[str, str] | None, answer: Answer, *, compatible: bool | None) -> dict[str, Any]:
+def _line(
+    identity: Any, error: dict[str, str] | None, answer: CheckResult, *, compatible: bool | None
+) -> dict[str, Any]:
     return {
         "id": identity,
         "compatible": compatible,
@@ -188,11 +190,11 @@ def _version(number: int, part: _Part, pulsar_version: PulsarVersion) -> SchemaI
 
 
 class _Members:
-    """Members of a JSON object. Raises InvalidRequestError, with the path, for an invalid member."""
+    """Members of a JSON object. Raises InvalidLineError, with the path, for an invalid member."""
 
     def __init__(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):
-            raise InvalidRequestError(f"{path or 'the line'} must be a JSON object", path)
+            raise InvalidLineError(f"{path or 'the line'} must be a JSON object", path)
         self._members = value
         self._path = path
 
@@ -244,9 +246,9 @@ class _Members:
         sources = _Members(self.value("protobuf"), path)
         message, files = sources.text("message", ""), sources.value("files")
         if not message:
-            raise InvalidRequestError(f"{path}.message is missing", f"{path}.message")
+            raise InvalidLineError(f"{path}.message is missing", f"{path}.message")
         if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
-            raise InvalidRequestError(f"{path}.files must be an object of texts", f"{path}.files")
+            raise InvalidLineError(f"{path}.files must be an object of texts", f"{path}.files")
         try:
             return kind, envelope_of(message, files), self._properties()
         except InvalidSchemaError as error:
@@ -260,6 +262,6 @@ class _Members:
             raise self._invalid("properties", "must be an object of texts")
         return {name: each if isinstance(each, str) else json.dumps(each) for name, each in members.items()}
 
-    def _invalid(self, name: str, why: str) -> InvalidRequestError:
+    def _invalid(self, name: str, why: str) -> InvalidLineError:
         path = f"{self._path}.{name}" if self._path else name
-        return InvalidRequestError(f"{path} {why}", path)
+        return InvalidLineError(f"{path} {why}", path)

@@ -13,9 +13,9 @@ from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.cli.check.engine import Answer
+from topicschema.cli.check.engine import CheckResult
 from topicschema.cli.check.resources import Manifest
-from topicschema.cli.check.verdicts import NoAnswerError, Source, Verdict
+from topicschema.cli.check.verdicts import HistorySource, NoAnswerError, ResourceVerdict
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core.compatibility import Incompatibility
 
@@ -37,7 +37,7 @@ _FINDING: Final = re.compile(r"(?P<rule>[A-Z][A-Za-z0-9_]*)(?: at (?P<path>\$\S*
 _UNUSABLE: Final = (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError)
 
 
-def verdicts(manifests: Sequence[Manifest]) -> list[Verdict]:
+def verdicts(manifests: Sequence[Manifest]) -> list[ResourceVerdict]:
     """Return the verdict of the kubeconfig's cluster on each resource. Raises UsageError, NoAnswerError."""
     configuration = client.Configuration()
     try:
@@ -61,17 +61,17 @@ def _load(configuration: client.Configuration) -> str:
     return str(context.get("context", {}).get("namespace") or "default")
 
 
-def _verdict(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -> Verdict:
+def _verdict(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -> ResourceVerdict:
     try:
         headers = _dry_run(api, manifest, manifest.resource.namespace or namespace)
     except client.ApiException as error:
         if error.status not in _REFUSED:
             raise NoAnswerError(f"{manifest.label}: HTTP {error.status}: {_message(error)}") from None
-        answer = Answer(None, tuple(_causes(error)), tuple(_warnings(error.headers)))
-        return Verdict(manifest, answer, Source.CLUSTER)
+        answer = CheckResult(None, tuple(_causes(error)), tuple(_warnings(error.headers)))
+        return ResourceVerdict(manifest, answer, HistorySource.CLUSTER)
     except HTTPError as error:
         raise NoAnswerError(f"the API server at {api.api_client.configuration.host} does not answer: {error}") from None
-    return Verdict(manifest, Answer(warnings=tuple(_warnings(headers))), Source.CLUSTER)
+    return ResourceVerdict(manifest, CheckResult(warnings=tuple(_warnings(headers))), HistorySource.CLUSTER)
 
 
 def _dry_run(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -> Any:

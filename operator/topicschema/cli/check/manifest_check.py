@@ -10,8 +10,8 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cli.check import report
 from topicschema.cli.check.batch import CachedParse
 from topicschema.cli.check.git_history import GitHistory, Past
-from topicschema.cli.check.resources import Manifest, Reader
-from topicschema.cli.check.verdicts import Judge, NoAnswerError, Verdict, removed
+from topicschema.cli.check.resources import Manifest, ManifestReader
+from topicschema.cli.check.verdicts import ManifestJudge, NoAnswerError, ResourceVerdict, removed
 from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE, NO_ANSWER, WRONG_INPUT
 from topicschema.cli.inputs import files
@@ -28,7 +28,7 @@ def run(options: Namespace, texts: Mapping[str, bytes]) -> int:
     if options.history and (options.git is not None or options.live):
         raise UsageError(f"--{'live' if options.live else 'git'} has the history: remove --history")
     gc.disable()  # most objects stay until the end
-    reader = Reader()
+    reader = ManifestReader()
     manifests, errors = reader.read(options.paths, texts)
     try:
         verdicts = _verdicts(manifests, reader, options, is_complete=not errors) if manifests else []
@@ -44,14 +44,16 @@ def run(options: Namespace, texts: Mapping[str, bytes]) -> int:
     return COMPATIBLE if all(each.answer.is_compatible for each in verdicts) else INCOMPATIBLE
 
 
-def _verdicts(manifests: Sequence[Manifest], reader: Reader, options: Namespace, *, is_complete: bool) -> list[Verdict]:
+def _verdicts(
+    manifests: Sequence[Manifest], reader: ManifestReader, options: Namespace, *, is_complete: bool
+) -> list[ResourceVerdict]:
     """Return the verdicts on the resources, and on removed ones if the manifests are complete."""
     if options.live:
         from topicschema.cli.check import live  # noqa: PLC0415  # the cluster's client takes a second
 
         return live.verdicts(manifests)
     default = check.policy_of(options)
-    judge = Judge(manifests, default, CachedParse(_CACHE_BYTES))
+    judge = ManifestJudge(manifests, default, CachedParse(_CACHE_BYTES))
     if options.git is not None:
         repository = Repository.open(_folder(options.paths), options.git)
         judge.git = GitHistory(repository, manifests, reader, default.profile.checkers)

@@ -14,7 +14,7 @@ from topicschema.cli.check import json_io
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.positions import ManifestExcerpts, position
 from topicschema.cli.check.text import Files, wrapped
-from topicschema.cli.check.verdicts import Source, Verdict
+from topicschema.cli.check.verdicts import HistorySource, ResourceVerdict
 from topicschema.cli.inputs.manifests import ManifestError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
@@ -26,7 +26,7 @@ _LABELS: Final = 3
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Finding(NamedTuple):
+class PlacedFinding(NamedTuple):
     """A reason or a warning, its position in the file, and sentences on the versions and the remedy, or ""."""
 
     rule: str
@@ -36,36 +36,36 @@ class Finding(NamedTuple):
     more: tuple[str, ...] = ()
 
 
-def _notes(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _notes(verdicts: Sequence[ResourceVerdict]) -> Iterator[str]:
     """Yield what limits the verdicts: a history that may lack versions, or none, and defaults instead of a policy."""
     for count in sorted({len(each.names) for each in verdicts if each.may_lack_versions}):
         yield check_text.incomplete(count)
-    if any(each.source is Source.NONE for each in verdicts):
+    if any(each.source is HistorySource.NONE for each in verdicts):
         yield (
             "only validity and the policies' constraints were checked; --git, --live or --history compares with the "
             "earlier versions"
         )
     without = [
-        (each.manifest.label, each.question)
+        (each.manifest.label, each.request)
         for each in verdicts
-        if each.question and each.governing and not (each.governing.resource or each.governing.elsewhere)
+        if each.request and each.governing and not (each.governing.resource or each.governing.elsewhere)
     ]
     if without:
-        [(label, question), *others] = without
+        [(label, request), *others] = without
         more = f" and {len(others)} {'other' if len(others) == 1 else 'others'}" if others else ""
-        strategy = effective_strategy(question.policy, None).value if others else question.strategy
+        strategy = effective_strategy(request.policy, None).value if others else request.strategy
         yield (
             f"no policy is given for {label}{more}: {'they are' if others else 'it is'} judged by {strategy} on Pulsar "
-            f"{question.policy.profile.pulsar_version}{', unless they name a strategy' if others else ''}"
+            f"{request.policy.profile.pulsar_version}{', unless they name a strategy' if others else ''}"
         )
 
 
-def _harm(verdicts: Sequence[Verdict]) -> str:
+def _harm(verdicts: Sequence[ResourceVerdict]) -> str:
     """Return what the warnings of harm mean and how to refuse it, or "" if there are none."""
     topics = (each for each in verdicts if each.manifest.resource.kind == TOPIC_SCHEMA.name)
     harmful = [each for each in topics if any(map(check_text.is_harm, each.answer.warnings))]
     is_ruled = [
-        each.source is Source.CLUSTER or (each.governing is not None and each.governing.resource is not None)
+        each.source is HistorySource.CLUSTER or (each.governing is not None and each.governing.resource is not None)
         for each in harmful
     ]
     ways = [
@@ -77,7 +77,7 @@ def _harm(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def _closing(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _closing(verdicts: Sequence[ResourceVerdict]) -> Iterator[str]:
     """Yield the lines about several verdicts together: what warnings of harm mean, and where rules are explained."""
     harm = _harm(verdicts)
     if harm:
@@ -88,12 +88,12 @@ def _closing(verdicts: Sequence[Verdict]) -> Iterator[str]:
     )
 
 
-def _judged_by(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _judged_by(verdicts: Sequence[ResourceVerdict]) -> Iterator[str]:
     """Yield a sentence for each Pulsar version that judged, with the resources if there are several versions."""
     judged: dict[str, list[str]] = {}
     for each in verdicts:
-        if each.question is not None and not each.is_unchanged:
-            judged.setdefault(each.question.policy.profile.pulsar_version, []).append(each.manifest.label)
+        if each.request is not None and not each.is_unchanged:
+            judged.setdefault(each.request.policy.profile.pulsar_version, []).append(each.manifest.label)
     for version, labels in sorted(judged.items()):
         if len(judged) == 1:
             yield check_text.judged_by(version)
@@ -102,7 +102,7 @@ def _judged_by(verdicts: Sequence[Verdict]) -> Iterator[str]:
             yield from wrapped(f"{check_text.judged_by(version)[:-1]}: {', '.join(labels[:_LABELS])}{others}.")
 
 
-def text(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+def text(verdicts: Sequence[ResourceVerdict], errors: Sequence[ManifestError]) -> str:
     """Return the verdicts as text, without a line end after the last line."""
     lines = [line for note in _notes(verdicts) for line in wrapped(note)]
     is_single = len(verdicts) == 1
@@ -117,14 +117,14 @@ def text(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
-def as_json(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+def as_json(verdicts: Sequence[ResourceVerdict], errors: Sequence[ManifestError]) -> str:
     """Return the verdicts as one JSON object."""
     is_yes = not errors and all(each.answer.is_compatible for each in verdicts)
     wrong = [{"file": each.file, "line": each.line, "message": each.why} for each in errors]
     return json.dumps({"compatible": is_yes, "results": list(map(_json, verdicts)), "errors": wrong}, indent=2)
 
 
-def github(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+def github(verdicts: Sequence[ResourceVerdict], errors: Sequence[ManifestError]) -> str:
     """Return the verdicts as commands of a GitHub workflow, which show them at the lines of the files."""
     harm = _harm(verdicts)
     lines = [f"::notice::{_data(note)}" for note in (*_notes(verdicts), *([harm] if harm else []))]
@@ -142,7 +142,7 @@ def github(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
     return "\n".join((*lines, _summary(verdicts, errors)))
 
 
-def junit(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+def junit(verdicts: Sequence[ResourceVerdict], errors: Sequence[ManifestError]) -> str:
     """Return the verdicts as a JUnit report, with a test case for each resource."""
     refused = sum(not each.answer.is_compatible for each in verdicts)
     counts = f'tests="{len(verdicts) + len(errors)}" failures="{refused}" errors="{len(errors)}" skipped="0"'
@@ -165,7 +165,7 @@ def junit(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
     return "\n".join((*lines, "  </testsuite>", "</testsuites>"))
 
 
-FORMS: Final[Mapping[str, Callable[[Sequence[Verdict], Sequence[ManifestError]], str]]] = {
+FORMS: Final[Mapping[str, Callable[[Sequence[ResourceVerdict], Sequence[ManifestError]], str]]] = {
     "text": text,
     "json": as_json,
     "github": github,
@@ -174,31 +174,31 @@ FORMS: Final[Mapping[str, Callable[[Sequence[Verdict], Sequence[ManifestError]],
 """Forms of the output."""
 
 
-def _subject(verdict: Verdict) -> str:
+def _subject(verdict: ResourceVerdict) -> str:
     kind = "policy " if verdict.manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name else ""
     return f"{kind}{verdict.manifest.label}"
 
 
-def _files(verdict: Verdict) -> Files:
+def _files(verdict: ResourceVerdict) -> Files:
     return Files(
         f"{verdict.manifest.file}: {_subject(verdict)}",
         verdict.names,
         excerpts=ManifestExcerpts(verdict.manifest),
         set_by=_set_by(verdict),
-        is_compared=verdict.source is not Source.NONE,
+        is_compared=verdict.source is not HistorySource.NONE,
         type_path=TYPE_FIELD,
     )
 
 
-def _block(verdict: Verdict) -> Iterator[str]:
+def _block(verdict: ResourceVerdict) -> Iterator[str]:
     """Yield the lines about one resource."""
-    answer, question, files = verdict.answer, verdict.question, _files(verdict)
+    answer, request, files = verdict.answer, verdict.request, _files(verdict)
     subject = files.candidate
     if verdict.is_unchanged:
         version = "" if answer.equal_to is None else f": it is version {answer.equal_to}"
         yield from wrapped(f"{subject} is unchanged{version}")
-    elif question is not None:
-        yield from check_text.lines(question, answer, files)
+    elif request is not None:
+        yield from check_text.lines(request, answer, files)
     elif answer.refusal is not None:
         yield from wrapped(f"{subject} is refused")
         yield from check_text.refusal_lines(answer.refusal, files, "")
@@ -210,20 +210,20 @@ def _block(verdict: Verdict) -> Iterator[str]:
             yield from wrapped(f"warning: {each.rule}: {each.message}" if each.rule else f"warning: {each.message}")
 
 
-def _set_by(verdict: Verdict) -> str:
-    if verdict.question is None or verdict.governing is None:
+def _set_by(verdict: ResourceVerdict) -> str:
+    if verdict.request is None or verdict.governing is None:
         return ""
-    resource, source = verdict.governing.resource, verdict.question.effective.source
+    resource, source = verdict.governing.resource, verdict.request.effective.source
     policy = None if resource is None else f"policy {resource.metadata.name}"
     if source is StrategySource.TOPIC:
-        is_in_spec = verdict.question.topic_strategy is not None
+        is_in_spec = verdict.request.topic_strategy is not None
         return " (set by the manifest)" if is_in_spec else " (the topic's own at the broker)"
     if source is StrategySource.NAMESPACE:
         return f" ({policy or '--strategy'})"
     return f" (the broker's own, by {policy})" if policy else " (the default)"
 
 
-def _summary(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> str:
+def _summary(verdicts: Sequence[ResourceVerdict], errors: Sequence[ManifestError]) -> str:
     counts = Counter("unchanged" if each.is_unchanged else _outcome(each) for each in verdicts)
     total = f"{len(verdicts)} {'resource' if len(verdicts) == 1 else 'resources'}"
     outcomes = ", ".join(f"{counts[each]} {each}" for each in _OUTCOMES if counts[each])
@@ -231,35 +231,35 @@ def _summary(verdicts: Sequence[Verdict], errors: Sequence[ManifestError]) -> st
     return f"{total}: {outcomes}{unread}"
 
 
-def _outcome(verdict: Verdict) -> str:
+def _outcome(verdict: ResourceVerdict) -> str:
     return "removed" if verdict.is_removed else "accepted" if verdict.answer.is_compatible else "refused"
 
 
-def _reasons(verdict: Verdict) -> list[Finding]:
+def _reasons(verdict: ResourceVerdict) -> list[PlacedFinding]:
     refusal = verdict.answer.refusal
     result = list(_findings(verdict, verdict.answer.incompatibilities))
     if refusal is not None and not result:
         place = refusal.place or Place(refusal.path)
-        result.append(Finding(refusal.reason, refusal.message, *position(verdict.manifest, place)))
+        result.append(PlacedFinding(refusal.reason, refusal.message, *position(verdict.manifest, place)))
     return result
 
 
-def _findings(verdict: Verdict, findings: Sequence[Incompatibility]) -> Iterator[Finding]:
+def _findings(verdict: ResourceVerdict, findings: Sequence[Incompatibility]) -> Iterator[PlacedFinding]:
     files = _files(verdict)
     for each in mistakes_of(findings):
         more = (check_text.demand(each, files), check_text.to_do(each))
-        yield Finding(each.newest.rule, each.newest.message, *_position(verdict, each.newest), more)
+        yield PlacedFinding(each.newest.rule, each.newest.message, *_position(verdict, each.newest), more)
 
 
-def _position(verdict: Verdict, finding: Incompatibility) -> tuple[int, int]:
+def _position(verdict: ResourceVerdict, finding: Incompatibility) -> tuple[int, int]:
     return position(verdict.manifest, Place(_files(verdict).path_of(finding)))
 
 
-def _json(verdict: Verdict) -> dict[str, Any]:
-    manifest, question, governing = verdict.manifest, verdict.question, verdict.governing
+def _json(verdict: ResourceVerdict) -> dict[str, Any]:
+    manifest, request, governing = verdict.manifest, verdict.request, verdict.governing
     resource = None if governing is None else governing.resource
     answer = json_io.line_of(
-        manifest.file, verdict.answer, None if question is None else question.policy.profile.pulsar_version
+        manifest.file, verdict.answer, None if request is None else request.policy.profile.pulsar_version
     )
     for each, finding in zip(answer["incompatibilities"], verdict.answer.incompatibilities, strict=True):
         each["line"] = _position(verdict, finding)[0]
@@ -274,8 +274,8 @@ def _json(verdict: Verdict) -> dict[str, Any]:
         "isUnchanged": verdict.is_unchanged,
         "isRemoved": verdict.is_removed,
         "policy": None if resource is None else resource.metadata.name,
-        "strategy": None if question is None else question.strategy,
-        "strategySource": None if question is None else question.effective.source,
+        "strategy": None if request is None else request.strategy,
+        "strategySource": None if request is None else request.effective.source,
         "history": verdict.source,
         "comparedVersions": len(verdict.names),
         "mayLackVersions": verdict.may_lack_versions,

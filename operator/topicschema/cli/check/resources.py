@@ -14,7 +14,7 @@ from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cli.inputs import files, manifests
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
-from topicschema.cli.inputs.manifests import Document, ManifestError
+from topicschema.cli.inputs.manifests import ManifestDocument, ManifestError
 from topicschema.core.errors import StalledError
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarVersion, SchemaInfo
@@ -30,7 +30,7 @@ KINDS: Final = {TOPIC_SCHEMA.name: "spec.topic", NAMESPACE_SCHEMA_POLICY.name: "
 class Resource:
     """A TopicSchema or a NamespaceSchemaPolicy, decoded once."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: ManifestDocument) -> None:
         self.document = document
         self.kind, self.namespace, self.name = document.kind, document.namespace, document.name
         self._infos: dict[PulsarVersion, SchemaInfo] = {}
@@ -104,7 +104,7 @@ class Manifest:
         return f"{resource.namespace}/{resource.name}" if resource.namespace else resource.name
 
 
-class Reader:
+class ManifestReader:
     """Reader of manifests, which parses equal contents once."""
 
     def __init__(self) -> None:

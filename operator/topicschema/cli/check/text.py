@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from topicschema.cli.check.engine import Answer, Question, Refusal
+from topicschema.cli.check.engine import CheckRequest, CheckResult, Refusal
 from topicschema.cli.check.excerpt import WIDTH, Excerpts, printable
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
@@ -59,15 +59,15 @@ class Files:
         return self.type_path if (finding.rule, finding.path) == (_TYPE_CHANGED, "$") else finding.path
 
 
-def render(question: Question, answer: Answer, files: Files) -> str:
+def render(request: CheckRequest, answer: CheckResult, files: Files) -> str:
     """Return the answer as text, without a line end after the last line."""
     harm = accepted_harm(answer.warnings, "use --strictness Strict")
     return "\n".join(
         (
-            *lines(question, answer, files),
+            *lines(request, answer, files),
             *(("", *wrapped(harm)) if harm else ()),
             *explained(rules_of(answer.incompatibilities, answer.warnings, answer.refusal)),
-            judged_by(question.policy.profile.pulsar_version),
+            judged_by(request.policy.profile.pulsar_version),
         )
     )
 
@@ -98,30 +98,30 @@ def _refused(refusal: Refusal, files: Files, text: str, pulsar_version: str) -> 
     yield from refusal_lines(refusal, files, text)
 
 
-def lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
+def lines(request: CheckRequest, answer: CheckResult, files: Files) -> Iterator[str]:
     """Yield the lines of the answer, without those that are about several answers."""
-    text = question.candidate.schema.decode(errors="replace") if files.has_excerpts else ""
+    text = request.candidate.schema.decode(errors="replace") if files.has_excerpts else ""
     if answer.incompatibilities:
-        yield from _incompatible(question, answer, files, text)
+        yield from _incompatible(request, answer, files, text)
     elif answer.refusal is not None and answer.refusal.place is None:
         yield from wrapped(f"{files.candidate} cannot be compared: the broker would answer with an error")
         yield from refusal_lines(answer.refusal, files, text, _culprit(answer.refusal, files))
     elif answer.refusal is not None:
-        yield from _refused(answer.refusal, files, text, question.policy.profile.pulsar_version)
+        yield from _refused(answer.refusal, files, text, request.policy.profile.pulsar_version)
     else:
-        yield from _compatible(question, answer, files)
+        yield from _compatible(request, answer, files)
     yield from warnings(answer.warnings, files, text)
 
 
-def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[str]:
-    strategy = question.strategy
+def _compatible(request: CheckRequest, answer: CheckResult, files: Files) -> Iterator[str]:
+    strategy = request.strategy
     if answer.equal_to is not None:
         version = f"version {answer.equal_to} ({files.history[answer.equal_to]})"
         yield from wrapped(f"{files.candidate} equals {version}: nothing would be registered")
-        if answer.equal_to != len(question.history) - 1:
-            yield from wrapped(f"Version {len(question.history) - 1} stays the latest.")
+        if answer.equal_to != len(request.history) - 1:
+            yield from wrapped(f"Version {len(request.history) - 1} stays the latest.")
         return
-    number = len(question.history)
+    number = len(request.history)
     if not number and not files.is_compared:
         yield from wrapped(f"{files.candidate} is valid")
         return
@@ -129,20 +129,18 @@ def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[st
         yield from wrapped(f"{files.candidate} is compatible: it would be version 0, the first")
         return
     under = f"under {strategy}{files.set_by}"
-    yield from wrapped(f"{files.candidate} is compatible: it may follow {_compared(question, files)} {under}")
+    yield from wrapped(f"{files.candidate} is compatible: it may follow {_compared(request, files)} {under}")
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         yield "Nothing was compared: that strategy accepts every schema."
     elif strategy.upgrade_first in UPGRADE:
         yield UPGRADE[strategy.upgrade_first]
 
 
-def _incompatible(question: Question, answer: Answer, files: Files, text: str) -> Iterator[str]:
+def _incompatible(request: CheckRequest, answer: CheckResult, files: Files, text: str) -> Iterator[str]:
     reasons = mistakes_of(answer.incompatibilities)
     count = f"{len(reasons)} {'reason' if len(reasons) == 1 else 'reasons'}"
-    strictness = "" if question.policy.strictness is Strictness.BROKER else f", {question.policy.strictness}"
-    yield from wrapped(
-        f"{files.candidate} is incompatible under {question.strategy}{files.set_by}{strictness}: {count}"
-    )
+    strictness = "" if request.policy.strictness is Strictness.BROKER else f", {request.policy.strictness}"
+    yield from wrapped(f"{files.candidate} is incompatible under {request.strategy}{files.set_by}{strictness}: {count}")
     if answer.refusal is not None:
         where = f"{answer.refusal.reason} at {answer.refusal.path}"
         yield from wrapped(f"The broker fails on the comparison, and answers with an error: {where}")
@@ -214,9 +212,9 @@ def _culprit(refusal: Refusal, files: Files) -> str:
     )
 
 
-def _compared(question: Question, files: Files) -> str:
-    latest = len(question.history) - 1
-    if question.strategy.is_transitive and latest:
+def _compared(request: CheckRequest, files: Files) -> str:
+    latest = len(request.history) - 1
+    if request.strategy.is_transitive and latest:
         return f"versions 0 to {latest}"
     return f"version {latest} ({files.history[latest]})"
 

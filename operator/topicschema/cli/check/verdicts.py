@@ -12,7 +12,7 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
 from topicschema.cli.check import engine, processes
-from topicschema.cli.check.engine import Answer, Parse, Question, Refusal
+from topicschema.cli.check.engine import CheckRequest, CheckResult, ParseSchema, Refusal
 from topicschema.cli.check.git_history import GitHistory, Past
 from topicschema.cli.check.governing import Governing, Governors
 from topicschema.cli.check.resources import Manifest, Resource
@@ -30,7 +30,7 @@ _UNRENDERED: Final = "--git reads manifests, not what kustomize or Helm makes of
 _POLICY_STRATEGY: Final = "spec.schemaCompatibilityStrategy"
 
 
-class Source(StrEnum):
+class HistorySource(StrEnum):
     """Source of the earlier versions."""
 
     NONE = "None"
@@ -40,17 +40,17 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Answer about one resource. `question` is None if it was not judged here: a policy, or an invalid manifest.
+class ResourceVerdict:
+    """Answer about one resource. `request` is None if it was not judged here: a policy, or an invalid manifest.
 
     `names` has the names of the earlier versions. If `is_unchanged` is True, an apply changes nothing that is judged.
     If `is_removed` is True, the resource is that of the REF's commit, and no given manifest has it.
     """
 
     manifest: Manifest
-    answer: Answer
-    source: Source = Source.NONE
-    question: Question | None = None
+    answer: CheckResult
+    source: HistorySource = HistorySource.NONE
+    request: CheckRequest | None = None
     names: tuple[str, ...] = ()
     governing: Governing | None = None
     is_unchanged: bool = False
@@ -60,7 +60,7 @@ class Verdict:
     @property
     def may_lack_versions(self) -> bool:
         """True if all earlier versions count, and the topic may have more than the given ones."""
-        return self.source is Source.FILES and self.question is not None and self.question.strategy.is_transitive
+        return self.source is HistorySource.FILES and self.request is not None and self.request.strategy.is_transitive
 
 
 class NoAnswerError(Exception):
@@ -80,24 +80,24 @@ class _Result(NamedTuple):
 
     past: Past
     conflict: Incompatibility | None
-    answer: Answer
+    answer: CheckResult
     info: SchemaInfo | None = None
     is_unchanged: bool = False
 
 
 @dataclass(slots=True)
-class Judge:
+class ManifestJudge:
     """Judge of given resources. `default` are the rules of topics without a policy."""
 
     manifests: Sequence[Manifest]
     default: Policy
-    parse: Parse
+    parse: ParseSchema
     git: GitHistory | None = None
     earlier: Past | None = None
     """The versions of `--history`, for the only TopicSchema."""
     names: tuple[str, ...] = ()
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[ResourceVerdict]:
         """Return the verdict on each resource, in the given order."""
         _demand_unique(self.manifests)
         if self.git is not None:
@@ -122,16 +122,18 @@ class Judge:
             raise UsageError(f"no topic of standard input is in a manifest of {git.repository.ref}; {_UNRENDERED}")
 
     @property
-    def _source(self) -> Source:
+    def _source(self) -> HistorySource:
         if self.git is not None:
-            return Source.GIT
-        return Source.NONE if self.earlier is None else Source.FILES
+            return HistorySource.GIT
+        return HistorySource.NONE if self.earlier is None else HistorySource.FILES
 
-    def _topics(self, policies: Sequence[Manifest], changed: Collection[int]) -> tuple[list[_Topic], list[Verdict]]:
+    def _topics(
+        self, policies: Sequence[Manifest], changed: Collection[int]
+    ) -> tuple[list[_Topic], list[ResourceVerdict]]:
         """Return the TopicSchemas to judge, and the verdicts on those that are refused before. `changed` has ids."""
         governors = Governors(policies, self.default.profile.checkers)
         owners: dict[tuple[str, str], Manifest] = {}
-        topics, refused = list[_Topic](), list[Verdict]()
+        topics, refused = list[_Topic](), list[ResourceVerdict]()
         for each in self.manifests:
             if _is_policy(each):
                 continue
@@ -141,7 +143,7 @@ class Judge:
             if refusal is None:
                 topics.append(_Topic(each, governing, id(governing.manifest) in changed))
             else:
-                refused.append(Verdict(each, Answer(refusal=refusal), self._source, governing=governing))
+                refused.append(ResourceVerdict(each, CheckResult(refusal=refusal), self._source, governing=governing))
         return topics, refused
 
     def _result(self, topic: _Topic) -> _Result:
@@ -154,23 +156,23 @@ class Judge:
         try:
             info = manifest.resource.info(governing.for_topic(spec, past.left))
         except InvalidSchemaError as error:
-            return _Result(past, conflict, Answer(refusal=Refusal.of(error)))
+            return _Result(past, conflict, CheckResult(refusal=Refusal.of(error)))
         except WaitingError as error:
             raise UsageError(error.message) from None
-        question = _question(topic, past, info)
-        answer = Answer(past.current) if is_unchanged else engine.answer(question, self.parse)
+        request = _request(topic, past, info)
+        answer = CheckResult(past.current) if is_unchanged else engine.answer(request, self.parse)
         return _Result(past, conflict, answer, info, is_unchanged)
 
-    def _verdict(self, topic: _Topic, result: _Result) -> Verdict:
+    def _verdict(self, topic: _Topic, result: _Result) -> ResourceVerdict:
         manifest, governing, _ = topic
         if result.info is None:
-            return Verdict(manifest, result.answer, self._source, governing=governing)
-        question = _question(topic, result.past, result.info)
+            return ResourceVerdict(manifest, result.answer, self._source, governing=governing)
+        request = _request(topic, result.past, result.info)
         names = self.names or tuple(each[:8] for each in result.past.commits)
         answer = result.answer
         if governing.elsewhere is not None and not result.is_unchanged:
             answer = replace(answer, warnings=(_ungoverned(manifest.resource, governing.elsewhere), *answer.warnings))
-        return Verdict(manifest, answer, self._source, question, names, governing, result.is_unchanged)
+        return ResourceVerdict(manifest, answer, self._source, request, names, governing, result.is_unchanged)
 
     def _governing(self, resource: Resource, governors: Governors) -> Governing:
         pulsar_namespace = resource.topic.rpartition("/")[0]
@@ -205,7 +207,9 @@ class Judge:
                 return Refusal("ObjectTooLarge", f"{message}; the most are {object_size.MAX_OBJECT_BYTES:,}", "spec")
         return None
 
-    def _policy(self, manifest: Manifest, judged: Sequence[tuple[_Topic, _Result]], *, is_changed: bool) -> Verdict:
+    def _policy(
+        self, manifest: Manifest, judged: Sequence[tuple[_Topic, _Result]], *, is_changed: bool
+    ) -> ResourceVerdict:
         old, spec = self._old_spec(manifest), manifest.resource.policy.spec
         if old is not None:
             for path, was, is_ in (
@@ -213,11 +217,13 @@ class Judge:
                 ("spec.pulsarNamespace", old.pulsar_namespace, spec.pulsar_namespace),
             ):
                 if was != is_:
-                    return Verdict(manifest, Answer(refusal=_immutable(path, was)), self._source)
+                    return ResourceVerdict(manifest, CheckResult(refusal=_immutable(path, was)), self._source)
         governed = [(topic, result) for topic, result in judged if topic.governing.manifest is manifest]
         warnings = tuple(_conflict_warning(topic, result.conflict) for topic, result in governed if result.conflict)
         remark = f"; {len(warnings)} of {len(governed)} topics would not pass under it" if warnings else ""
-        return Verdict(manifest, Answer(warnings=warnings), self._source, is_unchanged=not is_changed, remark=remark)
+        return ResourceVerdict(
+            manifest, CheckResult(warnings=warnings), self._source, is_unchanged=not is_changed, remark=remark
+        )
 
     def _old_spec(self, policy: Manifest) -> NamespaceSchemaPolicySpec | None:
         before = None if self.git is None else self.git.at_tip(policy)
@@ -238,7 +244,7 @@ class Judge:
             return broken[0] if broken else None
         *earlier, latest = past.versions
         unconstrained = replace(policy, constraints=Constraints())
-        answer = engine.answer(Question(latest, tuple(earlier), unconstrained, topic_strategy=own), self.parse)
+        answer = engine.answer(CheckRequest(latest, tuple(earlier), unconstrained, topic_strategy=own), self.parse)
         if answer.refusal is not None:
             return Incompatibility(answer.refusal.reason, answer.refusal.path, answer.refusal.message)
         return answer.incompatibilities[0] if answer.incompatibilities else None
@@ -255,10 +261,10 @@ def _is_policy(manifest: Manifest) -> bool:
     return manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name
 
 
-def _question(topic: _Topic, past: Past, info: SchemaInfo) -> Question:
+def _request(topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
     spec = topic.manifest.resource.spec
     policy, own = topic.governing.for_topic(spec, past.left), spec.schema_compatibility_strategy
-    return Question(info, tuple(past.versions), policy, topic_strategy=own)
+    return CheckRequest(info, tuple(past.versions), policy, topic_strategy=own)
 
 
 def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:
@@ -277,10 +283,10 @@ def _ungoverned(resource: Resource, policy: Resource) -> Incompatibility:
     return Incompatibility(Reason.POLICY_NOT_FOUND, "metadata.namespace", message)
 
 
-def removed(manifest: Manifest) -> Verdict:
+def removed(manifest: Manifest) -> ResourceVerdict:
     """Return the verdict on a resource that no given manifest has any more: the API server refuses no deletion."""
     warning = Incompatibility("ResourceRemoved", "metadata.name", f"if you delete it, {_deleted(manifest.resource)}")
-    return Verdict(manifest, Answer(warnings=(warning,)), Source.GIT, is_removed=True)
+    return ResourceVerdict(manifest, CheckResult(warnings=(warning,)), HistorySource.GIT, is_removed=True)
 
 
 def _deleted(resource: Resource) -> str:

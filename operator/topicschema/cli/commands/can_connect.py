@@ -19,7 +19,7 @@ from topicschema.cli.inputs import files, schema_files
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core import clients, formats
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients import Client, Connection, Outcome, TopicState
+from topicschema.core.clients import Client, ConnectOutcome, ConnectResult, TopicState
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import TEXTLESS, PulsarVersion, SchemaInfo, SchemaType
@@ -82,7 +82,7 @@ def _stored(name: str, info: SchemaInfo) -> SchemaInfo:
         raise UsageError(f"{files.shown(name)}: {error.sentence}") from None
 
 
-def _as_json(client: str, answer: Connection) -> dict[str, Any]:
+def _as_json(client: str, answer: ConnectResult) -> dict[str, Any]:
     return {
         "client": client,
         "mayConnect": answer.may_connect,
@@ -95,7 +95,7 @@ def _as_json(client: str, answer: Connection) -> dict[str, Any]:
     }
 
 
-def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answer: Connection) -> Iterator[str]:
+def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answer: ConnectResult) -> Iterator[str]:
     subject = f"A {options.client} {_schema(options, sent)}"
     if answer.may_connect:
         yield from check_text.wrapped(f"{subject} may connect: {_what_happens(options, topic, answer)}")
@@ -131,9 +131,9 @@ def _schema(options: Namespace, sent: SchemaInfo | None) -> str:
     return f"with {files.shown(options.schema)}"
 
 
-def _what_happens(options: Namespace, topic: TopicState, answer: Connection) -> str:
+def _what_happens(options: Namespace, topic: TopicState, answer: ConnectResult) -> str:
     version = answer.schema_version
-    if answer.outcome is Outcome.REGISTERS_VERSION:
+    if answer.outcome is ConnectOutcome.REGISTERS_VERSION:
         return f"its schema becomes version {version}."
     if version is not None:
         stays = "" if version == len(topic.history) - 1 else f" Version {len(topic.history) - 1} stays the latest."
@@ -143,7 +143,7 @@ def _what_happens(options: Namespace, topic: TopicState, answer: Connection) -> 
     return "nothing is registered."
 
 
-def _brokers_words(answer: Connection) -> str:
+def _brokers_words(answer: ConnectResult) -> str:
     if answer.error is BrokerError.NO_ANSWER:
         return _NEVER_ANSWERS
     if answer.error is BrokerError.UNKNOWN_ERROR:

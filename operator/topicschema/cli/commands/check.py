@@ -12,7 +12,7 @@ from types import MappingProxyType
 from topicschema.cli import arguments, plugins
 from topicschema.cli.check import batch, engine, json_io
 from topicschema.cli.check import text as check_text
-from topicschema.cli.check.engine import Question
+from topicschema.cli.check.engine import CheckRequest
 from topicschema.cli.check.text import Files
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
@@ -55,19 +55,19 @@ def _check_schema(name: str | None, texts: Mapping[str, bytes], options: Namespa
         raise UsageError(f"--{'live' if options.live else 'git'} is for manifests, and {name} is none")
     missing = "name a PATH, or use --batch"
     *history, candidate = history_and(name, options, TEXTLESS, missing, texts)
-    question = Question(candidate, tuple(history), policy_of(options))
-    answer = engine.answer(question)
+    request = CheckRequest(candidate, tuple(history), policy_of(options))
+    answer = engine.answer(request)
     earlier = tuple(map(files.shown, options.history))
     candidate_name = candidate.type.value if name is None else files.shown(name)
-    may_lack = bool(earlier) and question.strategy.is_transitive
+    may_lack = bool(earlier) and request.strategy.is_transitive
     if options.output == "json":
         more = {"comparedVersions": len(earlier), "mayLackVersions": may_lack}
-        print(json.dumps({**json_io.line_of(name, answer, question.policy.profile.pulsar_version), **more}, indent=2))
+        print(json.dumps({**json_io.line_of(name, answer, request.policy.profile.pulsar_version), **more}, indent=2))
     else:
         if may_lack:
             print(check_text.incomplete(len(earlier)))
         has_excerpts = not schema_files.is_proto(candidate_name)
-        print(check_text.render(question, answer, Files(candidate_name, earlier, has_excerpts)))
+        print(check_text.render(request, answer, Files(candidate_name, earlier, has_excerpts)))
     return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
 
 

@@ -10,7 +10,7 @@ from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.schemas import Schema, SchemaType
-from topicschema.payload import Message, display_json
+from topicschema.payload import MessageParts, display_json
 
 
 def run(options: Namespace) -> int:
@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
     return COMPATIBLE
 
 
-def _message(schema: Schema, name: str) -> Message:
+def _message(schema: Schema, name: str) -> MessageParts:
     content = files.read(name)
     try:
         value = json_text.read(content.decode())

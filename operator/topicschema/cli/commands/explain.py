@@ -8,7 +8,7 @@ from topicschema.cli import plugins, rules
 from topicschema.cli.check.excerpt import WIDTH
 from topicschema.cli.exits import COMPATIBLE
 from topicschema.cli.inputs.files import UsageError
-from topicschema.cli.rules import Rule, reasons
+from topicschema.cli.rules import DocumentedRule, reasons
 from topicschema.cli.rules_page import example
 from topicschema.core.checkers import Checkers
 from topicschema.core.severity import severity_of
@@ -54,7 +54,7 @@ def _row(name: str, text: str) -> str:
     return f"  {name:{width}}{textwrap.shorten(text, WIDTH - 2 - width, placeholder=' ...')}"
 
 
-def _explained(rule: Rule) -> Iterator[str]:
+def _explained(rule: DocumentedRule) -> Iterator[str]:
     yield rule.id
     yield textwrap.fill(_plain(rule.meaning), WIDTH)
     yield ""

@@ -9,7 +9,7 @@ from topicschema.cli.check import text
 from topicschema.cli.check.excerpt import printable
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, payloads
-from topicschema.payload import Finding, auto_produce
+from topicschema.payload import PayloadFinding, auto_produce
 
 
 def run(options: Namespace) -> int:
@@ -33,7 +33,7 @@ def run(options: Namespace) -> int:
     return COMPATIBLE if is_valid else INCOMPATIBLE
 
 
-def _answer(findings: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> dict[str, object]:
+def _answer(findings: Sequence[PayloadFinding], *, is_valid: bool, is_sent: bool | None) -> dict[str, object]:
     rows = [
         {
             "rule": each.rule,
@@ -47,7 +47,7 @@ def _answer(findings: Sequence[Finding], *, is_valid: bool, is_sent: bool | None
     return {"valid": is_valid, "autoProduceSends": is_sent, "findings": rows}
 
 
-def _lines(name: str, findings: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> Iterator[str]:
+def _lines(name: str, findings: Sequence[PayloadFinding], *, is_valid: bool, is_sent: bool | None) -> Iterator[str]:
     yield from text.wrapped(f"{name} is {'valid' if is_valid else 'invalid'}")
     for each in findings:
         yield ""

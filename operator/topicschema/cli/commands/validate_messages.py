@@ -45,7 +45,7 @@ def _report(validation_request: ValidationRequest, processes: int | None) -> "Re
     except ImportError as error:
         raise UsageError(f"{error.name} is missing: install topicschema[validation]") from None
     source = opening.source_of(validation_request, time.time_ns() // 1_000_000)
-    bar = output.Bar(sys.stderr)
+    bar = output.ProgressBar(sys.stderr)
     try:
         return runner.run(validation_request, source, processes=processes, progress=bar)
     finally:

@@ -52,7 +52,7 @@ class YamlError(ValueError):
 
 
 @dataclass(slots=True)
-class Node:
+class YamlNode:
     """A value, and the lines of the file, from 1, where it and its members stand.
 
     `text_line` is the first line of a literal block's text, and None for other values.
@@ -62,7 +62,7 @@ class Node:
     line: int
     text_line: int | None = None
     key_lines: dict[str, int] = field(default_factory=dict)
-    children: "dict[str | int, Node]" = field(default_factory=dict)
+    children: "dict[str | int, YamlNode]" = field(default_factory=dict)
     size: int = 1
 
 
@@ -76,7 +76,7 @@ def decoded(content: bytes) -> str:
         raise YamlError(f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8", line) from None
 
 
-def documents(text: str) -> Iterator[Node]:
+def documents(text: str) -> Iterator[YamlNode]:
     """Yield the root of each document, also of empty ones. Raises YamlError."""
     forbidden = _FORBIDDEN.search(text)
     if forbidden is not None:
@@ -118,20 +118,20 @@ class _Document:
     """Builder of one document's nodes. It has no recursion, so depth is no danger."""
 
     def __init__(self) -> None:
-        self.root: Node | None = None
-        self._open: list[Node] = []
+        self.root: YamlNode | None = None
+        self._open: list[YamlNode] = []
         self._keys: list[tuple[str, int] | None] = []
         self._are_flow: list[bool] = []
-        self._anchors: dict[str, Node] = {}
+        self._anchors: dict[str, YamlNode] = {}
         self._aliased = 0
 
     def add(self, event: Any) -> None:
         if isinstance(event, yaml.ScalarEvent):
-            is_plain = event.implicit[0]
-            if is_plain and "?" in event.value and any(self._are_flow):
-                raise YamlError("write a text with ? between brackets in quotes", _line_of(event))
+            if not event.style and any(self._are_flow):
+                _check_between_brackets(event)
             node = self._anchored(event, _scalar(event))
-            self._put(node, is_merge=event.value == "<<" and (is_plain or event.tag == f"{_TAG}merge"))
+            is_merge = event.value == "<<" and (event.implicit[0] or event.tag == f"{_TAG}merge")
+            self._put(node, is_merge=is_merge)
         elif isinstance(event, yaml.CollectionEndEvent):
             self._keys.pop()
             self._are_flow.pop()
@@ -143,17 +143,17 @@ class _Document:
             if len(self._open) >= MAX_DEPTH:
                 raise YamlError("it is nested too deep", line)
             self._open.append(
-                self._anchored(event, Node({} if isinstance(event, yaml.MappingStartEvent) else [], line))
+                self._anchored(event, YamlNode({} if isinstance(event, yaml.MappingStartEvent) else [], line))
             )
             self._keys.append(None)
             self._are_flow.append(event.flow_style)
 
-    def _anchored(self, event: Any, node: Node) -> Node:
+    def _anchored(self, event: Any, node: YamlNode) -> YamlNode:
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
 
-    def _alias(self, event: Any) -> Node:
+    def _alias(self, event: Any) -> YamlNode:
         line = _line_of(event)
         node = self._anchors.get(event.anchor)
         if node is None:
@@ -165,7 +165,7 @@ class _Document:
             raise YamlError("aliases repeat too much", line)
         return node
 
-    def _put(self, node: Node, *, is_merge: bool) -> None:
+    def _put(self, node: YamlNode, *, is_merge: bool) -> None:
         if not self._open:
             node.value = _as_json(node)
             self.root = node
@@ -191,7 +191,7 @@ class _Document:
         _set(parent, name, node)
 
 
-def _set(parent: Node, step: str | int, node: Node) -> None:
+def _set(parent: YamlNode, step: str | int, node: YamlNode) -> None:
     parent.children[step] = node
     if isinstance(step, int):
         parent.value.append(_as_json(node))
@@ -199,7 +199,7 @@ def _set(parent: Node, step: str | int, node: Node) -> None:
         parent.value[step] = _as_json(node)
 
 
-def _merge(parent: Node, node: Node) -> None:
+def _merge(parent: YamlNode, node: YamlNode) -> None:
     """Copy the members as go-yaml v2 does: in the order of the text, so that a later member wins."""
     sources = list(node.children.values())[::-1] if isinstance(node.value, list) else [node]
     for each in sources:
@@ -209,16 +209,24 @@ def _merge(parent: Node, node: Node) -> None:
             _set(parent, name, child)
 
 
-def _scalar(event: Any) -> Node:
+def _scalar(event: Any) -> YamlNode:
     line = _line_of(event)
     text_line = line + 1 if event.style == "|" else None
     if event.tag is None and not event.implicit[0]:
-        return Node(event.value, line, text_line)
+        return YamlNode(event.value, line, text_line)
     value = _tagged(event.tag, event.value, line)
-    return Node(value, line, text_line)
+    return YamlNode(value, line, text_line)
 
 
-def _as_json(node: Node) -> Any:
+def _check_between_brackets(event: Any) -> None:
+    """Raise YamlError for a text without quotes that go-yaml reads differently."""
+    if "?" in event.value:
+        raise YamlError("write a text with ? between brackets in quotes", _line_of(event))
+    if event.tag is not None and not event.value:  # to go-yaml, a comma after the tag is a part of it
+        raise YamlError(f"the tag {shown(event.tag)} has no value after it; write one", _line_of(event))
+
+
+def _as_json(node: YamlNode) -> Any:
     """Return the node's value as Go writes it as JSON: a float without a fraction is a whole number."""
     value = node.value
     if not isinstance(value, float):
@@ -239,7 +247,7 @@ def _tagged(tag: str | None, text: str, line: int) -> Any:
     return value
 
 
-def _name(key: Node) -> str:
+def _name(key: YamlNode) -> str:
     """Return the name of a member. kubectl turns numbers and truth values into texts."""
     value = key.value
     if isinstance(value, str):

@@ -17,7 +17,7 @@ from topicschema.cli.check import text as check_text
 from topicschema.cli.check.engine import Refusal
 from topicschema.cli.inputs import go_yaml
 from topicschema.cli.inputs.files import UsageError
-from topicschema.cli.inputs.go_yaml import Node, YamlError
+from topicschema.cli.inputs.go_yaml import YamlError, YamlNode
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaInfo, SchemaType
@@ -49,7 +49,7 @@ class ManifestError(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ManifestDocument:
     """One resource of a file, or any other document. `kind`, `namespace` and `name` are empty if it has none.
 
     `value` is the parsed JSON.
@@ -60,7 +60,7 @@ class Document:
     namespace: str
     name: str
     value: Any
-    node: Node
+    node: YamlNode
 
     def line_of(self, path: str = "", text_line: int = 0) -> int:
         """Return the line of the file, from 1, with the member at `path`, or with its nearest parent.
@@ -92,7 +92,7 @@ class Document:
         return ManifestError(self.file, self.line_of(path), why)
 
 
-def documents(file: str, content: bytes) -> list[Document]:
+def documents(file: str, content: bytes) -> list[ManifestDocument]:
     """Return the resources in the file, and its other documents that are not empty. Lists are flattened.
 
     `file` is the name for messages. Raises ManifestError if kubectl could not read the file, or if the API server would
@@ -104,7 +104,7 @@ def documents(file: str, content: bytes) -> list[Document]:
     return present
 
 
-def unchecked_documents(file: str, content: bytes) -> list[Document]:
+def unchecked_documents(file: str, content: bytes) -> list[ManifestDocument]:
     """Return the documents as `documents` does, whatever their members. Raises ManifestError if it is not YAML."""
     text = ""
     try:
@@ -115,7 +115,7 @@ def unchecked_documents(file: str, content: bytes) -> list[Document]:
         raise ManifestError(file, error.line, error.why) from None
 
 
-def schema_of(document: Document, pulsar_version: PulsarVersion = NEWEST) -> SchemaInfo:
+def schema_of(document: ManifestDocument, pulsar_version: PulsarVersion = NEWEST) -> SchemaInfo:
     """Return the schema of a TopicSchema in the form of the REST API, with .proto sources compiled.
 
     Raises ManifestError if the spec is none, InvalidSchemaError for a pair or sources that are none, and WaitingError
@@ -161,7 +161,7 @@ def _refused(file: str, sources: ProtobufSources | None, error: InvalidSchemaErr
     return UsageError(check_text.not_compiled(text, Refusal.of(error), shown))
 
 
-def _roots(text: str) -> list[Node]:
+def _roots(text: str) -> list[YamlNode]:
     """Return the documents. kubectl reads a text that begins with a brace as JSON, if it is JSON."""
     values = _json_values(text) if text.lstrip().startswith("{") else None
     if values is None:
@@ -171,7 +171,7 @@ def _roots(text: str) -> list[Node]:
     except YamlError:
         roots = []
     has_lines = [each.value for each in roots] == [value for value, _ in values]
-    return roots if has_lines else [Node(value, line) for value, line in values]
+    return roots if has_lines else [YamlNode(value, line) for value, line in values]
 
 
 def _json_values(text: str) -> list[tuple[Any, int]] | None:
@@ -196,7 +196,7 @@ def _once(members: Any) -> Any:
     return value
 
 
-def _resources(file: str, root: Node) -> Iterator[Document]:
+def _resources(file: str, root: YamlNode) -> Iterator[ManifestDocument]:
     value = root.value
     if value is None:
         return
@@ -214,17 +214,17 @@ def _resources(file: str, root: Node) -> Iterator[Document]:
         yield _document(file, replace(node, value=item))
 
 
-def _document(file: str, root: Node) -> Document:
+def _document(file: str, root: YamlNode) -> ManifestDocument:
     value = root.value if isinstance(root.value, dict) else {}
     metadata = value.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
     kind, namespace, name = (
         each if isinstance(each, str) else "" for each in (value.get("kind"), named.get("namespace"), named.get("name"))
     )
-    return Document(file, kind, namespace, name, root.value, root)
+    return ManifestDocument(file, kind, namespace, name, root.value, root)
 
 
-def check_members(document: Document) -> None:
+def check_members(document: ManifestDocument) -> None:
     """Raise ManifestError for a member of our kinds that the API server would refuse, or that is a template's."""
     value = document.value
     if not isinstance(value, dict):
@@ -246,7 +246,7 @@ def check_members(document: Document) -> None:
     _check_rendered(document)
 
 
-def _check_rendered(document: Document) -> None:
+def _check_rendered(document: ManifestDocument) -> None:
     for path in ("metadata.name", "metadata.namespace", "spec.topic", "spec.type", "spec.schema"):
         parent, name = path.split(".")
         member = document.value.get(parent)
@@ -255,7 +255,7 @@ def _check_rendered(document: Document) -> None:
             raise document.error(path, _RENDER)
 
 
-def _check_metadata(document: Document) -> None:
+def _check_metadata(document: ManifestDocument) -> None:
     metadata = document.value.get("metadata")
     if not isinstance(metadata, dict):
         raise document.error("metadata", f"metadata must be an object with the resource's name, not {_shown(metadata)}")

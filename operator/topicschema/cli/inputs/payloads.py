@@ -17,7 +17,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.schemas import PRIMITIVES, PulsarVersion, Schema, SchemaInfo, SchemaType
-from topicschema.payload import Finding
+from topicschema.payload import PayloadFinding
 
 T = TypeVar("T")
 _PLAIN = frozenset({SchemaType.NONE, SchemaType.BYTES})
@@ -97,7 +97,7 @@ def write(content: bytes, name: str | None, options: Namespace) -> None:
         raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def summary(finding: Finding) -> str:
+def summary(finding: PayloadFinding) -> str:
     """Return the finding as a line of text."""
     return printable(f"{finding.error.sentence}{' (consumers read on)' if finding.is_tolerated else ''}")
 

@@ -40,7 +40,7 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DocumentedRule:
     """One rule. `meaning` and `advice` are sentences. The examples are None if none can be shown."""
 
     id: str
@@ -55,7 +55,7 @@ class Chapter:
     """Rules that belong together, with an introduction."""
 
     title: str
-    rules: tuple[Rule, ...]
+    rules: tuple[DocumentedRule, ...]
     introduction: str = ""
     conclusion: str = ""
 
@@ -66,12 +66,12 @@ def chapters() -> tuple[Chapter, ...]:
     return tuple(chapter(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")) for name in _CHAPTERS)
 
 
-def every() -> tuple[Rule, ...]:
+def every() -> tuple[DocumentedRule, ...]:
     """Return all rules."""
     return tuple(rule for chapter in chapters() for rule in chapter.rules)
 
 
-def find(name: str) -> Rule | None:
+def find(name: str) -> DocumentedRule | None:
     """Return the rule with that id, in any case, or None."""
     return next((rule for rule in every() if rule.id == name.upper()), None)
 
@@ -84,11 +84,11 @@ def chapter(text: str) -> Chapter:
     return Chapter(**members)
 
 
-def _rule(members: dict[str, Any], shared: Mapping[str, Any]) -> Rule:
+def _rule(members: dict[str, Any], shared: Mapping[str, Any]) -> DocumentedRule:
     shared = {**shared, **members.pop("examples", {})}
     for name in {"refused", "accepted"} & members.keys():
         members[name] = _example(members[name], shared)
-    return Rule(**members)
+    return DocumentedRule(**members)
 
 
 def _example(example: Any, shared: Mapping[str, Any]) -> Example:

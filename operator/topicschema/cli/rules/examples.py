@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing_extensions import override
 
 from topicschema.api.wire import wire_name
-from topicschema.cli.check.engine import Question, Step
+from topicschema.cli.check.engine import BrokerOperation, CheckRequest
 from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -14,7 +14,7 @@ from topicschema.core.strategies import Strategy
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question whose answer shows the rule: a candidate's text, and perhaps version 0 before it.
+    """A request whose answer shows the rule: a candidate's text, and perhaps version 0 before it.
 
     Texts are at most 76 columns wide. A lone surrogate represents a byte that is not UTF-8.
     """
@@ -27,25 +27,25 @@ class Example:
     constraints: Constraints = field(default_factory=Constraints)
     own_strategy: Strategy | None = None
     """The topic's own strategy, if the example is about that."""
-    step: Step = Step.REGISTER
+    step: BrokerOperation = BrokerOperation.REGISTER
     properties: Mapping[str, str] = field(default_factory=dict)
     earlier_properties: Mapping[str, str] | None = None
     strictness: Strictness = Strictness.BROKER
     pulsar_version: PulsarVersion = PulsarVersion.V4_0
 
     @property
-    def question(self) -> Question:
-        """The example as a question to a broker."""
+    def request(self) -> CheckRequest:
+        """The example as a request to a broker."""
         earlier = self.earlier_properties or self.properties
         history = () if self.earlier is None else (_info(self.earlier_type or self.type, self.earlier, earlier),)
         policy = Policy(
             self.strategy, self.strictness, BrokerProfile(self.pulsar_version), constraints=self.constraints
         )
-        return Question(_info(self.type, self.candidate, self.properties), history, policy, self.step)
+        return CheckRequest(_info(self.type, self.candidate, self.properties), history, policy, self.step)
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The other terms of the question, if it is not an AVRO schema under BACKWARD, given to a broker."""
+        """The other terms of the request, if it is not an AVRO schema under BACKWARD, given to a broker."""
         return tuple(self._terms())
 
     def _terms(self) -> Iterator[str]:
@@ -55,7 +55,7 @@ class Example:
             yield f"strategy {self.strategy}"
         if self.own_strategy is not None:
             yield f"the topic's own strategy {self.own_strategy}"
-        if self.step is not Step.REGISTER:
+        if self.step is not BrokerOperation.REGISTER:
             yield f"step {self.step}"
         if self.strictness is not Strictness.BROKER:
             yield f"strictness {self.strictness}"

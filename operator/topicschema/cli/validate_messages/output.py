@@ -8,7 +8,7 @@ from typing import Any, Final, TextIO
 from topicschema.cli.check.excerpt import printable
 from topicschema.cli.check.text import judged_by, wrapped
 
-Row = Mapping[str, Any]
+OutputRow = Mapping[str, Any]
 _PLACES: Final = 20
 _WIDTH: Final = 30
 _TICK: Final = 0.2
@@ -16,7 +16,7 @@ _USUAL: Final = 80
 """Columns of a terminal that does not report its width."""
 
 
-def lines(report: Row, *, writers: bool) -> Iterator[str]:
+def lines(report: OutputRow, *, writers: bool) -> Iterator[str]:
     """Yield the lines for a report's JSON."""
     messages, invalid = report["messages"], report["invalid"]
     verdict = "pass" if report["verdict"] == "Pass" else "do not pass"
@@ -37,7 +37,7 @@ def lines(report: Row, *, writers: bool) -> Iterator[str]:
     yield judged_by(report["pulsarVersion"])
 
 
-class Bar:
+class ProgressBar:
     """A progress bar on a terminal. It prints nothing elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -67,7 +67,7 @@ class Bar:
             self._stream.flush()
 
 
-def _places(rows: list[Row]) -> Iterator[str]:
+def _places(rows: list[OutputRow]) -> Iterator[str]:
     if rows:
         yield ""
     for each in rows[:_PLACES]:
@@ -76,7 +76,7 @@ def _places(rows: list[Row]) -> Iterator[str]:
         yield f"… {len(rows) - _PLACES} more (see --report)"
 
 
-def _losses(rows: list[Row]) -> Iterator[str]:
+def _losses(rows: list[OutputRow]) -> Iterator[str]:
     if rows:
         yield ""
         yield "Readable, but values are lost:"
@@ -84,7 +84,7 @@ def _losses(rows: list[Row]) -> Iterator[str]:
         yield f"{each['messages']:>12,}  {each['kind']} at {printable(each['path'])}"
 
 
-def _examples(rows: list[Row]) -> Iterator[str]:
+def _examples(rows: list[OutputRow]) -> Iterator[str]:
     if rows:
         yield ""
         yield "Examples"
@@ -98,7 +98,7 @@ def _examples(rows: list[Row]) -> Iterator[str]:
             yield f"    {printable(each['value'])}"
 
 
-def _writers(rows: list[Row]) -> Iterator[str]:
+def _writers(rows: list[OutputRow]) -> Iterator[str]:
     yield ""
     yield f"{'messages':>12}  {'invalid':>10}  {'oldest':20}  {'newest':20}  written with"
     for each in rows:

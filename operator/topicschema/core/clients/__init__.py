@@ -17,13 +17,13 @@ from topicschema.core import broker_errors
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import comparing, warning
 from topicschema.core.clients.comparing import finding, read
-from topicschema.core.clients.model import Client, Connection, Outcome, RefusedError, TopicState, Unparsed
+from topicschema.core.clients.model import Client, ConnectOutcome, ConnectResult, RefusedError, TopicState, Unparsed
 from topicschema.core.clients.validating import validate
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import AVRO_TEXTS, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
-__all__ = ["Client", "Connection", "Outcome", "TopicState", "connect"]
+__all__ = ["Client", "ConnectOutcome", "ConnectResult", "TopicState", "connect"]
 
 _Versions = tuple[tuple[int, SchemaInfo], ...]
 _OF_CONSUMERS: Final[Mapping[Strategy, Strategy]] = MappingProxyType(
@@ -32,7 +32,7 @@ _OF_CONSUMERS: Final[Mapping[Strategy, Strategy]] = MappingProxyType(
 """The strategy that replaces a consumer's: SchemaRegistryServiceImpl.checkConsumerCompatibility."""
 
 
-def connect(client: Client, sent: SchemaInfo | None, topic: TopicState) -> Connection:
+def connect(client: Client, sent: SchemaInfo | None, topic: TopicState) -> ConnectResult:
     """Return the broker's result for a client with the schema `sent`, None for a client without one.
 
     Type BYTES is "without", as clients send nothing for it; NONE is a NONE that is sent. AUTO_PUBLISH (Java's
@@ -46,7 +46,7 @@ def connect(client: Client, sent: SchemaInfo | None, topic: TopicState) -> Conne
     return replace(answer, upgrade_first=topic.strategy.upgrade_first)
 
 
-def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
+def _producer(sent: SchemaInfo | None, topic: TopicState) -> ConnectResult:
     if sent is not None and sent.type is SchemaType.AUTO_PUBLISH:
         # The client fetches the topic's schema and sends it. For a NONE, as for BYTES, it sends nothing.
         latest = topic.versions[-1][1] if topic.versions else None
@@ -57,12 +57,12 @@ def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
         return _added(sent, topic)
     if topic.versions and topic.enforces_validation:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, broker_errors.WITHOUT_SCHEMA)
-    return Connection(Outcome.NO_VERSION)
+    return ConnectResult(ConnectOutcome.NO_VERSION)
 
 
-def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
+def _consumer(sent: SchemaInfo | None, topic: TopicState) -> ConnectResult:
     if sent is None or sent.type is SchemaType.AUTO_CONSUME:
-        return Connection(Outcome.NO_VERSION)
+        return ConnectResult(ConnectOutcome.NO_VERSION)
     if not topic.versions and not topic.is_in_use:
         return _first(sent, topic)
     if topic.strategy is Strategy.ALWAYS_COMPATIBLE:
@@ -75,7 +75,7 @@ def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
     return _subscribed(sent, topic, considered, strategy)
 
 
-def _first(sent: SchemaInfo, topic: TopicState) -> Connection:
+def _first(sent: SchemaInfo, topic: TopicState) -> ConnectResult:
     """Return the result for a consumer of a topic that has neither a schema nor a client.
 
     Its schema is registered. The broker takes an invalid one for a schema that the storage has lost, and skips it
@@ -90,20 +90,20 @@ def _first(sent: SchemaInfo, topic: TopicState) -> Connection:
             raise
         if refused.refusal.error is BrokerError.NO_ANSWER:
             raise RefusedError(BrokerError.UNKNOWN_ERROR, "", *warnings) from None
-        return Connection(Outcome.NO_VERSION, warnings=warnings)
+        return ConnectResult(ConnectOutcome.NO_VERSION, warnings=warnings)
     return _added(sent, topic)
 
 
-def _subscribed(sent: SchemaInfo, topic: TopicState, considered: _Versions, strategy: Strategy) -> Connection:
-    return Connection(Outcome.NO_VERSION, warnings=warning.of_compared(sent, topic, considered, strategy))
+def _subscribed(sent: SchemaInfo, topic: TopicState, considered: _Versions, strategy: Strategy) -> ConnectResult:
+    return ConnectResult(ConnectOutcome.NO_VERSION, warnings=warning.of_compared(sent, topic, considered, strategy))
 
 
-def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
+def _added(sent: SchemaInfo, topic: TopicState) -> ConnectResult:
     """Return the result of putSchemaIfAbsent for a valid schema, or only of its search if no schema may be added."""
     equal = _equal_version(sent, topic)
     if equal is not None:
         warnings = warning.of_equal(sent, equal, topic.pulsar_version)
-        return Connection(Outcome.USES_VERSION, schema_version=equal[0], warnings=warnings)
+        return ConnectResult(ConnectOutcome.USES_VERSION, schema_version=equal[0], warnings=warnings)
     if not topic.allows_auto_update:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, broker_errors.NOT_FOUND)
     considered = topic.versions if topic.strategy.is_transitive else topic.versions[-1:]
@@ -112,7 +112,7 @@ def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
         *warning.of_stored(sent, topic.pulsar_version),
         *warning.of_compared(sent, topic, considered, topic.strategy),
     )
-    return Connection(Outcome.REGISTERS_VERSION, schema_version=len(topic.history), warnings=warnings)
+    return ConnectResult(ConnectOutcome.REGISTERS_VERSION, schema_version=len(topic.history), warnings=warnings)
 
 
 def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo] | None:

@@ -12,7 +12,7 @@ from topicschema.core.clients.model import RefusedError, TopicState, Unparsed
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import avro
-from topicschema.core.jackson import Reading
+from topicschema.core.jackson import TextReading
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -79,12 +79,12 @@ def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, pulsar_version
     return True
 
 
-def _reading(info: SchemaInfo, pulsar_version: PulsarVersion) -> tuple[Reading, InvalidSchemaError | None]:
+def _reading(info: SchemaInfo, pulsar_version: PulsarVersion) -> tuple[TextReading, InvalidSchemaError | None]:
     try:
         read(info, pulsar_version, validate_defaults=False)
     except InvalidSchemaError as invalid:
         return jackson.reading(info.schema), invalid
-    return Reading.AVRO, None
+    return TextReading.AVRO, None
 
 
 def read(info: SchemaInfo, pulsar_version: PulsarVersion, *, validate_defaults: bool) -> Schema:

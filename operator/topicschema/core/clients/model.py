@@ -18,7 +18,7 @@ class Client(StrEnum):
     READER = "reader"
 
 
-class Outcome(StrEnum):
+class ConnectOutcome(StrEnum):
     """The result. With NO_VERSION, a producer's messages have no version, and a consumer's schema is not stored."""
 
     USES_VERSION = "UsesVersion"
@@ -55,7 +55,7 @@ class TopicState:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ConnectResult:
     """The result. `schema_version` is the one used or registered; `upgrade_first` follows from the strategy.
 
     For a refusal, `message` is the beginning of the broker's own text, or empty if that varies. If schemas are the
@@ -63,7 +63,7 @@ class Connection:
     cause harm later.
     """
 
-    outcome: Outcome
+    outcome: ConnectOutcome
     upgrade_first: UpgradeFirst = UpgradeFirst.NONE
     schema_version: int | None = None
     error: BrokerError | None = None
@@ -74,7 +74,7 @@ class Connection:
     @property
     def may_connect(self) -> bool:
         """True if the broker accepts the client."""
-        return self.outcome is not Outcome.REFUSED
+        return self.outcome is not ConnectOutcome.REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +94,4 @@ class RefusedError(Exception):
 
     def __init__(self, error: BrokerError, message: str, *findings: Incompatibility) -> None:
         super().__init__(message)
-        self.refusal = Connection(Outcome.REFUSED, error=error, message=message, incompatibilities=findings)
+        self.refusal = ConnectResult(ConnectOutcome.REFUSED, error=error, message=message, incompatibilities=findings)

@@ -12,7 +12,7 @@ from topicschema.core.clients.comparing import finding
 from topicschema.core.clients.model import RefusedError
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
-from topicschema.core.jackson import Reading
+from topicschema.core.jackson import TextReading
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
 _TAKEN_UNREAD = (SchemaType.NONE, SchemaType.BYTES)
@@ -24,9 +24,9 @@ def validate(sent: SchemaInfo, pulsar_version: PulsarVersion) -> None:
         error, message = broker_errors.of_invalid(sent.type, invalid.rule)
         if part.type is SchemaType.JSON and broker_errors.falls_back_to_jackson(part, pulsar_version):
             reading = jackson.reading(part.schema)
-            if reading is Reading.JSON_SCHEMA:
+            if reading is TextReading.JSON_SCHEMA:
                 continue
-            error = BrokerError.NO_ANSWER if reading is Reading.FAILURE else error
+            error = BrokerError.NO_ANSWER if reading is TextReading.FAILURE else error
         raise RefusedError(error, "" if error is BrokerError.NO_ANSWER else message, finding(invalid)) from None
 
 

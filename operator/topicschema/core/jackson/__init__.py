@@ -11,7 +11,7 @@ from topicschema.core.jackson import binding, json_values
 from topicschema.core.jackson.json_values import Members, Number, Value
 
 
-class Reading(StrEnum):
+class TextReading(StrEnum):
     """The broker's classification of a text of type JSON."""
 
     AVRO = "Avro"
@@ -24,7 +24,7 @@ class Reading(StrEnum):
 _NAMES: Final = {True: "true", False: "false"}
 
 
-def reading(text: bytes) -> Reading:
+def reading(text: bytes) -> TextReading:
     """Return the fallback's classification of a text that Avro does not parse.
 
     It ignores what follows a first JSON value.
@@ -32,10 +32,10 @@ def reading(text: bytes) -> Reading:
     try:
         kind = json_values.named_first(text)
         if kind is not None and kind not in binding.TYPES:
-            return Reading.FAILURE
-        return Reading.JSON_SCHEMA if binding.binds(json_values.first(text)) else Reading.NEITHER
+            return TextReading.FAILURE
+        return TextReading.JSON_SCHEMA if binding.binds(json_values.first(text)) else TextReading.NEITHER
     except ValueError:
-        return Reading.NEITHER
+        return TextReading.NEITHER
 
 
 def id_of(text: bytes) -> str | None:

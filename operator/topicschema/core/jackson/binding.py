@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from topicschema.core.jackson.json_values import Members, Number, Value, is_scalar
 
 
-class Kind(Enum):
+class MemberKind(Enum):
     """The type of a member's value."""
 
     TEXT = auto()
@@ -36,50 +36,54 @@ class Kind(Enum):
     LINKS = auto()
 
 
-_Parts: TypeAlias = Sequence[tuple[Kind, Value]]
+_Parts: TypeAlias = Sequence[tuple[MemberKind, Value]]
 """Parts that must be bound, too."""
 
-_OF_ALL: Final[Mapping[str, Kind]] = {
-    **dict.fromkeys(("id", "$ref", "$schema", "description", "default", "title", "pathStart"), Kind.TEXT),
-    **dict.fromkeys(("required", "readonly"), Kind.BOOLEAN),
-    **dict.fromkeys(("disallow", "extends"), Kind.SCHEMAS),
-    "links": Kind.LINKS,
+_OF_ALL: Final[Mapping[str, MemberKind]] = {
+    **dict.fromkeys(("id", "$ref", "$schema", "description", "default", "title", "pathStart"), MemberKind.TEXT),
+    **dict.fromkeys(("required", "readonly"), MemberKind.BOOLEAN),
+    **dict.fromkeys(("disallow", "extends"), MemberKind.SCHEMAS),
+    "links": MemberKind.LINKS,
 }
-_OF_VALUES: Final = {**_OF_ALL, "enum": Kind.TEXTS, "format": Kind.FORMAT}
-_OF_CONTAINERS: Final = {**_OF_ALL, "enum": Kind.TEXTS, "oneOf": Kind.ANYTHINGS}
+_OF_VALUES: Final = {**_OF_ALL, "enum": MemberKind.TEXTS, "format": MemberKind.FORMAT}
+_OF_CONTAINERS: Final = {**_OF_ALL, "enum": MemberKind.TEXTS, "oneOf": MemberKind.ANYTHINGS}
 _OF_NUMBERS: Final = {
     **_OF_VALUES,
-    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum"), Kind.BOOLEAN),
-    **dict.fromkeys(("maximum", "minimum", "multipleOf"), Kind.DOUBLE),
+    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum"), MemberKind.BOOLEAN),
+    **dict.fromkeys(("maximum", "minimum", "multipleOf"), MemberKind.DOUBLE),
 }
-_MEMBERS: Final[Mapping[str, Mapping[str, Kind]]] = MappingProxyType(
+_MEMBERS: Final[Mapping[str, Mapping[str, MemberKind]]] = MappingProxyType(
     {
         "any": _OF_ALL,
         "array": {
             **_OF_CONTAINERS,
-            **dict.fromkeys(("maxItems", "minItems"), Kind.INTEGER),
-            "uniqueItems": Kind.BOOLEAN,
-            "additionalItems": Kind.ADDITIONAL,
-            "items": Kind.ITEMS,
-            "itemsSchema": Kind.SCHEMA,
+            **dict.fromkeys(("maxItems", "minItems"), MemberKind.INTEGER),
+            "uniqueItems": MemberKind.BOOLEAN,
+            "additionalItems": MemberKind.ADDITIONAL,
+            "items": MemberKind.ITEMS,
+            "itemsSchema": MemberKind.SCHEMA,
         },
         "boolean": _OF_VALUES,
-        "integer": {**_OF_NUMBERS, "divisibleBy": Kind.INTEGER},
+        "integer": {**_OF_NUMBERS, "divisibleBy": MemberKind.INTEGER},
         "null": _OF_ALL,
         "number": _OF_NUMBERS,
         "object": {
             **_OF_CONTAINERS,
-            **dict.fromkeys(("properties", "patternProperties"), Kind.SCHEMAS_BY_NAME),
-            "additionalProperties": Kind.ADDITIONAL,
-            "dependencies": Kind.MEMBERS,
+            **dict.fromkeys(("properties", "patternProperties"), MemberKind.SCHEMAS_BY_NAME),
+            "additionalProperties": MemberKind.ADDITIONAL,
+            "dependencies": MemberKind.MEMBERS,
         },
-        "string": {**_OF_VALUES, **dict.fromkeys(("maxLength", "minLength"), Kind.INTEGER), "pattern": Kind.TEXT},
+        "string": {
+            **_OF_VALUES,
+            **dict.fromkeys(("maxLength", "minLength"), MemberKind.INTEGER),
+            "pattern": MemberKind.TEXT,
+        },
     }
 )
-_OF_LINKS: Final[Mapping[str, Kind]] = MappingProxyType(
+_OF_LINKS: Final[Mapping[str, MemberKind]] = MappingProxyType(
     {
-        **dict.fromkeys(("href", "rel", "method", "enctype", "title", "mediaType"), Kind.TEXT),
-        **dict.fromkeys(("schema", "targetSchema"), Kind.SCHEMA),
+        **dict.fromkeys(("href", "rel", "method", "enctype", "title", "mediaType"), MemberKind.TEXT),
+        **dict.fromkeys(("schema", "targetSchema"), MemberKind.SCHEMA),
     }
 )
 TYPES: Final = frozenset(_MEMBERS)
@@ -97,7 +101,7 @@ _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
 
 def binds(value: Value) -> bool:
     """Return True if a whole value is a JSON Schema."""
-    left = [(Kind.SCHEMA, value)]
+    left = [(MemberKind.SCHEMA, value)]
     while left:
         kind, part = left.pop()
         parts = () if part is None else _PARTS[kind](part)
@@ -123,13 +127,13 @@ def _schema(value: Value) -> _Parts | None:
     return _if(known is not None) if len(value) == 1 else _members(value[1], known)
 
 
-def _members(value: Value, known: Mapping[str, Kind] | None) -> _Parts | None:
+def _members(value: Value, known: Mapping[str, MemberKind] | None) -> _Parts | None:
     if known is None or not isinstance(value, Members):
         return None
     return [(known[name], each) for name, each in value.pairs if name in known]
 
 
-def _each(kind: Kind) -> Callable[[Value], _Parts | None]:
+def _each(kind: MemberKind) -> Callable[[Value], _Parts | None]:
     def parts(value: Value) -> _Parts | None:
         return [(kind, each) for each in value] if isinstance(value, list) else None
 
@@ -137,11 +141,11 @@ def _each(kind: Kind) -> Callable[[Value], _Parts | None]:
 
 
 def _schemas_by_name(value: Value) -> _Parts | None:
-    return [(Kind.SCHEMA, each) for _, each in value.pairs] if isinstance(value, Members) else None
+    return [(MemberKind.SCHEMA, each) for _, each in value.pairs] if isinstance(value, Members) else None
 
 
 def _items(value: Value) -> _Parts | None:
-    return [(Kind.SCHEMAS if isinstance(value, list) else Kind.SCHEMA, value)]
+    return [(MemberKind.SCHEMAS if isinstance(value, list) else MemberKind.SCHEMA, value)]
 
 
 def _additional(value: Value) -> _Parts | None:
@@ -186,22 +190,22 @@ def _double(value: Value) -> _Parts | None:
     return _if(written in _NOTHING | _NO_NUMBERS or _DECIMAL.fullmatch(written) is not None)
 
 
-_PARTS: Final[Mapping[Kind, Callable[[Value], _Parts | None]]] = MappingProxyType(
+_PARTS: Final[Mapping[MemberKind, Callable[[Value], _Parts | None]]] = MappingProxyType(
     {
-        Kind.TEXT: _text,
-        Kind.TEXTS: _each(Kind.TEXT),
-        Kind.BOOLEAN: _boolean,
-        Kind.INTEGER: _integer,
-        Kind.DOUBLE: _double,
-        Kind.FORMAT: _format,
-        Kind.ANYTHINGS: lambda value: _if(isinstance(value, list)),
-        Kind.MEMBERS: lambda value: _if(isinstance(value, Members)),
-        Kind.SCHEMA: _schema,
-        Kind.SCHEMAS: _each(Kind.SCHEMA),
-        Kind.SCHEMAS_BY_NAME: _schemas_by_name,
-        Kind.ITEMS: _items,
-        Kind.ADDITIONAL: _additional,
-        Kind.LINK: lambda value: _members(value, _OF_LINKS),
-        Kind.LINKS: _each(Kind.LINK),
+        MemberKind.TEXT: _text,
+        MemberKind.TEXTS: _each(MemberKind.TEXT),
+        MemberKind.BOOLEAN: _boolean,
+        MemberKind.INTEGER: _integer,
+        MemberKind.DOUBLE: _double,
+        MemberKind.FORMAT: _format,
+        MemberKind.ANYTHINGS: lambda value: _if(isinstance(value, list)),
+        MemberKind.MEMBERS: lambda value: _if(isinstance(value, Members)),
+        MemberKind.SCHEMA: _schema,
+        MemberKind.SCHEMAS: _each(MemberKind.SCHEMA),
+        MemberKind.SCHEMAS_BY_NAME: _schemas_by_name,
+        MemberKind.ITEMS: _items,
+        MemberKind.ADDITIONAL: _additional,
+        MemberKind.LINK: lambda value: _members(value, _OF_LINKS),
+        MemberKind.LINKS: _each(MemberKind.LINK),
     }
 )

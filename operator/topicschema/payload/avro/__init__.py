@@ -13,7 +13,7 @@ from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
 from topicschema.payload.avro import reading, writing
 from topicschema.payload.avro.resolving import Resolver
-from topicschema.payload.finding import Finding, Unreadable, at_least
+from topicschema.payload.finding import PayloadFinding, Unreadable, at_least
 
 __all__ = ["AvroCodec", "ResolvingCodec"]
 
@@ -27,7 +27,7 @@ class AvroCodec:
     skipped: int = 0
     """Bytes before each message, see `read_offset`."""
 
-    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         """Return the value."""
         return _after(
             self.skipped, payload, findings, lambda *rest: reading.read(self.root, *rest, library=self.library)
@@ -45,7 +45,7 @@ class ResolvingCodec:
     resolver: Resolver
     skipped: int = 0
 
-    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         """Return the value by the reader's version."""
         return _after(self.skipped, payload, findings, self.resolver.read)
 
@@ -54,12 +54,14 @@ class ResolvingCodec:
         return writing.write(self.resolver.reader, value)
 
 
-def _after(skipped: int, payload: bytes, findings: list[Finding], read: Callable[[bytes, list[Finding]], Any]) -> Any:
+def _after(
+    skipped: int, payload: bytes, findings: list[PayloadFinding], read: Callable[[bytes, list[PayloadFinding]], Any]
+) -> Any:
     """Return what `read` makes of the bytes after the first `skipped`. Places are those of the payload."""
     if not skipped:
         return read(payload, findings)
     at_least(payload, skipped, "what another system puts before the message")
-    inner: list[Finding] = []
+    inner: list[PayloadFinding] = []
     try:
         return read(payload[skipped:], inner)
     except Unreadable as stop:

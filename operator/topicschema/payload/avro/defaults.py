@@ -7,7 +7,7 @@ of characters up to U+00FF, a record's fields have defaults of their own.
 from types import GeneratorType
 from typing import Any, Final
 
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.parsing.scalar_defaults import expected
 from topicschema.payload import numbers
@@ -22,7 +22,7 @@ class UnfitError(Exception):
     """A default that is missing or not of its type, or defaults that exceed the limits."""
 
 
-class Defaults:
+class DefaultMaker:
     """Maker of defaults for the values of one payload. Each list and dict is a new one."""
 
     __slots__ = ("_bytes", "_left", "_left_bytes")
@@ -56,7 +56,7 @@ class Defaults:
             return self._shared_bytes(node, default)
         return _single(node, default)
 
-    def _items(self, node: Array | Map, default: Any) -> Step[Any]:
+    def _items(self, node: Array | Map, default: Any) -> Computation[Any]:
         if isinstance(node, Map):
             entries = {}
             for key, each in default.items():
@@ -69,7 +69,7 @@ class Defaults:
             items.append((yield value) if value.__class__ is GeneratorType else value)
         return items
 
-    def _record(self, node: Record, default: Any) -> Step[dict[str, Any]]:
+    def _record(self, node: Record, default: Any) -> Computation[dict[str, Any]]:
         if not isinstance(default, dict):
             raise UnfitError
         record = {}

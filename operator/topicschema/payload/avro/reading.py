@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final
 
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.doubles import is_array_of_doubles
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload import numbers
-from topicschema.payload.avro.wire import PRIMITIVES, Block, Wire
-from topicschema.payload.finding import Finding, tolerated, trailing
-from topicschema.payload.path import Entry, Path
+from topicschema.payload.avro.wire import PRIMITIVES, AvroWire, Block
+from topicschema.payload.finding import PayloadFinding, tolerated, trailing
+from topicschema.payload.path import MapEntry, Path
 
 MAX_DEPTH: Final = 700
 """Maximum levels of records, arrays and maps.
@@ -27,7 +27,7 @@ _HOLDER: Final = 2
 
 
 def read(
-    root: Node, payload: bytes, findings: list[Finding], *, library: Library | None = None, cuts: bool = False
+    root: Node, payload: bytes, findings: list[PayloadFinding], *, library: Library | None = None, cuts: bool = False
 ) -> Any:
     """Return the value. Tolerated faults are added to `findings`; any other one raises Unreadable.
 
@@ -38,13 +38,13 @@ def read(
     return reading.all_of(reading.begin(root, None))
 
 
-class Reading(Wire):
+class Reading(AvroWire):
     """Reading of a payload by one schema."""
 
     __slots__ = ("_depth", "_flat", "_narrows")
 
     def __init__(
-        self, payload: bytes, findings: list[Finding], *, library: Library | None = None, cuts: bool = False
+        self, payload: bytes, findings: list[PayloadFinding], *, library: Library | None = None, cuts: bool = False
     ) -> None:
         super().__init__(payload, findings, cuts=cuts)
         self._narrows = library is not None and library.stores_doubles_as_floats
@@ -111,7 +111,7 @@ class Reading(Wire):
         self.leave()
         return record
 
-    def _deep_record(self, node: Record, path: Path | None) -> Step[dict[str, Any]]:
+    def _deep_record(self, node: Record, path: Path | None) -> Computation[dict[str, Any]]:
         self.enter(path)
         record: dict[str, Any] = {}
         for field in node.fields:
@@ -120,7 +120,7 @@ class Reading(Wire):
         self.leave()
         return record
 
-    def _array(self, node: Array, path: Path | None) -> Step[list[Any]]:
+    def _array(self, node: Array, path: Path | None) -> Computation[list[Any]]:
         start = self.at
         self.enter(path)
         values: list[Any] = []
@@ -144,13 +144,13 @@ class Reading(Wire):
             self.note("ARRAY_OF_DOUBLES_AS_FLOATS", message, start, path)
         return floats
 
-    def _map(self, node: Map, path: Path | None) -> Step[dict[str, Any]]:
+    def _map(self, node: Map, path: Path | None) -> Computation[dict[str, Any]]:
         self.enter(path)
         values: dict[str, Any] = {}
         number = 0
         while count := (block := Block(self, path)).count:
             for _ in range(count):
-                below = path, Entry(number)
+                below = path, MapEntry(number)
                 key = self.read_string(below)
                 value = self.begin(node.values, below)
                 values[key] = (yield value) if value.__class__ is GeneratorType else value

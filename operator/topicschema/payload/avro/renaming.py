@@ -13,19 +13,19 @@ from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.avro.resolution import aliases, findings
-from topicschema.core.formats.avro.resolution.findings import Rule
+from topicschema.core.formats.avro.resolution.findings import ReadingRule
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.steps import Steps
 
 _BREAKS: Final = frozenset(
     {
-        Rule.ALIAS_CONFLICT,
-        Rule.DOLLAR_IN_NAME,
-        Rule.RECURSIVE_DEFAULT,
-        Rule.INFINITE_RECORD,
-        Rule.INVALID_DEFAULT,
-        Rule.INVALID_WRITER_DEFAULT,
-        Rule.RECURSIVE_RECORD_CRASHES_AVRO,
+        ReadingRule.ALIAS_CONFLICT,
+        ReadingRule.DOLLAR_IN_NAME,
+        ReadingRule.RECURSIVE_DEFAULT,
+        ReadingRule.INFINITE_RECORD,
+        ReadingRule.INVALID_DEFAULT,
+        ReadingRule.INVALID_WRITER_DEFAULT,
+        ReadingRule.RECURSIVE_RECORD_CRASHES_AVRO,
     }
 )
 """Rules under which Avro throws before it has read a byte."""

@@ -13,7 +13,7 @@ from types import GeneratorType
 from typing import Any, ClassVar, Final
 
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.trampoline import Step
+from topicschema.core.formats.avro.graph.trampoline import Computation
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.resolution.promotions import READ_BY
 from topicschema.core.formats.avro.resolution.resolver import Resolution, unreadable
@@ -21,11 +21,11 @@ from topicschema.core.formats.avro.resolution.unions import Equivalence
 from topicschema.core.steps import Steps, TooComplexError
 from topicschema.payload import numbers, text
 from topicschema.payload.avro import renaming
-from topicschema.payload.avro.defaults import Defaults, UnfitError
+from topicschema.payload.avro.defaults import DefaultMaker, UnfitError
 from topicschema.payload.avro.reading import Reading
 from topicschema.payload.avro.wire import Block
-from topicschema.payload.finding import Finding, Unreadable
-from topicschema.payload.path import Entry, Path
+from topicschema.payload.finding import PayloadFinding, Unreadable
+from topicschema.payload.path import MapEntry, Path
 
 _UNCHANGED: Final = frozenset({("int", "int"), ("int", "long"), ("long", "long")})
 
@@ -51,7 +51,7 @@ class Resolver:
         self._resolution = Resolution(reader, library, Steps())
         self._is_compared = False
 
-    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         """Return the value by the reader's version.
 
         Tolerated faults are added to `findings`; others raise Unreadable.
@@ -131,10 +131,10 @@ class _Resolving(Reading):
 
     __slots__ = ("_defaults", "_resolver")
 
-    def __init__(self, resolver: Resolver, payload: bytes, findings: list[Finding]) -> None:
+    def __init__(self, resolver: Resolver, payload: bytes, findings: list[PayloadFinding]) -> None:
         super().__init__(payload, findings, library=resolver.library)
         self._resolver = resolver
-        self._defaults = Defaults()
+        self._defaults = DefaultMaker()
 
     def resolved(self, writer: Node, reader: Node, path: Path | None) -> Any:
         """Return the value that begins here, or the step that reads it."""
@@ -155,7 +155,7 @@ class _Resolving(Reading):
             raise self._misfit(writer, reader, start, path)
         return resolve(self, writer, reader, path)
 
-    def _resolve_record(self, writer: Record, reader: Record, path: Path | None) -> Step[dict[str, Any]]:
+    def _resolve_record(self, writer: Record, reader: Record, path: Path | None) -> Computation[dict[str, Any]]:
         self.enter(path)
         if not writer.fields:
             self.spend_empty(path)
@@ -186,7 +186,7 @@ class _Resolving(Reading):
                 raise self._unresolvable(message, self.at, (path, field.name)) from None
         return put
 
-    def _resolve_array(self, writer: Array, reader: Array, path: Path | None) -> Step[list[Any]]:
+    def _resolve_array(self, writer: Array, reader: Array, path: Path | None) -> Computation[list[Any]]:
         start = self.at
         self.enter(path)
         values: list[Any] = []
@@ -200,13 +200,13 @@ class _Resolving(Reading):
         self.leave()
         return self.stored(values, reader, start, path)
 
-    def _resolve_map(self, writer: Map, reader: Map, path: Path | None) -> Step[dict[str, Any]]:
+    def _resolve_map(self, writer: Map, reader: Map, path: Path | None) -> Computation[dict[str, Any]]:
         self.enter(path)
         values: dict[str, Any] = {}
         number = 0
         while count := (block := Block(self, path)).count:
             for _ in range(count):
-                below = path, Entry(number)
+                below = path, MapEntry(number)
                 key = self.read_string(below)
                 value = self.resolved(writer.values, reader.values, below)
                 values[key] = (yield value) if value.__class__ is GeneratorType else value

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from topicschema.payload import numbers, text, varints
-from topicschema.payload.finding import MAX_FINDINGS, Finding, Unreadable, counted, tolerated, unreadable
+from topicschema.payload.finding import MAX_FINDINGS, PayloadFinding, Unreadable, counted, tolerated, unreadable
 from topicschema.payload.path import Path, shown
 
 MAX_VALUES: Final = 1_000_000
@@ -26,12 +26,12 @@ _SHORT: Final = tuple(bits >> 1 ^ -(bits & 1) for bits in range(_MORE))
 """Integers of one byte, by that byte."""
 
 
-class Wire:
+class AvroWire:
     """A payload and the position in it."""
 
     __slots__ = ("_cuts", "_empty", "_findings", "_left", "at", "is_skipping", "payload")
 
-    def __init__(self, payload: bytes, findings: list[Finding], *, cuts: bool = False) -> None:
+    def __init__(self, payload: bytes, findings: list[PayloadFinding], *, cuts: bool = False) -> None:
         self.at = 0
         self.payload = payload
         self.is_skipping = False
@@ -172,7 +172,7 @@ class Block:
 
     __slots__ = ("_body", "_end", "_start", "count")
 
-    def __init__(self, wire: Wire, path: Path | None) -> None:
+    def __init__(self, wire: AvroWire, path: Path | None) -> None:
         self._start = wire.at
         count = wire.long("a block's count", path)
         self.count = abs(count)
@@ -182,7 +182,7 @@ class Block:
             self._end = wire.at + size
         self._body = wire.at
 
-    def end(self, wire: Wire, path: Path | None) -> None:
+    def end(self, wire: AvroWire, path: Path | None) -> None:
         """Add a finding for a wrong size.
 
         Java does not check the size of a block that it reads. It skips a block to the end that the size states.
@@ -197,16 +197,16 @@ class Block:
             wire.at = self._end
 
 
-PRIMITIVES: Final[Mapping[str, Callable[[Wire, Path | None], Any]]] = MappingProxyType(
+PRIMITIVES: Final[Mapping[str, Callable[[AvroWire, Path | None], Any]]] = MappingProxyType(
     {
-        "null": Wire.read_null,
-        "boolean": Wire.read_boolean,
-        "int": Wire.read_int,
-        "long": Wire.read_long,
-        "float": Wire.read_float,
-        "double": Wire.read_double,
-        "bytes": Wire.read_bytes,
-        "string": Wire.read_string,
+        "null": AvroWire.read_null,
+        "boolean": AvroWire.read_boolean,
+        "int": AvroWire.read_int,
+        "long": AvroWire.read_long,
+        "float": AvroWire.read_float,
+        "double": AvroWire.read_double,
+        "bytes": AvroWire.read_bytes,
+        "string": AvroWire.read_string,
     }
 )
 """Readers of the primitive kinds."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.payload import numbers, text, varints
 from topicschema.payload.avro import branches
 from topicschema.payload.avro.reading import MAX_DEPTH
 from topicschema.payload.codec import HOLDERS, refused, wrong_type
-from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.path import MapEntry, Path, shown
 from topicschema.payload.primitives import checked, real
 
 
@@ -30,7 +30,7 @@ class _Out(bytearray):
     depth = 0
 
 
-def _write(out: _Out, node: Node, value: Any, path: Path | None) -> Step[None]:
+def _write(out: _Out, node: Node, value: Any, path: Path | None) -> Computation[None]:
     if isinstance(node, Union):
         index = branches.index_of(node, value)
         if index is None:
@@ -45,7 +45,7 @@ def _write(out: _Out, node: Node, value: Any, path: Path | None) -> Step[None]:
         out += _symbol(node, value, path) if isinstance(node, Enum) else _fixed(node, value, path)
 
 
-def _write_inside(out: _Out, node: Record | Array | Map, value: Any, path: Path | None) -> Step[None]:
+def _write_inside(out: _Out, node: Record | Array | Map, value: Any, path: Path | None) -> Computation[None]:
     out.depth += 1
     if out.depth > MAX_DEPTH:
         raise refused("TOO_DEEP", f"the value is nested more than {MAX_DEPTH:,} levels deep", shown(path))
@@ -60,7 +60,7 @@ def _write_inside(out: _Out, node: Record | Array | Map, value: Any, path: Path 
     out.depth -= 1
 
 
-def _write_record(out: _Out, node: Record, value: Any, path: Path | None) -> Step[None]:
+def _write_record(out: _Out, node: Record, value: Any, path: Path | None) -> Computation[None]:
     _demand(dict, "a mapping for a record", value, path)
     names = {field.name for field in node.fields}
     if not value.keys() <= names:
@@ -70,7 +70,7 @@ def _write_record(out: _Out, node: Record, value: Any, path: Path | None) -> Ste
         yield _write(out, field.type, _of(field, value, below), below)
 
 
-def _write_items(out: _Out, count: int, items: Iterable[tuple[bytes, Node, Any, Path]]) -> Step[None]:
+def _write_items(out: _Out, count: int, items: Iterable[tuple[bytes, Node, Any, Path]]) -> Computation[None]:
     """Write items, each after its prefix."""
     if count:
         out += _varint(count)
@@ -86,7 +86,7 @@ def _items(node: Array, value: list[Any], path: Path | None) -> Iterable[tuple[b
 
 def _entries(node: Map, value: dict[str, Any], path: Path | None) -> Iterable[tuple[bytes, Node, Any, Path]]:
     for number, (key, each) in enumerate(value.items()):
-        below = (path, Entry(number))
+        below = (path, MapEntry(number))
         yield _string(key, below), node.values, each, below
 
 

@@ -9,10 +9,10 @@ from typing import Final, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.column import Column, Flags, Offsets, Rows
+from topicschema.payload.columnar.column import Column, Flags, Offsets, RowSelection
 from topicschema.payload.columnar.reasons import NUMBERS, Reasons
 from topicschema.payload.columnar.verdicts import ELSEWHERE, MAX_PATHS, Loss, Validator, Verdicts
-from topicschema.payload.finding import Finding
+from topicschema.payload.finding import PayloadFinding
 
 _NUMBERED: Final = re.compile(r"\[\d+\]|\{\d+\}")
 
@@ -55,7 +55,7 @@ class FirstFinding(NamedTuple):
     offset: int
 
     @classmethod
-    def first(cls, findings: Sequence[Finding]) -> "FirstFinding | None":
+    def first(cls, findings: Sequence[PayloadFinding]) -> "FirstFinding | None":
         """Return the first of the findings, or None."""
         return cls(findings[0].rule, in_schema(findings[0].path), findings[0].offset) if findings else None
 
@@ -72,7 +72,7 @@ class VerdictBuilder:
 
     def put(
         self,
-        row: int | Rows,
+        row: int | RowSelection,
         reason: int | NDArray[np.int16],
         path: int | NDArray[np.int32],
         offset: int | Offsets,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Rows = Offsets | Flags | slice
+RowSelection = Offsets | Flags | slice
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -59,7 +59,7 @@ class Column:
         """Return the number of bytes of each payload."""
         return self.ends - self.starts
 
-    def only(self, rows: Rows) -> "Column":
+    def only(self, rows: RowSelection) -> "Column":
         """Return some of the payloads, by indexes, flags or a slice, without a copy."""
         return Column(self.values, self.starts[rows], self.ends[rows], None if self.nulls is None else self.nulls[rows])
 

@@ -31,7 +31,7 @@ _HIGH: Final = 0x8080808080808080
 """Bits that no byte of an ASCII word has."""
 
 
-class Result(NamedTuple):
+class LoopResult(NamedTuple):
     """Output of a loop: the reason, the offset and the path of each message's fault.
 
     numba compiles for this type. The paths are a program's, or numbers that are equal for equal paths.

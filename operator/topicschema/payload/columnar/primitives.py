@@ -15,7 +15,7 @@ from topicschema.payload.columnar.base import FirstFinding, PrefilteredValidator
 from topicschema.payload.columnar.column import Column, Flags, Offsets
 from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Validator
-from topicschema.payload.finding import Finding, Unreadable
+from topicschema.payload.finding import PayloadFinding, Unreadable
 
 _ASCII_END: Final = 0x80
 _ANYTHING: Final = frozenset({"latin-1"})
@@ -30,7 +30,7 @@ def validator_for(info: SchemaInfo) -> Validator:
 
 
 def _examine(codec: Codec, payload: bytes) -> FirstFinding | None:
-    findings: list[Finding] = []
+    findings: list[PayloadFinding] = []
     try:
         codec.read(payload, findings)
     except Unreadable as stop:

@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.protobuf_native import Kind
 from topicschema.core.schemas import Schema
 from topicschema.payload import protobuf_native
 from topicschema.payload.codec import refused, wrong_type
 from topicschema.payload.display_json import primitives
-from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.path import MapEntry, Path, shown
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, kinds
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
@@ -43,7 +43,7 @@ class _Form:
         self._key = key
         self._depth = 0
 
-    def message(self, plan: MessagePlan, value: Any, path: Path | None) -> Step[dict[str, Any]]:
+    def message(self, plan: MessagePlan, value: Any, path: Path | None) -> Computation[dict[str, Any]]:
         if not isinstance(value, dict):
             raise wrong_type("an object for a message", value, shown(path))
         if self._depth > MAX_DEPTH:
@@ -56,7 +56,7 @@ class _Form:
         self._depth -= 1
         return {**converted, **{name: each for name, each in value.items() if name not in converted}}
 
-    def _field(self, field: FieldPlan, value: Any, path: Path) -> Step[Any]:
+    def _field(self, field: FieldPlan, value: Any, path: Path) -> Computation[Any]:
         if field.pair is not None:
             return (yield self._map(field.pair, value, path))
         if not field.is_repeated:
@@ -68,17 +68,17 @@ class _Form:
             converted.append((yield self._one(field, each, (path, index))))
         return converted
 
-    def _map(self, pair: MessagePlan, value: Any, path: Path) -> Step[dict[Any, Any]]:
+    def _map(self, pair: MessagePlan, value: Any, path: Path) -> Computation[dict[Any, Any]]:
         if not isinstance(value, dict):
             raise wrong_type("an object for a map", value, shown(path))
         key, held = pair.read[1], pair.read[2]
         converted: dict[Any, Any] = {}
         for number, (name, each) in enumerate(value.items()):
-            below = (path, Entry(number))
+            below = (path, MapEntry(number))
             converted[self._key(key, name, below)] = yield self._one(held, each, below)
         return converted
 
-    def _one(self, field: FieldPlan, value: Any, path: Path) -> Step[Any]:
+    def _one(self, field: FieldPlan, value: Any, path: Path) -> Computation[Any]:
         if field.message_name:
             return (yield self.message(field.message, value, path))
         return self._leaf(field, value, path)

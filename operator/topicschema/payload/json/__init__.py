@@ -13,7 +13,7 @@ from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Node
 from topicschema.payload import text
 from topicschema.payload.codec import refused
-from topicschema.payload.finding import MAX_FINDINGS, Finding
+from topicschema.payload.finding import MAX_FINDINGS, PayloadFinding
 from topicschema.payload.json import document, java_classes, leaves
 from topicschema.payload.json.walk import Misfit, Walk
 from topicschema.payload.path import Path, in_text, shown
@@ -32,7 +32,7 @@ class JsonCodec:
     root: Node
     is_generic: bool = False
 
-    def read(self, payload: bytes, findings: list[Finding]) -> Any:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         """Return the value. Decimal numbers have the precision of Python's float. Offsets are those of values."""
         content = document.read(payload)
         met = _Met()
@@ -42,7 +42,7 @@ class JsonCodec:
             value = run(Walk(leaves.read, met.add, refusal=refusal).whole(self.root, content.value))
         offsets = content.offsets([in_text(path) for _, path in met.misfits])
         findings += [
-            Finding(misfit.rule, misfit.message, shown(path), offset, misfit.is_tolerated)
+            PayloadFinding(misfit.rule, misfit.message, shown(path), offset, misfit.is_tolerated)
             for (misfit, path), offset in zip(met.misfits, offsets, strict=True)
         ]
         return value

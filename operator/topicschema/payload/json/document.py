@@ -29,7 +29,7 @@ class FarNumber(float):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class JsonDocument:
     """Text and its JSON value."""
 
     text: str
@@ -43,7 +43,7 @@ class Document:
         return [_offset(self.text, *places[path]) for path in paths]
 
 
-def read(payload: bytes) -> Document:
+def read(payload: bytes) -> JsonDocument:
     """Parse the document. Raises Unreadable INVALID_UTF8, SYNTAX, TOO_DEEP, TRAILING_BYTES or DUPLICATE_FIELD."""
     try:
         text = payload.decode()
@@ -58,7 +58,7 @@ def read(payload: bytes) -> Document:
     again = _repeated(text) if repeats_a_name(text) else None
     if again is not None:
         raise unreadable("DUPLICATE_FIELD", "the object has this name already", len(text[:again].encode()))
-    return Document(text, _with_far_numbers(text) if _MAY_BE_FAR.search(text) else value)
+    return JsonDocument(text, _with_far_numbers(text) if _MAY_BE_FAR.search(text) else value)
 
 
 def _with_far_numbers(text: str) -> Any:

@@ -6,10 +6,10 @@ from types import GeneratorType
 from typing import Any
 
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro.graph.trampoline import Step
+from topicschema.core.formats.avro.graph.trampoline import Computation
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node, Primitive, Record, Union
 from topicschema.payload.codec import HOLDERS
-from topicschema.payload.path import Entry, Path
+from topicschema.payload.path import MapEntry, Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Walk:
         self._report = report
         self._leaves_out_null = leaves_out_null
 
-    def whole(self, root: Node, value: Any) -> Step[Any]:
+    def whole(self, root: Node, value: Any) -> Computation[Any]:
         """Return the converted value."""
         converted = self._begin(root, value, None)
         return (yield converted) if isinstance(converted, GeneratorType) else converted
@@ -65,7 +65,7 @@ class Walk:
         converted = self._single(node, value)
         return self._misfit(converted, path) if isinstance(converted, Misfit) else converted
 
-    def _inside(self, node: Record | Array | Map, value: Any, path: Path | None) -> Step[Any]:
+    def _inside(self, node: Record | Array | Map, value: Any, path: Path | None) -> Computation[Any]:
         self._depth += 1
         if self._depth > json_text.MAX_DEPTH:  # no JSON reader returns such a value, but a writer may have one
             return self._misfit(Misfit("TOO_DEEP", "the value is nested deeper than JSON readers go"), path)
@@ -78,7 +78,7 @@ class Walk:
         self._depth -= 1
         return converted
 
-    def _record(self, node: Record, value: dict[str, Any], path: Path | None) -> Step[dict[str, Any]]:
+    def _record(self, node: Record, value: dict[str, Any], path: Path | None) -> Computation[dict[str, Any]]:
         record: dict[str, Any] = {}
         for field in node.fields:
             below = (path, field.name)
@@ -96,20 +96,20 @@ class Walk:
             self._report(Misfit("UNKNOWN_FIELD", message, is_tolerated=True, names=unknown), path)
         return record
 
-    def _array(self, node: Array, value: list[Any], path: Path | None) -> Step[list[Any]]:
+    def _array(self, node: Array, value: list[Any], path: Path | None) -> Computation[list[Any]]:
         values = []
         for index, each in enumerate(value):
             begun = self._begin(node.items, each, (path, index))
             values.append((yield begun) if isinstance(begun, GeneratorType) else begun)
         return values
 
-    def _map(self, node: Map, value: dict[Any, Any], path: Path | None) -> Step[dict[str, Any]]:
+    def _map(self, node: Map, value: dict[Any, Any], path: Path | None) -> Computation[dict[str, Any]]:
         values: dict[str, Any] = {}
         for number, (key, each) in enumerate(value.items()):
             if not isinstance(key, str):
                 self._report(Misfit("WRONG_TYPE", "the keys of a map are texts"), path)
                 continue
-            begun = self._begin(node.values, each, (path, Entry(number, key)))
+            begun = self._begin(node.values, each, (path, MapEntry(number, key)))
             values[key] = (yield begun) if isinstance(begun, GeneratorType) else begun
         return values
 

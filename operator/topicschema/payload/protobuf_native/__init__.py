@@ -13,7 +13,7 @@ from typing import Any
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import Schema
-from topicschema.payload.finding import Finding
+from topicschema.payload.finding import PayloadFinding
 from topicschema.payload.protobuf_native import parsing_info, reading, writing
 from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan, Plans
 
@@ -26,7 +26,7 @@ class ProtobufNativeCodec:
 
     root: MessagePlan
 
-    def read(self, payload: bytes, findings: list[Finding]) -> dict[str, Any]:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> dict[str, Any]:
         """Return the message's fields. Those without presence that have their default are omitted, as if not sent."""
         return reading.read(self.root, payload, findings)
 
@@ -41,7 +41,7 @@ class ProtobufCodec:
 
     root: MessagePlan
 
-    def read(self, payload: bytes, findings: list[Finding]) -> dict[str, Any]:
+    def read(self, payload: bytes, findings: list[PayloadFinding]) -> dict[str, Any]:
         """Return the message's fields. Messages inside it are bytes, enums numbers."""
         return reading.read(self.root, payload, findings)
 

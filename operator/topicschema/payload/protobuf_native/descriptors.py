@@ -13,7 +13,15 @@ from typing import Any, Final
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-from topicschema.core.formats.protobuf_native import Enum, Field, Kind, Label, Message, ProtobufNativeSchema, envelope
+from topicschema.core.formats.protobuf_native import (
+    Enum,
+    Field,
+    Kind,
+    Label,
+    Message,
+    ProtobufNativeSchema,
+    envelope,
+)
 from topicschema.core.formats.protobuf_native.fields import NOT_EXTENDABLE, Extendable
 from topicschema.payload.protobuf_native import defaults, kinds
 
@@ -31,7 +39,9 @@ class FieldPlan:
         "is_required", "kind", "message_name", "name", "names", "number", "oneof", "rivals", "takes_packed", "wire",
     )  # fmt: skip
 
-    def __init__(self, field: Field, proto: FieldDescriptorProto, owner: "Owner", plans: "Plans | None" = None) -> None:
+    def __init__(
+        self, field: Field, proto: FieldDescriptorProto, owner: "FieldOwner", plans: "Plans | None" = None
+    ) -> None:
         self._plans = plans
         self.field = field
         self.name, self.number, self.kind = field.name, field.number, field.kind
@@ -146,17 +156,17 @@ class Plans:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class FieldOwner:
     """Properties of a field's message and file."""
 
     is_proto2: bool
     checks_utf8: bool
 
 
-def _owner(proto: DescriptorProto, file: FileDescriptorProto, syntax: str) -> Owner:
+def _owner(proto: DescriptorProto, file: FileDescriptorProto, syntax: str) -> FieldOwner:
     is_proto2 = syntax != _PROTO_3 and not syntax.startswith(_EDITION)
     checks_utf8 = proto.options.map_entry or syntax == _PROTO_3 or file.options.java_string_check_utf8
-    return Owner(is_proto2, checks_utf8)
+    return FieldOwner(is_proto2, checks_utf8)
 
 
 def _files(schema: bytes) -> dict[str, FileDescriptorProto]:

@@ -14,12 +14,12 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.formats.protobuf_native import Field, Kind, Label
 from topicschema.core.schemas import Schema
-from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan, Owner
+from topicschema.payload.protobuf_native.descriptors import FieldOwner, FieldPlan, MessagePlan
 
 PROPERTY: Final = "__PARSING_INFO__"
 _READ_AS: Final = {Kind.MESSAGE: Kind.BYTES, Kind.ENUM: Kind.INT32}
 _LABEL: Final = "LABEL_"
-_OWNER: Final = Owner(is_proto2=True, checks_utf8=False)  # values are shown as sent, and texts are not checked
+_OWNER: Final = FieldOwner(is_proto2=True, checks_utf8=False)  # values are shown as sent, and texts are not checked
 
 
 def plan_of(schema: Schema) -> MessagePlan:

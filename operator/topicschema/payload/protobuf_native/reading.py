@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from topicschema.core.formats.protobuf_native import Kind
 from topicschema.payload import numbers, text
-from topicschema.payload.finding import MAX_FINDINGS, Finding, tolerated
-from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.finding import MAX_FINDINGS, PayloadFinding, tolerated
+from topicschema.payload.path import MapEntry, Path, shown
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan
 from topicschema.payload.protobuf_native.required_fields import Completeness
-from topicschema.payload.protobuf_native.wire import NOTHING, Wire
+from topicschema.payload.protobuf_native.wire import NOTHING, ProtobufWire
 
 MAX_VALUES: Final = 1_000_000  # values that are not packed; a limit of this reader
 MESSAGE: Final = 4  # extra values that a message counts for, because reading it takes longer
@@ -22,7 +22,7 @@ MALFORMED: Final = 4  # likewise for a text that is not UTF-8
 _CUT: Final = {4: struct.Struct("<I"), 8: struct.Struct("<Q")}
 
 
-def read(root: MessagePlan, payload: bytes, findings: list[Finding]) -> dict[str, Any]:
+def read(root: MessagePlan, payload: bytes, findings: list[PayloadFinding]) -> dict[str, Any]:
     """Return the message. Tolerated faults are added to `findings`; any other one raises Unreadable."""
     reading = _Reading(root, payload, findings)
     reading.whole()
@@ -49,12 +49,12 @@ class _Frame:
         self.counts: dict[str, int] | None = None
 
 
-class _Reading(Wire):
+class _Reading(ProtobufWire):
     """Reading of one payload."""
 
     __slots__ = ("_complete", "_findings", "_frame", "_left", "_outer", "value")
 
-    def __init__(self, root: MessagePlan, payload: bytes, findings: list[Finding]) -> None:
+    def __init__(self, root: MessagePlan, payload: bytes, findings: list[PayloadFinding]) -> None:
         super().__init__(payload)
         self.value: dict[str, Any] = {}
         self._findings = findings
@@ -92,7 +92,7 @@ class _Reading(Wire):
         if not field.is_repeated:
             return path
         if frame.counts and field.name in frame.counts:
-            return (path, Entry(frame.counts[field.name] - 1))
+            return (path, MapEntry(frame.counts[field.name] - 1))
         return (path, len(frame.value.get(field.name, ())) + len(self.packed))
 
     def _field(self) -> None:

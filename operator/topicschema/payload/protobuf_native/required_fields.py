@@ -8,7 +8,7 @@ protoc makes put a default there, and then lack its required fields (MapEntryLit
 from collections.abc import Iterator
 from typing import Any
 
-from topicschema.payload.finding import MAX_FINDINGS, Finding
+from topicschema.payload.finding import MAX_FINDINGS, PayloadFinding
 from topicschema.payload.path import Path, shown
 from topicschema.payload.protobuf_native.descriptors import MessagePlan
 
@@ -39,14 +39,16 @@ class Completeness:
         if id(value) not in self._absent:
             self._replaced.append(value)
 
-    def missing(self, root: dict[str, Any]) -> list[Finding]:
+    def missing(self, root: dict[str, Any]) -> list[PayloadFinding]:
         """Return the missing required fields, in the order of the bytes. The offset is the start of the message."""
         lacking = [each for each in self._met.values() if any(name not in each[0] for name in each[1].required)]
         if not lacking:
             return []
         held = {id(each) for each in _holders([root, *self._replaced])}
         return [
-            Finding("MISSING_FIELD", "the field is required", shown((path, name)), start, id(value) in self._absent)
+            PayloadFinding(
+                "MISSING_FIELD", "the field is required", shown((path, name)), start, id(value) in self._absent
+            )
             for value, plan, path, start in lacking
             if id(value) in held
             for name in plan.required

@@ -21,7 +21,7 @@ _U32: Final = 0xFFFF_FFFF
 _MAX_LENGTH: Final = 0x7FFF_FFFF
 
 
-class Wire:
+class ProtobufWire:
     """A payload, the position in it, and the end of the part that is being read."""
 
     __slots__ = ("at", "depth", "end", "packed", "payload")

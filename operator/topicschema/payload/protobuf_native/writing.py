@@ -10,11 +10,11 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.protobuf_native import Kind
 from topicschema.payload import numbers, text
 from topicschema.payload.codec import refused, wrong_type
-from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.path import MapEntry, Path, shown
 from topicschema.payload.primitives import checked, real
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan
@@ -30,7 +30,7 @@ def write(root: MessagePlan, value: Any) -> bytes:
     return run(_message(root, value, None, 0))
 
 
-def _message(plan: MessagePlan, value: Any, path: Path | None, depth: int) -> Step[bytes]:
+def _message(plan: MessagePlan, value: Any, path: Path | None, depth: int) -> Computation[bytes]:
     if not isinstance(value, dict):
         raise wrong_type("a mapping for a message", value, shown(path))
     if depth > MAX_DEPTH:
@@ -62,7 +62,7 @@ def _check_rivals(field: FieldPlan, value: dict[str, Any], path: Path) -> None:
             )
 
 
-def _field(field: FieldPlan, value: Any, path: Path, depth: int) -> Step[bytes]:
+def _field(field: FieldPlan, value: Any, path: Path, depth: int) -> Computation[bytes]:
     if field.pair is not None:
         entries: bytes = yield _map(field, field.pair, value, path, depth)
         return entries
@@ -81,18 +81,18 @@ def _field(field: FieldPlan, value: Any, path: Path, depth: int) -> Step[bytes]:
     return bytes(out)
 
 
-def _map(field: FieldPlan, pair: MessagePlan, value: Any, path: Path, depth: int) -> Step[bytes]:
+def _map(field: FieldPlan, pair: MessagePlan, value: Any, path: Path, depth: int) -> Computation[bytes]:
     if not isinstance(value, dict):
         raise wrong_type("a mapping for a map", value, shown(path))
     out = bytearray()
     for number, (key, each) in enumerate(value.items()):
-        below = (path, Entry(number))
+        below = (path, MapEntry(number))
         entry = (yield _one(pair.read[1], key, below, depth + 1)) + (yield _one(pair.read[2], each, below, depth + 1))
         out += _tag(field.number, kinds.LENGTH) + varint(len(entry)) + entry
     return bytes(out)
 
 
-def _one(field: FieldPlan, value: Any, path: Path, depth: int) -> Step[bytes]:
+def _one(field: FieldPlan, value: Any, path: Path, depth: int) -> Computation[bytes]:
     """Write a value after its tag."""
     if not field.message_name:
         return _tag(field.number, field.wire) + _single(field, value, path)

@@ -34,7 +34,7 @@ from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unc
 from topicschema.reconcile.policy.observe import NamespaceState, observe
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
-from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
 _LISTED = 20
@@ -61,18 +61,18 @@ class NamespaceSchemaPolicies:
             return address_of(decode(NamespaceSchemaPolicy, wire))
         return ""
 
-    async def reconcile(self, key: Key) -> Result:
+    async def reconcile(self, key: Key) -> ReconcileResult:
         """Reconcile the policy and write its status. Raise the error that prevents Ready."""
         try:
             wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
         except NotFoundError:
             self._remove(key)
-            return Result.DELETED
+            return ReconcileResult.DELETED
         metadata = decode(Metadata, wire.get("metadata"), "metadata")
         if metadata.deletion_timestamp is not None:
             self._index_claim(key, wire)
             self._remove(key)  # it governs nothing any more, even while finalizers retain it
-            return Result.DONE
+            return ReconcileResult.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
         try:
@@ -89,7 +89,7 @@ class NamespaceSchemaPolicies:
             raise
         if pending is not None:
             raise pending
-        return Result.DONE
+        return ReconcileResult.DONE
 
     async def _apply(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
         """Reconcile the policy and write its status. Return the error that prevents its settings, or None."""

@@ -7,11 +7,11 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from topicschema.api.kinds import JOB
+from topicschema.api.kinds import JOB, Object
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import (
     ApiRefusedError,
@@ -26,8 +26,6 @@ from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.validation.job.manifest import TOPIC_LABEL
 from topicschema.validation.job.outcome import ended
 
-Object = Mapping[str, Any]
-
 _UNFINISHED: Final = "status.successful=0"
 """The most selective field selector of a list of Jobs. It also selects failed Jobs."""
 _BETWEEN_LISTS: Final = 2.0
@@ -37,14 +35,14 @@ _ENDING: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JobLimits:
     """The numbers of Jobs that may run at once: in all, and in one namespace."""
 
     in_all: int = 10
     in_namespace: int = 2
 
 
-def next_startable(jobs: Iterable[Object], limits: Limits) -> Object | None:
+def next_startable(jobs: Iterable[Object], limits: JobLimits) -> Object | None:
     """Return the suspended Job to start next, or None if there is none or no slot is free.
 
     It is the oldest Job of the namespace with the fewest running Jobs. Thus a namespace with many requests delays no
@@ -81,7 +79,7 @@ class JobLimiter:
     It stores the API server's errors by topic. It skips these Jobs until their topic calls `start` again.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: JobLimits = field(default_factory=JobLimits)
     clock: Callable[[], float] = time.monotonic
     _next_list: float = -math.inf
     _is_enqueued: bool = False

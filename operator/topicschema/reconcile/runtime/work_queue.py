@@ -41,7 +41,7 @@ class Key:
     name: str
 
 
-class Result(StrEnum):
+class ReconcileResult(StrEnum):
     """The result of a reconcile without an error: resync later, reconcile again at once, or deleted."""
 
     DONE = "success"
@@ -92,7 +92,7 @@ class WorkQueue:
 
     def __init__(
         self,
-        work: Callable[[Key], Awaitable[Result]],
+        work: Callable[[Key], Awaitable[ReconcileResult]],
         resync: float,
         *,
         broker_of: Callable[[Key], Awaitable[str]] = _no_broker,
@@ -158,7 +158,7 @@ class WorkQueue:
         if after is not None:
             self.add(key, after)
 
-    async def _in_slot(self, key: Key) -> Result:
+    async def _in_slot(self, key: Key) -> ReconcileResult:
         async with self._slots.take(_UNKNOWN, key):
             broker = await self._broker_of(key)
         async with self._slots.take(broker, key):
@@ -170,12 +170,12 @@ class WorkQueue:
             finally:
                 telemetry.RECONCILE_DURATION.labels(key.plural).observe(self._clock() - started)
 
-    def _after(self, key: Key, result: Result) -> float | None:
+    def _after(self, key: Key, result: ReconcileResult) -> float | None:
         self._backoff.forget(key)
         telemetry.RECONCILES.labels(key.plural, result).inc()
-        if result is Result.DELETED:
+        if result is ReconcileResult.DELETED:
             return None
-        return 0.0 if result is Result.REQUEUE else self._resync_delay()
+        return 0.0 if result is ReconcileResult.REQUEUE else self._resync_delay()
 
     def _after_error(self, key: Key, error: Exception) -> float:
         reason = error.reason if isinstance(error, TopicSchemaError) else Reason.INTERNAL_ERROR

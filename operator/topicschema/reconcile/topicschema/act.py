@@ -70,7 +70,7 @@ async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> L
         case plan.RemoveFinalizer():
             await remove_finalizer(ctx, loaded.resource.metadata)
             return None
-        case plan.Claim() | plan.Register() | StoreSettings():
+        case plan.ClaimTopic() | plan.Register() | StoreSettings():
             return await _record(ctx, judged, action)
         case plan.Import():
             return await _import(ctx, loaded, action)
@@ -103,11 +103,13 @@ async def _validate(
     return loaded
 
 
-async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | StoreSettings) -> Loaded:
+async def _record(
+    ctx: ReconcileContext, judged: Judged, action: plan.ClaimTopic | plan.Register | StoreSettings
+) -> Loaded:
     """Write the history with the claim, the new version or the settings. Return the new state."""
     loaded, history, schema = judged.loaded, judged.loaded.stored.history, judged.loaded.schema
     match action:
-        case plan.Claim(owner):
+        case plan.ClaimTopic(owner):
             return await _put(ctx, loaded, _with_source(judged).claimed_by(owner))
         case plan.Register(owner):
             history = history.with_version(schema, Origin.SPEC, ctx.now(), loaded.source_hash)

@@ -29,7 +29,7 @@ from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.conditions import ObservedAt
 from topicschema.reconcile.runtime.object_index import TopicSummary
-from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.topicschema import observe
 from topicschema.reconcile.topicschema import status as topicschema_status
@@ -60,7 +60,7 @@ class _Conclusion(NamedTuple):
     error: Exception | None = None
 
 
-class TopicSchemas:
+class TopicSchemaReconciler:
     """The reconciler of TopicSchemas."""
 
     def __init__(self, ctx: ReconcileContext) -> None:
@@ -81,13 +81,13 @@ class TopicSchemas:
             return address_of((await ctx.policies.resolve(key.namespace, topic.pulsar_namespace)).resource)
         return ""
 
-    async def reconcile(self, key: Key) -> Result:
+    async def reconcile(self, key: Key) -> ReconcileResult:
         """Reconcile the resource and write its status. Raise the error that prevents Ready."""
         try:
             wire = await self._ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
         except NotFoundError:
             self._remove(key)
-            return Result.DELETED
+            return ReconcileResult.DELETED
         metadata, shown = decode(Metadata, wire.get("metadata"), "metadata"), None
         try:
             if metadata.deletion_timestamp is not None:
@@ -108,11 +108,11 @@ class TopicSchemas:
             moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
             conclusion = _Conclusion(topicschema_status.with_error(before, error, moment), error)
         if conclusion is None:
-            return Result.REQUEUE
+            return ReconcileResult.REQUEUE
         await self._report(key, wire, conclusion.status)
         if conclusion.error is not None:
             raise conclusion.error
-        return Result.DONE
+        return ReconcileResult.DONE
 
     async def _without_rights(
         self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
@@ -236,12 +236,12 @@ class TopicSchemas:
         except StalledError:
             return verdict.risks
 
-    async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
+    async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> ReconcileResult:
         # Another finalizer may retain it for long, and its policy waits for the first reconcile of every topic.
         self._update_index(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
             self._enqueue_claim_losers(key)
-            return Result.DONE
+            return ReconcileResult.DONE
         deletion = await observe_deletion(self._ctx, wire)
         if deletion is None:
             await remove_finalizer(self._ctx, metadata)
@@ -250,7 +250,7 @@ class TopicSchemas:
         while deletion is not None:
             await emit_settings_retained_event(self._ctx, wire, deletion)
             deletion = await apply_deletion(self._ctx, deletion, deletion.planned)
-        return Result.REQUEUE
+        return ReconcileResult.REQUEUE
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         self._update_index(key, wire, status)

@@ -1,11 +1,11 @@
 """Create and delete validation Jobs, and the ConfigMaps that they mount."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA
+from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA, Object
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
@@ -20,8 +20,6 @@ from topicschema.reconcile.validation.observe import ValidationState
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest
-
-Object = Mapping[str, Any]
 
 _READS_AT_ONCE: Final = 16
 

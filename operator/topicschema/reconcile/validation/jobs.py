@@ -1,10 +1,10 @@
 """Reads of a TopicSchema's Jobs, their requests, their pods, and the Events and logs of these."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
-from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD, TOPIC_SCHEMA
+from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD, TOPIC_SCHEMA, Object
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
@@ -14,8 +14,6 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.validation.job import log_protocol, manifest
 from topicschema.validation.job.outcome import ended
-
-Object = Mapping[str, Any]
 
 _PROGRESS_LINES: Final = 50
 _PROGRESS_BYTES: Final = 64 * 1024

@@ -3,12 +3,13 @@
 `settings` builds the request, `job_limiter` selects the Jobs that run, `status` reports.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from topicschema.api import REVALIDATE_ANNOTATION
+from topicschema.api.kinds import Object
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationMode, ValidationPhase, ValidationStatus
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
@@ -30,12 +31,12 @@ from topicschema.reconcile.validation.jobs import (
     pods_of,
     unended_of,
 )
-from topicschema.reconcile.validation.settings import EffectiveSettings, RunSpec, ValidationTarget
+from topicschema.reconcile.validation.settings import EffectiveSettings, RequestSpec, ValidationTarget
 from topicschema.validation.job import manifest
 from topicschema.validation.job.outcome import (
     CouldNotRun,
     Failed,
-    Outcome,
+    JobOutcome,
     Passed,
     Running,
     Waiting,
@@ -43,8 +44,6 @@ from topicschema.validation.job.outcome import (
     outcome,
     refused,
 )
-
-Object = Mapping[str, Any]
 
 _REVALIDATE_LENGTH: Final = 256
 _POLL_SECONDS: Final = 10.0
@@ -69,11 +68,11 @@ class ValidationState:
     is True if the operator may not write to the topic.
     """
 
-    run: RunSpec | None = None
+    run: RequestSpec | None = None
     needs_run: bool = False
     recorded: ValidationStatus | None = None
     job: Object | None = None
-    outcome: Outcome | None = None
+    outcome: JobOutcome | None = None
     due_attempt: int = 0
     obsolete_jobs: tuple[Object, ...] = ()
     has_api_error: bool = False
@@ -180,7 +179,7 @@ def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target
         return ValidationState(recorded=before if is_final else None)
     annotation = resource.metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
     known = "" if before is None else before.revalidate or ""
-    run = RunSpec(target, settings, annotation or known, "" if before is None else before.renews or "")
+    run = RequestSpec(target, settings, annotation or known, "" if before is None else before.renews or "")
     recorded = before if before is not None and before.request_hash == run.hash else None
     if recorded is None:
         run = replace(run, supersedes="")
@@ -239,7 +238,7 @@ async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, state: Valida
     return await _with_outcome(ctx, replace(state, job=job, outcome=await _outcome_of(ctx, run, job)), run, job)
 
 
-async def _outcome_of(ctx: ReconcileContext, run: RunSpec, job: Object) -> Outcome:
+async def _outcome_of(ctx: ReconcileContext, run: RequestSpec, job: Object) -> JobOutcome:
     if ended(job) is None and job["spec"].get("suspend"):
         return Waiting()
     pods = await pods_of(ctx, job)
@@ -253,7 +252,9 @@ async def _outcome_of(ctx: ReconcileContext, run: RunSpec, job: Object) -> Outco
     return result
 
 
-async def _with_outcome(ctx: ReconcileContext, state: ValidationState, run: RunSpec, job: Object) -> ValidationState:
+async def _with_outcome(
+    ctx: ReconcileContext, state: ValidationState, run: RequestSpec, job: Object
+) -> ValidationState:
     """Return the state with the due attempt: another one after a pause, or at once if the settings changed."""
     result, due = state.outcome, 0
     is_changed = (job["metadata"].get("annotations") or {}).get(manifest.RUN_HASH_ANNOTATION) != run.settings.run_hash

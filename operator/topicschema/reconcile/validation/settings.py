@@ -206,7 +206,7 @@ class ValidationTarget:
 
 
 @dataclass(frozen=True)
-class RunSpec:
+class RequestSpec:
     """The subject and the settings of a run, and the requests of another run of the same.
 
     `revalidate` is the value of the annotation, and `supersedes` the time of the passed validation that has expired.
@@ -238,7 +238,9 @@ class RunSpec:
         return digest(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass"))
 
 
-def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int) -> JobRequest:
+def job_request(
+    run: RequestSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int
+) -> JobRequest:
     """Return the Job to create. `versions` are all stored payloads. Raise ValueError if the settings are invalid."""
     settings, spec, target = run.settings, run.settings.spec, run.target
     validation_request = ValidationRequest(

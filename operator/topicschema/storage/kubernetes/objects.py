@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from topicschema.api.kinds import Kind
-from topicschema.cluster.client import ApiClient, Object
+from topicschema.api.kinds import Kind, Object
+from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError, NotFoundError
 
 JSON_PATCH = "application/json-patch+json"

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from topicschema.api import store
-from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA_VERSION
-from topicschema.cluster.client import ApiClient, Object, Selection
+from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA_VERSION, Object
+from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.cluster.events import EventRecorder, object_reference
 from topicschema.cluster.microtime import micro_time
@@ -180,7 +180,7 @@ class KubernetesStorage:
     async def _put_claim(self, stored: StoredClaim, desired: StoredClaim) -> StoredClaim:
         wire = store.claim_to_wire(
             desired.key,
-            store.Claim(desired.owner, desired.original, desired.managed, desired.address),
+            store.ClaimContent(desired.owner, desired.original, desired.managed, desired.address),
             namespace=self._namespace,
             resource_version=stored.revision or None,
         )

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from topicschema.api import GROUP
-from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA
+from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA, Object
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.history import Owner
 from topicschema.validation.job.pods import SecretFiles, pod
 from topicschema.validation.job.result import FAILED_STATUS
 from topicschema.validation.request import Packed, ValidationRequest
-
-Object = dict[str, Any]
 
 TOPIC_LABEL: Final = f"{GROUP}/topicschema"
 """Label with the name of the Job's TopicSchema. A name that is too long for a label is shortened."""

@@ -6,13 +6,12 @@ failed run and never a verdict.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
+from topicschema.api.kinds import Object
 from topicschema.core.reasons import Reason
 from topicschema.validation.job.manifest import CONTAINER, REQUEST_ANNOTATION
-from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
-
-Object = Mapping[str, Any]
+from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, MessagesVerdict, VerdictDocument, read
 
 _MAX_LENGTH: Final = 300
 _KILLED: Final = 137
@@ -76,10 +75,10 @@ class CouldNotRun:
     is_transient: bool = True
 
 
-Outcome = Waiting | Running | Passed | Failed | CouldNotRun
+JobOutcome = Waiting | Running | Passed | Failed | CouldNotRun
 
 
-def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) -> Outcome:
+def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) -> JobOutcome:
     """Return the outcome of the Job. `events` are those of the Job or its newest pod, used only if nothing runs."""
     ours = sorted(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
     end = ended(job)
@@ -109,7 +108,7 @@ def ended(job: Object) -> Object | None:
     return next((one for one in conditions if one["type"] in ("Complete", "Failed") and one["status"] == "True"), None)
 
 
-def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
+def _end(job: Object, pods: Sequence[Object], end: Object) -> JobOutcome:
     verdict = _verdict(job, pods)
     is_complete = end["type"] == "Complete"
     if verdict is not None and verdict.document.exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
@@ -134,7 +133,7 @@ def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
         if end is None or document is None or document.request_hash != request_hash or not request_hash:
             continue
         if end.get("exitCode") == document.exit_status and _is_of(pod, job):
-            outcome = Passed if document.verdict is Answer.PASS else Failed
+            outcome = Passed if document.verdict is MessagesVerdict.PASS else Failed
             return outcome(document, pod["metadata"]["name"], end.get("finishedAt") or "")
     return None
 
@@ -175,7 +174,7 @@ def _before(pods: Sequence[Object]) -> str:
     return _failure(failed).why if is_failure else ""
 
 
-def _without_pod(events: Sequence[Object]) -> Outcome:
+def _without_pod(events: Sequence[Object]) -> JobOutcome:
     """Return the outcome of a Job without a pod. It may be new, or the API server may reject its pods."""
     failures = [event for event in events if event.get("reason") == "FailedCreate"]
     if not failures:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from topicschema.api.kinds import Object
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.api.wire import encode
-
-Object = dict[str, Any]
 
 CREDENTIALS_FOLDER: Final = "/credentials"
 TRUST_FOLDER: Final = "/trust"

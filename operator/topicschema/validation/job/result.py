@@ -24,7 +24,7 @@ FAILED_STATUS: Final = 42
 _NOWHERE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class Answer(StrEnum):
+class MessagesVerdict(StrEnum):
     """Verdict on the messages: they pass or fail."""
 
     PASS = "Pass"  # noqa: S105 - no password
@@ -40,7 +40,7 @@ class VerdictDocument:
     """
 
     request_hash: str
-    verdict: Answer
+    verdict: MessagesVerdict
     messages: int
     invalid: int
     by_reason: tuple[ReasonStatus, ...] = ()
@@ -53,7 +53,7 @@ class VerdictDocument:
     @property
     def exit_status(self) -> int:
         """The driver's exit status."""
-        return PASSED_STATUS if self.verdict is Answer.PASS else FAILED_STATUS
+        return PASSED_STATUS if self.verdict is MessagesVerdict.PASS else FAILED_STATUS
 
     @property
     def text(self) -> bytes:

@@ -7,8 +7,8 @@ first step with few enough keys, in any order of merging, because no part has mo
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-Key = tuple[Any, ...]
-Step = Callable[[Key], Key]
+CounterKey = tuple[Any, ...]
+KeyStep = Callable[[CounterKey], CounterKey]
 LIMIT: Final = 20_000
 ANY: Final = -9
 """Value of a partition, a writer or an hour that the table no longer distinguishes."""
@@ -22,18 +22,18 @@ class Rollup:
 
     __slots__ = ("_limit", "_steps", "counts", "level")
 
-    def __init__(self, steps: Sequence[Step], limit: int = LIMIT) -> None:
+    def __init__(self, steps: Sequence[KeyStep], limit: int = LIMIT) -> None:
         self._steps = steps
         self._limit = limit
-        self.counts: dict[Key, int] = {}
+        self.counts: dict[CounterKey, int] = {}
         self.level = 0
 
-    def add(self, key: Key, count: int) -> None:
+    def add(self, key: CounterKey, count: int) -> None:
         """Add a count for a key of the finest level."""
         self._count(self._coarser(key, 0), count)
         self._fit()
 
-    def merge(self, rows: Iterable[tuple[Key, int]], level: int) -> None:
+    def merge(self, rows: Iterable[tuple[CounterKey, int]], level: int) -> None:
         """Add all counts of another table with the same steps and limit."""
         while self.level < level:
             self._step()
@@ -41,12 +41,12 @@ class Rollup:
             self._count(self._coarser(key, level), count)
         self._fit()
 
-    def _coarser(self, key: Key, level: int) -> Key:
+    def _coarser(self, key: CounterKey, level: int) -> CounterKey:
         for step in self._steps[level : self.level]:
             key = step(key)
         return key
 
-    def _count(self, key: Key, count: int) -> None:
+    def _count(self, key: CounterKey, count: int) -> None:
         self.counts[key] = self.counts.get(key, 0) + count
 
     def _fit(self) -> None:
@@ -61,15 +61,15 @@ class Rollup:
             self._count(step(key), count)
 
 
-def hours_of(position: int, width: int) -> Step:
+def hours_of(position: int, width: int) -> KeyStep:
     """Return the step that joins hours to periods of `width` hours. Negative hours stay."""
     return lambda key: _with(key, position, key[position] if key[position] < 0 else key[position] // width * width)
 
 
-def dropped(position: int, instead: Any) -> Step:
+def dropped(position: int, instead: Any) -> KeyStep:
     """Return the step that replaces the part of the key at `position` by a constant."""
     return lambda key: _with(key, position, instead)
 
 
-def _with(key: Key, position: int, value: Any) -> Key:
+def _with(key: CounterKey, position: int, value: Any) -> CounterKey:
     return (*key[:position], value, *key[position + 1 :])

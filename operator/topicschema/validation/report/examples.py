@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from topicschema.payload.columnar.reasons import REASONS
-from topicschema.validation.report.tally import EXAMPLES, Example, Tally
-from topicschema.validation.run.sampling import Identity
+from topicschema.validation.report.tally import EXAMPLES, MessageExample, Tally
+from topicschema.validation.run.sampling import MessageLocations
 from topicschema.validation.run.validators import UNREAD, WriterVerdicts
 
 Render = Callable[[bytes | None, bytes | None, int], str]
@@ -21,9 +21,9 @@ _APART: Final = 0x5EED_F00D_CAFE
 _PLACE: Final = ("partition", "ledger", "entry", "batch_index")
 
 
-def identity_of(batch: pa.RecordBatch) -> Identity:
+def identity_of(batch: pa.RecordBatch) -> MessageLocations:
     """Return the columns that locate the messages."""
-    return Identity(*(batch.column(name).to_numpy() for name in _PLACE))
+    return MessageLocations(*(batch.column(name).to_numpy() for name in _PLACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class ExampleSelection:
             first = places[np.argsort(ranks[places], kind="stable")[:EXAMPLES]]
             tally.add_examples(self._example(batch, each, int(bad[at]), int(ranks[at])) for at in first)
 
-    def _example(self, batch: pa.RecordBatch, each: WriterVerdicts, index: int, rank: int) -> Example:
+    def _example(self, batch: pa.RecordBatch, each: WriterVerdicts, index: int, rank: int) -> MessageExample:
         row = int(each.rows[index])
         message = {name: batch.column(name)[row].as_py() for name in (*_PLACE, "writer", "publish_time")}
-        return Example(
+        return MessageExample(
             rank=rank,
             place=(message["partition"], message["ledger"], message["entry"], message["batch_index"]),
             writer=message["writer"],

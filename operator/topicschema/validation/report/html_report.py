@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from topicschema.validation.report import svg_charts
 
-Row = Mapping[str, Any]
+ReportRow = Mapping[str, Any]
 _MOST_BARS: Final = 15
 _MOST_ROWS: Final = 50
 _FEW_COLUMNS: Final = 3
@@ -21,7 +21,7 @@ _LONG: Final = ("name", "path", "to")
 _STEPS: Final = {1: "hour", 24: "day"}
 
 
-def page(report: Row) -> str:
+def page(report: ReportRow) -> str:
     """Return the HTML page of a report's JSON."""
     passes = report["verdict"] == "Pass"
     return _PAGE.substitute(
@@ -37,13 +37,13 @@ def page(report: Row) -> str:
     )
 
 
-def _sentence(report: Row) -> str:
+def _sentence(report: ReportRow) -> str:
     allowed = report["maxInvalidPerMillion"]
     tolerance = f"; {allowed:,} in a million may be" if allowed else ""
     return f"{report['invalid']:,} of {report['messages']:,} messages judged are invalid{tolerance}."
 
 
-def _cards(report: Row) -> Iterator[str]:
+def _cards(report: ReportRow) -> Iterator[str]:
     rate = 1_000_000 * report["invalid"] / report["messages"] if report["messages"] else 0
     cards = [
         ("messages judged", report["messages"]),
@@ -63,7 +63,7 @@ def _cards(report: Row) -> Iterator[str]:
         yield f"<div><b>{value:,}</b><span>{escape(name)}</span></div>"
 
 
-def _sections(report: Row) -> Iterator[str]:
+def _sections(report: ReportRow) -> Iterator[str]:
     yield _notes(report["notes"])
     hours = report["byHour"]["rows"]
     if hours:
@@ -88,18 +88,18 @@ def _sections(report: Row) -> Iterator[str]:
     yield _table("Read up to", [{"name": name, "to": to} for name, to in report["readTo"].items()], _END_COLUMNS)
 
 
-def _columns(table: Row, member: str) -> list[svg_charts.Column]:
+def _columns(table: ReportRow, member: str) -> list[svg_charts.ChartColumn]:
     """Return one column for each row of the table, with its number of time steps after the first row."""
     rows, step = table["rows"], timedelta(hours=table["step"])
     length = len("2026-11-22T05:00" if table["step"] == 1 else "2026-11-22")
     starts = [datetime.fromisoformat(each["from"]) for each in rows]
     return [
-        svg_charts.Column(round((start - starts[0]) / step), each["from"][:length].replace("T", " "), each[member])
+        svg_charts.ChartColumn(round((start - starts[0]) / step), each["from"][:length].replace("T", " "), each[member])
         for start, each in zip(starts, rows, strict=True)
     ]
 
 
-def _reason(row: Row) -> svg_charts.Bar:
+def _reason(row: ReportRow) -> svg_charts.Bar:
     return svg_charts.Bar(row["reason"], row["messages"], "Java reads on" if row["tolerated"] else "")
 
 
@@ -112,7 +112,7 @@ def _bars(title: str, bars: Iterable[svg_charts.Bar], whole: int) -> str:
     return _section(title, svg_charts.by_name(shown, whole)) if shown else ""
 
 
-def _table(title: str, rows: Sequence[Row], columns: Mapping[str, str]) -> str:
+def _table(title: str, rows: Sequence[ReportRow], columns: Mapping[str, str]) -> str:
     used = {name: head for name, head in columns.items() if any(row.get(name) is not None for row in rows)}
     if not rows:
         return ""
@@ -124,7 +124,7 @@ def _table(title: str, rows: Sequence[Row], columns: Mapping[str, str]) -> str:
     return _section(title, f"<table{kind}><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>{more}")
 
 
-def _cell(row: Row, name: str, head: str) -> str:
+def _cell(row: ReportRow, name: str, head: str) -> str:
     value = row.get(name)
     text = "" if value is None else _text(value)
     return f'<td{_kind(name, value)} data-head="{escape(head)}">{text}</td>'
@@ -139,11 +139,11 @@ def _text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else escape(str(value))
 
 
-def _examples(rows: Sequence[Row]) -> str:
+def _examples(rows: Sequence[ReportRow]) -> str:
     return _section("Examples", "".join(map(_example, rows))) if rows else ""
 
 
-def _example(row: Row) -> str:
+def _example(row: ReportRow) -> str:
     facts = "".join(
         f"<div><dt>{escape(head)}</dt><dd>{escape(str(row[name]))}</dd></div>"
         for name, head in _EXAMPLE_FACTS.items()

@@ -14,7 +14,7 @@ from topicschema.api.validation import ExampleStatus, ReasonStatus
 from topicschema.core import formats
 from topicschema.core.formats.key_value import KeyValueSchema
 from topicschema.core.schemas import SchemaType
-from topicschema.validation.job.result import Answer, VerdictDocument
+from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 from topicschema.validation.report.tables import Figures, shown_examples
 from topicschema.validation.report.tally import Tally
 from topicschema.validation.request import ValidationRequest
@@ -35,7 +35,7 @@ class Report:
     @property
     def passes(self) -> bool:
         """True if the messages pass."""
-        return bool(self.document["verdict"] == Answer.PASS)
+        return bool(self.document["verdict"] == MessagesVerdict.PASS)
 
     @property
     def text(self) -> bytes:
@@ -80,7 +80,7 @@ def report(request: ValidationRequest, plan: Plan, tally: Tally, course: Course)
             "topic": request.topic,
             "type": request.candidate.type.value,
             "pulsarVersion": request.pulsar_version.value,
-            "verdict": Answer.PASS if passes else Answer.FAIL,
+            "verdict": MessagesVerdict.PASS if passes else MessagesVerdict.FAIL,
             "startedAt": datetime.fromtimestamp(course.started / 1000, UTC).isoformat(timespec="seconds"),
             "seconds": round(course.seconds, 1),
             "messages": tally.messages,

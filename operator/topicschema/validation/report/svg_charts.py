@@ -31,7 +31,7 @@ class Bar(NamedTuple):
     beside: str = ""
 
 
-class Column(NamedTuple):
+class ChartColumn(NamedTuple):
     """One time step: its number from the first, the text of its begin, and its figure."""
 
     number: int
@@ -45,7 +45,7 @@ def by_name(bars: Sequence[Bar], whole: int) -> str:
     return f'<ul class="bars">{"".join(_bar(each, longest, whole) for each in bars)}</ul>'
 
 
-def over_time(columns: Sequence[Column], title: str, kind: str) -> str:
+def over_time(columns: Sequence[ChartColumn], title: str, kind: str) -> str:
     """Return a chart of the columns, with the class `kind`, over a time axis with a few labels."""
     steps = columns[-1].number + 1
     width = min(_WIDEST, max(_NARROWEST, _STEP * steps))
@@ -75,7 +75,7 @@ def _share(value: int, whole: int) -> str:
     return "" if not share else f"{share:.3g} %" if share >= least else f"&lt; {least} %"
 
 
-def _columns(columns: Sequence[Column], most: int, kind: str) -> Iterator[str]:
+def _columns(columns: Sequence[ChartColumn], most: int, kind: str) -> Iterator[str]:
     width = max(0.8, (columns[-1].number + 1) / _FEWEST)
     for each in columns:
         if each.value:
@@ -86,7 +86,7 @@ def _columns(columns: Sequence[Column], most: int, kind: str) -> Iterator[str]:
             )
 
 
-def _ticks(columns: Sequence[Column], width: float) -> Iterator[str]:
+def _ticks(columns: Sequence[ChartColumn], width: float) -> Iterator[str]:
     """Yield the labels of some columns without overlap, always with the first and the last one."""
     last = len(columns) - 1
     yield f'<span class="first">{escape(columns[0].begins)}</span>'

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from topicschema.validation.report.bounded_counter import ANY, DAY, MONTH
-from topicschema.validation.report.tally import EXAMPLES, UNKNOWN_WRITER, Example, Tally
+from topicschema.validation.report.tally import EXAMPLES, UNKNOWN_WRITER, MessageExample, Tally
 from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, INVALID_KEY, NO_VERSION
 from topicschema.validation.sources import OWN_WRITERS, Plan
 
@@ -146,7 +146,7 @@ def moment(milliseconds: int) -> str | None:
     return (_FIRST + timedelta(milliseconds=milliseconds)).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _shown(example: Example, plan: Plan) -> Row:
+def _shown(example: MessageExample, plan: Plan) -> Row:
     partition, ledger, entry, index = example.place
     is_file = 0 <= ledger < len(plan.files)
     where = [entry] if is_file else [ledger, entry]

@@ -32,7 +32,7 @@ _LOSS_STEPS: Final = (dropped(1, ELSEWHERE), dropped(2, ANY))
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Example:
+class MessageExample:
     """An invalid message, ordered by `rank`, a hash of the seed and the message's location."""
 
     rank: int
@@ -97,7 +97,7 @@ class Tally:
         self.writers: dict[int, Times] = {}
         self.unknown_versions: dict[int, int] = {}
         self.tolerated: set[str] = set()
-        self.examples: dict[str, list[Example]] = {}
+        self.examples: dict[str, list[MessageExample]] = {}
 
     @property
     def drawable(self) -> int:
@@ -119,7 +119,7 @@ class Tally:
         ranked = self.examples.get(reason, [])
         return ranked[-1].rank if len(ranked) == EXAMPLES else None
 
-    def add_examples(self, examples: Iterable[Example]) -> None:
+    def add_examples(self, examples: Iterable[MessageExample]) -> None:
         """Add the examples, and retain those with the lowest ranks of each reason."""
         for each in examples:
             self.examples.setdefault(each.reason, []).append(each)
@@ -163,7 +163,7 @@ class Tally:
         for writer, messages, oldest, newest in members["writers"]:
             tally.count_writer(writer, messages, oldest, newest)
         tally.unknown_versions = dict(members["unknown_versions"])
-        tally.add_examples(Example(rank, tuple(place), *rest) for rank, place, *rest in members["examples"])
+        tally.add_examples(MessageExample(rank, tuple(place), *rest) for rank, place, *rest in members["examples"])
         return tally
 
     @property
@@ -183,7 +183,7 @@ class Tally:
         }
 
 
-def _row(example: Example) -> tuple[Any, ...]:
+def _row(example: MessageExample) -> tuple[Any, ...]:
     return tuple(getattr(example, each.name) for each in fields(example))
 
 

@@ -14,7 +14,7 @@ from topicschema.validation.run.sampling import Sampling
 from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Plan, Source, Split
 
-Progress = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Function that is called with the number of processed messages and the approximate total."""
 
 
@@ -24,7 +24,7 @@ def run(
     *,
     spark: Any = None,
     processes: int | None = None,
-    progress: Progress = lambda _done, _of: None,
+    progress: ReportProgress = lambda _done, _of: None,
 ) -> Report:
     """Return the report on all messages that the source had at the start.
 
@@ -46,7 +46,7 @@ def run(
     return report(request, plan, counted, Course(started, time.monotonic() - clock))
 
 
-def _here(task: Task, plan: Plan, processes: int | None, progress: Progress) -> Tally:
+def _here(task: Task, plan: Plan, processes: int | None, progress: ReportProgress) -> Tally:
     ready = 0
 
     def done(split: Split) -> None:
@@ -58,7 +58,7 @@ def _here(task: Task, plan: Plan, processes: int | None, progress: Progress) -> 
     return local.tally(task, plan.splits, chosen, done)
 
 
-def _there(task: Task, plan: Plan, spark: Any, progress: Progress) -> Tally:
+def _there(task: Task, plan: Plan, spark: Any, progress: ReportProgress) -> Tally:
     from topicschema.validation.run import spark as run_spark  # noqa: PLC0415  # pyspark, only if there are executors
 
     return run_spark.tally(

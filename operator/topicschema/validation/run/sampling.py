@@ -16,10 +16,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from topicschema.payload.columnar.column import Flags
 from topicschema.validation.request import Sample
 
 Hashes = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
 ALL: Final = 1 << 64
 """Threshold that selects every message."""
 FEWEST: Final = 1_000
@@ -31,7 +31,7 @@ _MASK: Final = ALL - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class MessageLocations:
     """Location of the messages of a batch: the batch's own columns, of one length."""
 
     partition: NDArray[Any]
@@ -46,9 +46,11 @@ class Identity:
             mixed = _mixed(mixed + np.uint64(_GOLDEN), part.astype(np.int64).view(np.uint64))
         return mixed
 
-    def take(self, chosen: NDArray[Any]) -> "Identity":
+    def take(self, chosen: NDArray[Any]) -> "MessageLocations":
         """Return the locations of some messages, by flags or indices."""
-        return Identity(self.partition[chosen], self.ledger[chosen], self.entry[chosen], self.batch_index[chosen])
+        return MessageLocations(
+            self.partition[chosen], self.ledger[chosen], self.entry[chosen], self.batch_index[chosen]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Sampling:
             threshold = min(threshold, ALL * sample.max_messages // messages)
         return cls(sample.seed, threshold, sample.since(started))
 
-    def chosen(self, identity: Identity, publish_time: NDArray[np.int64]) -> Flags | None:
+    def chosen(self, identity: MessageLocations, publish_time: NDArray[np.int64]) -> Flags | None:
         """Return a flag for each message that is selected. Return None for all of them."""
         young = self.young(publish_time)
         if self.threshold >= ALL:

@@ -18,8 +18,8 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import (
     InvalidRequestError,
-    OutOfMemoryError,
     RunError,
+    RunOutOfMemoryError,
     SourceError,
 )
 from topicschema.validation.report.tally import Tally
@@ -104,7 +104,7 @@ def why(text: str) -> TopicSchemaError:
             if name == f"{kind.__module__}.{kind.__qualname__}":
                 return kind(message)
     if _KILLED_POD in text:
-        return OutOfMemoryError("executors")
+        return RunOutOfMemoryError("executors")
     for sign, meaning in _ENDS.items():
         if sign in text:
             return RunError(meaning)

@@ -18,7 +18,7 @@ from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.report.tally import UNKNOWN_WRITER
 from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, INVALID_KEY, NO_VERSION
 
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 UNREAD: Final[Mapping[int, str]] = {
     ENCRYPTED: "ENCRYPTED",
     DAMAGED: "CHECKSUM_MISMATCH",
@@ -36,7 +36,7 @@ class WriterVerdicts:
     """
 
     writer: int
-    rows: Rows
+    rows: RowNumbers
     validator: Validator
     verdicts: Verdicts
 
@@ -72,7 +72,7 @@ class Validators:
                 writer, rows, validator, validator.validate(column, None if keys is None else keys.only(rows))
             )
 
-    def _by_writer(self, versions: Rows) -> Iterator[tuple[int, Rows]]:
+    def _by_writer(self, versions: RowNumbers) -> Iterator[tuple[int, RowNumbers]]:
         """Yield each writer with its rows. All unknown versions are one writer."""
         distinct = pa.array(versions).unique().to_pylist()
         unknown = [each for each in distinct if each not in self._writers and each not in UNREAD]

@@ -9,7 +9,7 @@ from support.work import steps
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.formats.json_text.jackson_syntax import without_comments
-from topicschema.core.formats.json_text.reader import Reader
+from topicschema.core.formats.json_text.reader import TextReader
 
 REFUSED = {
     "": ("SYNTAX", 1, 1, "$", "ends"),
@@ -96,7 +96,7 @@ def test_the_slow_reader_reads_what_the_fast_one_reads() -> None:
 def test_the_place_of_an_error_is_the_same_by_counting_and_by_reading() -> None:
     texts = [avro_schemas.spoilt(avro_schemas.seeded(seed)) for seed in range(2000)]
     expected = {text: refusal(json_text.read, text) for text in texts}
-    assert {text: refusal(lambda it: Reader(it, without_comments(it)).read(), text) for text in texts} == expected
+    assert {text: refusal(lambda it: TextReader(it, without_comments(it)).read(), text) for text in texts} == expected
     assert sum(sentence is not None for sentence in expected.values()) > 200
 
 

@@ -442,8 +442,16 @@ def test_an_enums_default_is_one_of_its_values() -> None:
         (Kind.UINT32, ["4294967295", "0"], ["-1", "-0", "4294967296"]),
         (Kind.SINT64, ["-9223372036854775808"], ["9223372036854775808"]),
         (Kind.FIXED64, ["18446744073709551615", "01777777777777777777777"], ["18446744073709551616"]),
-        (Kind.DOUBLE, ["1", "-1.5e10", "inf", "-inf", "nan", ".5", "5.", "1f", " 1 "], ["", "-nan", "1e", "e5", "x"]),
-        (Kind.BYTES, ["", "a\\n\\377\\x4\\\\\\u00e9\\U0010FFFF", "é"], ["\\", "\\9", "\\x", "\\ud800", "\\U00110000"]),
+        (
+            Kind.DOUBLE,
+            ["1", "-1.5e10", "inf", "-inf", "nan", ".5", "5.", "1f", " 1 "],
+            ["", "-nan", "1e", "e5", "x"],
+        ),
+        (
+            Kind.BYTES,
+            ["", "a\\n\\377\\x4\\\\\\u00e9\\U0010FFFF", "é"],
+            ["\\", "\\9", "\\x", "\\ud800", "\\U00110000"],
+        ),
         (Kind.BOOL, ["true", "anything"], []),
         (Kind.STRING, ["\\"], []),
     ],
@@ -523,7 +531,10 @@ def test_pulsar_5_takes_only_the_editions_that_its_library_supports(*, edition: 
     assert error.value.rule == "INVALID_DESCRIPTOR"
 
 
-SIGNED: Final = {32: (Kind.INT32, Kind.SINT32, Kind.SFIXED32), 64: (Kind.INT64, Kind.SINT64, Kind.SFIXED64)}
+SIGNED: Final = {
+    32: (Kind.INT32, Kind.SINT32, Kind.SFIXED32),
+    64: (Kind.INT64, Kind.SINT64, Kind.SFIXED64),
+}
 UNSIGNED: Final = {32: (Kind.UINT32, Kind.FIXED32), 64: (Kind.UINT64, Kind.FIXED64)}
 
 

@@ -14,7 +14,7 @@ from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
-from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 
 pytestmark = on_both_stores
 
@@ -60,10 +60,10 @@ async def test_a_broker_under_a_second_name_of_its_cluster_has_one_policy_for_a_
     assert "shop/orders at this broker" in message
     assert "orders" not in message.replace("shop/orders", "")
     assert await holder(world, THEIRS) is None
-    assert await policies.reconcile(FIRST) is Result.DONE
+    assert await policies.reconcile(FIRST) is ReconcileResult.DONE
     writes = world.writes
     await refused(policies, SECOND)
-    assert await policies.reconcile(FIRST) is Result.DONE
+    assert await policies.reconcile(FIRST) is ReconcileResult.DONE
     assert world.writes == writes
 
 
@@ -73,8 +73,8 @@ async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: 
     put_second(world, world.broker.url)
     await refused(policies, SECOND)
     world.set_policy(pulsar={"adminURL": elsewhere.url})
-    assert await policies.reconcile(FIRST) is Result.DONE
-    assert await policies.reconcile(SECOND) is Result.DONE
+    assert await policies.reconcile(FIRST) is ReconcileResult.DONE
+    assert await policies.reconcile(SECOND) is ReconcileResult.DONE
     assert (await holder(world, ORDERS), await holder(world, THEIRS)) == ("shop", "store")
 
 
@@ -83,13 +83,13 @@ async def test_a_policy_that_moves_to_the_broker_of_another_one_governs_nothing_
 ) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     put_second(world, elsewhere.url)
-    assert await policies.reconcile(SECOND) is Result.DONE
+    assert await policies.reconcile(SECOND) is ReconcileResult.DONE
     world.api.change(
         "/store/namespaceschemapolicies/secret-name", lambda wire: wire["spec"].update(pulsar=world.pulsar)
     )
     await refused(policies, SECOND)
     assert await holder(world, THEIRS) is None
-    assert await policies.reconcile(FIRST) is Result.DONE
+    assert await policies.reconcile(FIRST) is ReconcileResult.DONE
 
 
 async def test_topics_wait_until_their_policy_has_claimed_the_broker_that_it_names_now(world: World) -> None:
@@ -101,8 +101,8 @@ async def test_topics_wait_until_their_policy_has_claimed_the_broker_that_it_nam
 async def test_without_a_broker_two_names_of_a_cluster_are_two_clusters(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     put_second(world, None)
-    assert await policies.reconcile(SECOND) is Result.DONE
-    assert await policies.reconcile(FIRST) is Result.DONE
+    assert await policies.reconcile(SECOND) is ReconcileResult.DONE
+    assert await policies.reconcile(FIRST) is ReconcileResult.DONE
 
 
 @pytest.mark.parametrize(

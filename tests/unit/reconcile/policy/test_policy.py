@@ -18,8 +18,8 @@ from topicschema.core.errors import StalledError
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.object_index import TopicSummary
-from topicschema.reconcile.runtime.work_queue import Key, Result
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 TOPIC = Key(TOPIC_SCHEMA.plural, "shop", "created")
@@ -33,7 +33,7 @@ async def test_settings_that_cannot_be_written_are_an_error_until_they_can(world
         with pytest.raises(BrokerForbiddenError):
             await policies.reconcile(KEY)
     world.broker.settings_status = 200
-    assert await policies.reconcile(KEY) is Result.DONE
+    assert await policies.reconcile(KEY) is ReconcileResult.DONE
     assert world.broker.settings["schema_compatibility_strategy"] == "FULL"
 
 
@@ -49,7 +49,7 @@ def test_the_strategy_of_a_topic_at_its_broker_is_indexed_also_while_the_broker_
     world: World, source: str, strategy: Strategy | None
 ) -> None:
     wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
-    topics = TopicSchemas(world.ctx)
+    topics = TopicSchemaReconciler(world.ctx)
     known = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": source}})
     for after in (known, TopicSchemaStatus()):
         summary = topics._summary(TOPIC, wire, after)
@@ -67,7 +67,7 @@ async def test_nothing_is_cached_of_a_policy_that_was_replaced_between_two_recon
     assert (await world.ctx.storage.get_claim(ORDERS)).owner is not None
     assert set(world.ctx.brokers._cached) == {uid}
     world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    assert await policies.reconcile(KEY) is Result.DELETED
+    assert await policies.reconcile(KEY) is ReconcileResult.DELETED
     assert (world.ctx.brokers._cached, world.ctx.brokers._own) == ({}, {})
     await world.ctx.brokers.aclose()
     await asyncio.sleep(0)  # the brokers are closed, and no longer remembered now
@@ -102,7 +102,7 @@ async def test_a_new_and_a_deleted_policy_enqueue_only_their_own_topics_and_a_se
 async def test_the_broker_of_a_topic_is_that_of_its_policy(
     world: World, topic: str | None, *, has_broker: bool
 ) -> None:
-    topics = TopicSchemas(world.ctx)
+    topics = TopicSchemaReconciler(world.ctx)
     if topic is not None:
         spec = {"topic": f"persistent://{topic}", "type": "AVRO", "schema": record("id").info.schema.decode()}
         world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": spec})
@@ -111,7 +111,7 @@ async def test_the_broker_of_a_topic_is_that_of_its_policy(
 
 
 async def test_the_broker_of_a_topic_is_known_without_a_read_by_the_policies_with_a_claim(world: World) -> None:
-    topics, index = TopicSchemas(world.ctx), world.ctx.index
+    topics, index = TopicSchemaReconciler(world.ctx), world.ctx.index
     policies, address = NamespaceSchemaPolicies(world.ctx, 600.0), URL(world.broker.url).authority
     await policies.reconcile(KEY)
     world.api.requests.clear()
@@ -138,4 +138,4 @@ async def test_the_broker_of_a_policy_is_unknown_while_it_cannot_be_read(world: 
     assert await policies.broker_of(KEY) == ""
     world.api.is_unavailable = True
     assert await policies.broker_of(KEY) == ""
-    assert await TopicSchemas(world.ctx).broker_of(TOPIC) == ""
+    assert await TopicSchemaReconciler(world.ctx).broker_of(TOPIC) == ""

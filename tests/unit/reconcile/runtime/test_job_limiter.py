@@ -13,7 +13,7 @@ from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError
 from topicschema.reconcile.runtime.event_router import owner_key
-from topicschema.reconcile.runtime.job_limiter import JobLimiter, Limits, is_active, next_startable
+from topicschema.reconcile.runtime.job_limiter import JobLimiter, JobLimits, is_active, next_startable
 from topicschema.reconcile.runtime.work_queue import Key
 
 Object = dict[str, Any]
@@ -30,7 +30,7 @@ def job(namespace: str, name: str, made: int, *, waits: bool = True, end: str = 
     return {"metadata": metadata, "spec": {"suspend": waits}, "status": {"conditions": conditions}}
 
 
-def startable(jobs: list[Object], limits: Limits) -> list[Object]:
+def startable(jobs: list[Object], limits: JobLimits) -> list[Object]:
     """Return the Jobs that start now, in their order."""
     active, started = [each for each in jobs if is_active(each)], []
     while (job := next_startable(active, limits)) is not None:
@@ -39,15 +39,15 @@ def startable(jobs: list[Object], limits: Limits) -> list[Object]:
     return started
 
 
-def names(jobs: list[Object], limits: Limits) -> list[str]:
+def names(jobs: list[Object], limits: JobLimits) -> list[str]:
     return [each["metadata"]["name"] for each in startable(jobs, limits)]
 
 
 def test_the_oldest_comes_first_and_namespaces_take_turns() -> None:
     jobs = [job("a", f"a{n}", n) for n in range(4)] + [job("b", "b0", 10), job("c", "c0", 20)]
-    assert names(jobs, Limits(in_all=4, in_namespace=4)) == ["a0", "b0", "c0", "a1"]
+    assert names(jobs, JobLimits(in_all=4, in_namespace=4)) == ["a0", "b0", "c0", "a1"]
     jobs = [job("a", "x", 1), job("b", "y", 1), job("a", "z", 0)]
-    assert names(jobs, Limits(2, 1)) == names(jobs[::-1], Limits(2, 1)) == ["z", "y"]
+    assert names(jobs, JobLimits(2, 1)) == names(jobs[::-1], JobLimits(2, 1)) == ["z", "y"]
 
 
 def test_running_jobs_take_slots_and_ended_or_deleted_ones_do_not() -> None:
@@ -55,8 +55,8 @@ def test_running_jobs_take_slots_and_ended_or_deleted_ones_do_not() -> None:
     deleted["metadata"]["deletionTimestamp"] = "2026-11-21T06:00:00Z"
     others = [job("a", "runs", 0, waits=False), job("a", "failed", 1, waits=False, end="Failed"), deleted]
     jobs = [*others, job("a", "next", 5), job("a", "later", 6)]
-    assert names(jobs, Limits(in_all=10, in_namespace=2)) == ["next"]
-    assert names(jobs, Limits(in_all=1, in_namespace=2)) == []
+    assert names(jobs, JobLimits(in_all=10, in_namespace=2)) == ["next"]
+    assert names(jobs, JobLimits(in_all=1, in_namespace=2)) == []
 
 
 @settings(deadline=None)
@@ -69,7 +69,7 @@ def test_limits_hold_and_no_slot_stays_free(
     requests: list[tuple[str, int, bool]], in_all: int, in_namespace: int
 ) -> None:
     jobs = [job(namespace, f"{n}", made, waits=waits) for n, (namespace, made, waits) in enumerate(requests)]
-    chosen = startable(jobs, Limits(in_all, in_namespace))
+    chosen = startable(jobs, JobLimits(in_all, in_namespace))
     ran = [each for each in jobs if not each["spec"]["suspend"]]
     run = [*ran, *chosen]
     assert all(each["spec"]["suspend"] for each in chosen)
@@ -91,7 +91,7 @@ def test_jobs_that_a_tenant_creates_by_hand_delay_no_other_namespace() -> None:
     for each in (*fake, unowned):
         del each["metadata"]["ownerReferences"]
     jobs = [*fake, *owned, unowned, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
-    assert names(jobs, Limits(in_all=10, in_namespace=2)) == ["a0", "c0"]
+    assert names(jobs, JobLimits(in_all=10, in_namespace=2)) == ["a0", "c0"]
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Limited:
     enqueued: list[tuple[Key, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.limiter = JobLimiter(Limits(in_all=1), lambda: self.now)
+        self.limiter = JobLimiter(JobLimits(in_all=1), lambda: self.now)
 
     def job(self, name: str, made: int) -> Key:
         """Put a Job that waits, and return the key of its topic."""

@@ -12,7 +12,7 @@ from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.reconcile.runtime.broker_slots import BrokerSlots
-from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Backoff, Key, Result, WorkQueue
+from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Backoff, Key, ReconcileResult, WorkQueue
 
 KEYS = A, B, C, D = tuple(Key("topicschemas", "shop", name) for name in "abcd")
 BROKERS = {A: "silent:8080", B: "silent:8080", C: "pulsar:8080"}
@@ -35,13 +35,13 @@ class Clock:
 
 
 def work_queue(
-    clock: Clock, work: Callable[[Key], Awaitable[Result]], broker: Callable[[Key], Awaitable[str]] = broker_of
+    clock: Clock, work: Callable[[Key], Awaitable[ReconcileResult]], broker: Callable[[Key], Awaitable[str]] = broker_of
 ) -> WorkQueue:
     return WorkQueue(work, 1000.0, clock=clock, chance=lambda: 0.5, broker_of=broker)
 
 
 @asynccontextmanager
-async def running(work: Callable[[Key], Awaitable[Result]], workers: int = 1) -> AsyncIterator[WorkQueue]:
+async def running(work: Callable[[Key], Awaitable[ReconcileResult]], workers: int = 1) -> AsyncIterator[WorkQueue]:
     """Yield a queue that runs until the end of the context."""
     queue = WorkQueue(work, 1000.0, broker_of=broker_of)
     task = asyncio.create_task(queue.run(workers))
@@ -81,21 +81,25 @@ def test_tries_are_spread_and_an_error_that_a_user_must_fix_has_none() -> None:
 @pytest.mark.parametrize(
     ("results", "times", "label"),
     [
-        ([Result.DONE, Result.DONE], [0.0, 1000.0], "success"),
-        ([Result.REQUEUE, Result.DONE], [0.0, 0.0], "requeue"),
-        ([Result.DELETED, Result.DONE], [0.0], "deleted"),
-        ([INVALID, Result.DONE], [0.0, 1000.0], "InvalidTopic"),
-        ([ValueError(), Result.DONE], [0.0, 0.75], "InternalError"),
-        ([WAITING, WAITING, Result.REQUEUE, WAITING, Result.DELETED], [0.0, 3.0, 9.0, 9.0, 12.0], "PolicyNotFound"),
+        ([ReconcileResult.DONE, ReconcileResult.DONE], [0.0, 1000.0], "success"),
+        ([ReconcileResult.REQUEUE, ReconcileResult.DONE], [0.0, 0.0], "requeue"),
+        ([ReconcileResult.DELETED, ReconcileResult.DONE], [0.0], "deleted"),
+        ([INVALID, ReconcileResult.DONE], [0.0, 1000.0], "InvalidTopic"),
+        ([ValueError(), ReconcileResult.DONE], [0.0, 0.75], "InternalError"),
+        (
+            [WAITING, WAITING, ReconcileResult.REQUEUE, WAITING, ReconcileResult.DELETED],
+            [0.0, 3.0, 9.0, 9.0, 12.0],
+            "PolicyNotFound",
+        ),
     ],
 )
 async def test_a_result_is_counted_and_determines_the_time_of_the_next_reconcile(
-    results: list[Result | Exception], times: list[float], label: str
+    results: list[ReconcileResult | Exception], times: list[float], label: str
 ) -> None:
     clock, reconciled, before = Clock(), list[float](), counted("reconcile_total", kind="topicschemas", result=label)
     remaining = iter(results)
 
-    async def work(_: Key) -> Result:
+    async def work(_: Key) -> ReconcileResult:
         reconciled.append(clock.now)
         result = next(remaining)
         if isinstance(result, Exception):
@@ -115,11 +119,11 @@ async def test_a_result_is_counted_and_determines_the_time_of_the_next_reconcile
 async def test_a_bug_is_an_error_of_its_key_alone(fails: str) -> None:
     reconciled = []
 
-    async def work(key: Key) -> Result:
+    async def work(key: Key) -> ReconcileResult:
         reconciled.append(key)
         if (fails, key) == ("work", A):
             raise ZeroDivisionError
-        return Result.DELETED
+        return ReconcileResult.DELETED
 
     async def broker(key: Key) -> str:
         if (fails, key) == ("broker_of", A):
@@ -139,7 +143,7 @@ async def test_workers_share_the_work_and_no_key_is_reconciled_twice_at_once() -
     one_busy, all_busy, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
     reconciled: list[Key] = []
 
-    async def work(key: Key) -> Result:
+    async def work(key: Key) -> ReconcileResult:
         assert key not in busy
         busy.add(key)
         reconciled.append(key)
@@ -150,7 +154,7 @@ async def test_workers_share_the_work_and_no_key_is_reconciled_twice_at_once() -
         busy.discard(key)
         if len(reconciled) == 3:
             ended.set()
-        return Result.DELETED
+        return ReconcileResult.DELETED
 
     async with running(work, 2) as queue:
         await asyncio.sleep(0)  # until it waits for a key
@@ -167,14 +171,14 @@ async def test_keys_of_a_broker_that_hangs_delay_no_other_key(other: Key) -> Non
     hung, reconciled = asyncio.Event(), asyncio.Event()
     hanging: list[Key] = []
 
-    async def work(key: Key) -> Result:
+    async def work(key: Key) -> ReconcileResult:
         if key == other:
             reconciled.set()
-            return Result.DELETED
+            return ReconcileResult.DELETED
         hanging.append(key)
         hung.set()
         await asyncio.Event().wait()
-        return Result.DELETED
+        return ReconcileResult.DELETED
 
     async with running(work) as queue:
         for key in (A, B):
@@ -191,13 +195,13 @@ async def test_an_edit_is_reconciled_before_keys_that_wait_longer_for_the_same_b
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
     keys = [Key("topicschemas", "shop", name) for name in "efgh"]
 
-    async def work(key: Key) -> Result:
+    async def work(key: Key) -> ReconcileResult:
         reconciled.append(key)
         begun.set()
         await may_end.wait()
         if len(reconciled) == len(keys):
             ended.set()
-        return Result.DELETED
+        return ReconcileResult.DELETED
 
     async with running(work) as queue:
         for key in keys:

@@ -257,7 +257,7 @@ async def test_a_version_of_another_client_between_claim_and_upload_stays(world:
     wire = resource(world, ONE)
     world.resource = decode(TopicSchema, wire)
     judged = await world.observe()
-    assert isinstance(judged.planned[0], plan.Claim)
+    assert isinstance(judged.planned[0], plan.ClaimTopic)
     loaded = await apply(world.ctx, judged, judged.planned[0])
     assert loaded is not None
     claimed = await judge(world.ctx, loaded, judged)

@@ -8,7 +8,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import KEY, ValidatedTopic
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.errors import StalledError
-from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 
 SECOND = Key(TOPIC_SCHEMA.plural, "shop", "second")
 
@@ -25,7 +25,7 @@ async def settled(topic: ValidatedTopic, key: Key) -> tuple[str, str]:
     for is_last in (False, True):
         before = topic.api.writes
         with suppress(StalledError):
-            while await topic.topics.reconcile(key) is Result.REQUEUE:
+            while await topic.topics.reconcile(key) is ReconcileResult.REQUEUE:
                 pass
         assert not is_last or topic.api.writes == before
     wire = await topic.world.ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
@@ -66,6 +66,6 @@ async def test_the_second_resource_is_reconciled_when_the_first_is_being_deleted
     topic.begin_deletion()
     for enqueued in ([("second", 0.0)], []):
         topic.enqueued.clear()
-        assert await topic.topics.reconcile(KEY) is Result.DONE
+        assert await topic.topics.reconcile(KEY) is ReconcileResult.DONE
         assert topic.enqueued == enqueued
         assert await settled(topic, SECOND) == ("True", "Registered")

@@ -19,7 +19,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy
-from topicschema.judging.schema_source import Envelopes, sources_of
+from topicschema.judging.schema_source import CompiledEnvelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.reconcile.topicschema.observe import Judged, Loaded
 from topicschema.storage.protocol import Stored
@@ -86,7 +86,7 @@ async def test_unchanged_sources_are_their_version_whatever_a_newer_compiler_pro
     assert result.planned == ()
 
 
-class CountingEnvelopes(Envelopes):
+class CountingEnvelopes(CompiledEnvelopes):
     """Envelopes that count how often sources are compiled."""
 
     compiled = 0
@@ -125,7 +125,7 @@ async def test_sources_that_differ_only_in_comments_are_stored_with_the_version_
     result = await judged(storage, stored.history, commented)
     assert result.verdict is not None
     assert result.verdict.outcome is Outcome.EQUAL_VERSION
-    assert result.planned == (plan.Claim(ME),)
+    assert result.planned == (plan.ClaimTopic(ME),)
     stored = await storage.put(stored, stored.history.with_source(0, sources(commented).source_hash))
     assert (await judged(storage, stored.history, commented)).planned == ()
 

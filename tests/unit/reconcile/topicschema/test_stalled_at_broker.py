@@ -15,7 +15,7 @@ from topicschema.core.errors import StalledAtBrokerError
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
+from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult, WorkQueue
 
 ONE, TWO = record("id"), record("id", "a?")
 HALF_AN_HOUR = 1800.0
@@ -90,7 +90,7 @@ async def test_topics_of_a_broker_that_lost_everything_are_reconciled_two_a_seco
     now = 0.0
     times: list[float] = []
 
-    async def fail(_: Key) -> Result:
+    async def fail(_: Key) -> ReconcileResult:
         times.append(now)
         raise StalledAtBrokerError(Reason.HISTORY_LOST, "the broker has no schema any more")
 

@@ -10,7 +10,7 @@ from support.validation.validated_topic import POLICY, ValidatedTopic
 from topicschema.api.validation import TopicValidationSpec, ValidationMode
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
-from topicschema.reconcile.runtime.work_queue import Result
+from topicschema.reconcile.runtime.work_queue import ReconcileResult
 
 OPEN = "clients may add schemas, which bypass the gate"
 ONE, TWO = record("id"), record("id", "a?")
@@ -56,7 +56,7 @@ async def observe_settings(topic: ValidatedTopic, *, allows_auto_update: bool) -
     topic.broker.settings["is_allow_auto_update_schema"] = allows_auto_update
     topic.world.allow_claims()
     policies = NamespaceSchemaPolicies(topic.topics._ctx, 0.0)
-    while await policies.reconcile(POLICY) is Result.REQUEUE:
+    while await policies.reconcile(POLICY) is ReconcileResult.REQUEUE:
         pass
 
 

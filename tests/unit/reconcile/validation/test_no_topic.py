@@ -8,8 +8,8 @@ import pytest
 from support.schemas.examples import record
 from support.validation.validated_topic import FILES, ValidatedTopic, open_validated_topic
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.validation.job.result import Answer
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
+from topicschema.validation.job.result import MessagesVerdict
 
 NOON, AFTER_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-21T12:01:00Z", "2026-11-22T12:00:01Z"
 ONE, TWO = record("id"), record("id", "note?")
@@ -23,7 +23,7 @@ async def topic() -> AsyncIterator[ValidatedTopic]:
         topic.world.set_policy(pulsar={**topic.world.pulsar, "serviceURL": "pulsar://127.0.0.1:6650"})
         ctx = topic.topics._ctx
         allowed = replace(ctx.validation, hosts=AllowedHosts.parse("127.0.0.1"))
-        topic.topics = TopicSchemas(replace(ctx, validation=allowed))
+        topic.topics = TopicSchemaReconciler(replace(ctx, validation=allowed))
         topic.broker.topic_settings_status = MISSING
         yield topic
 
@@ -46,7 +46,7 @@ async def test_a_pass_for_lack_of_a_topic_is_renewed_once_there_is_one(topic: Va
     topic.set_topic(TWO)
     assert await is_validated_again(topic)
     await topic.settle()
-    assert await topic.finish(Answer.FAIL, AFTER_NOON) == "ValidationFailed"
+    assert await topic.finish(MessagesVerdict.FAIL, AFTER_NOON) == "ValidationFailed"
     assert "topicMissing" not in (await topic.settle())["validation"]
     assert topic.broker.writes == []
 
@@ -96,7 +96,7 @@ async def test_a_verdict_that_is_no_newer_than_the_one_it_renews_does_not_count(
     await pass_at_noon(topic, managementPolicy="Observe")
     topic.broker.topic_settings_status = THERE
     assert await topic.apply(TWO) == "Validating"
-    topic.finish_job(await topic.current_job(), Answer.PASS, when, None)
+    topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, when, None)
     for _ in range(2):
         assert await topic.reconcile() in ("Validating", "ValidationError")
     assert topic.broker.writes == []

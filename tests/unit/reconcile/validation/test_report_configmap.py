@@ -12,7 +12,7 @@ from topicschema.api.kinds import CONFIG_MAP, EVENT
 from topicschema.api.metadata import Metadata
 from topicschema.reconcile.validation.report_configmap import manifest
 from topicschema.validation.job.log_protocol import report_lines
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 SECRET = b'{"examples":[{"value":"4111 1111"}]}'
@@ -30,7 +30,7 @@ async def report_values(topic: ValidatedTopic) -> str:
     await topic.reconcile()
     job = await topic.newest()
     named: str = (await topic.status())["reportWithValues"]
-    topic.finish_job(job, Answer.FAIL)
+    topic.finish_job(job, MessagesVerdict.FAIL)
     topic.api.logs[f"{job['metadata']['name']}-x"] = "\n".join(report_lines(SECRET))
     assert await topic.reconcile() == ""
     status = await topic.settle()
@@ -134,7 +134,7 @@ async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_
     topic.set_policy_validation("Report")
     topic.api.refusals = {f"DELETE {MAPS}/{name}": 403}
     await topic.reconcile()
-    await topic.finish(Answer.FAIL)
+    await topic.finish(MessagesVerdict.FAIL)
     topic.api.refusals = {}
     await topic.reconcile()
     status = await topic.settle()

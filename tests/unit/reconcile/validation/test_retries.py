@@ -13,7 +13,7 @@ from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.reconcile.validation.observe import pause
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, last_part
-from topicschema.validation.job.result import Answer
+from topicschema.validation.job.result import MessagesVerdict
 
 
 async def attempts(topic: ValidatedTopic) -> list[int]:
@@ -73,7 +73,7 @@ async def test_a_job_whose_pod_has_no_node_is_created_again_with_an_edited_templ
 async def test_a_run_for_an_edit_that_was_withdrawn_before_the_status_named_it_ends(topic: ValidatedTopic) -> None:
     await topic.reconcile()
     first = await topic.newest()
-    await topic.finish(Answer.FAIL)
+    await topic.finish(MessagesVerdict.FAIL)
     before = await topic.status()
     await topic.apply(record("id", "note"))
     assert len(await topic.jobs()) == 2

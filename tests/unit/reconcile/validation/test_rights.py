@@ -16,8 +16,8 @@ from topicschema.core.history import Owner
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
-from topicschema.reconcile.topicschema.reconciler import TopicSchemas
-from topicschema.validation.job.result import Answer
+from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
+from topicschema.validation.job.result import MessagesVerdict
 
 
 def refuse(method: str, *_: object) -> Exception | None:
@@ -74,7 +74,7 @@ async def test_a_run_ends_if_another_namespace_has_the_claim(topic: ValidatedTop
 @pytest.mark.parametrize("mode", ["Report"])
 async def test_a_verdict_stays_without_the_policy(topic: ValidatedTopic) -> None:
     await topic.reconcile()
-    await topic.finish(Answer.FAIL)
+    await topic.finish(MessagesVerdict.FAIL)
     delete_policy(topic)
     assert await topic.reconcile() == "PolicyNotFound"
     assert (await topic.settle())["validation"]["phase"] == "Failed"
@@ -87,7 +87,7 @@ async def test_a_run_ends_if_its_broker_is_no_longer_allowed(topic: ValidatedTop
     await topic.reconcile()
     ctx = topic.topics._ctx
     async with contextlib.aclosing(Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)) as brokers:
-        topic.topics = TopicSchemas(replace(ctx, brokers=brokers))
+        topic.topics = TopicSchemaReconciler(replace(ctx, brokers=brokers))
         topic.api.refusals = {f"DELETE {JOBS}": 403}
         topic.api.requests.clear()
         assert await topic.reconcile() == "BrokerNotAllowed"
@@ -115,7 +115,7 @@ async def test_a_run_is_not_started_at_a_host_that_is_no_longer_allowed(topic: V
     ctx, jobs = topic.topics._ctx, list[bool]()
     for hosts, refusals in (("127.0.0.1,broker.test:6650", {f"PATCH {JOBS}": 409}), ("127.0.0.1", {})):
         allowed = replace(ctx.validation, hosts=AllowedHosts.parse(hosts))
-        topic.topics = TopicSchemas(replace(ctx, validation=allowed))
+        topic.topics = TopicSchemaReconciler(replace(ctx, validation=allowed))
         topic.api.refusals = refusals
         await topic.reconcile()
         jobs += [job["spec"]["suspend"] for job in await topic.jobs()]
@@ -140,7 +140,7 @@ async def test_a_run_that_is_switched_off_and_cannot_be_deleted_is_deleted_later
 def restart(topic: ValidatedTopic, *listed: Any) -> EventRouter:
     """Continue as another process, which has listed these Jobs."""
     ctx = replace(topic.topics._ctx, index=ObjectIndex())
-    topic.topics = TopicSchemas(ctx)
+    topic.topics = TopicSchemaReconciler(ctx)
     router = EventRouter(ctx.index, ctx.own_writes, ctx.enqueue)
     for job in listed:
         router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)

@@ -20,7 +20,7 @@ from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.policy_rules import policy_of
 from topicschema.reconcile.validation.settings import (
     EffectiveSettings,
-    RunSpec,
+    RequestSpec,
     ValidationTarget,
     effective,
     job_request,
@@ -140,18 +140,20 @@ def test_a_reason_names_what_is_missing_or_not_allowed(
 
 def test_the_hash_of_a_request_covers_what_is_read_and_not_how() -> None:
     base = {"mode": "Gate", "executors": 0}
-    same = RunSpec(NEXT, in_force(policy(base))).hash
+    same = RequestSpec(NEXT, in_force(policy(base))).hash
     for others in ({"mode": "Report"}, {"executors": 0, "template": {"image": "x"}}, {"activeDeadlineSeconds": 5}):
-        assert RunSpec(NEXT, in_force(policy({**base, **others}))).hash == same
+        assert RequestSpec(NEXT, in_force(policy({**base, **others}))).hash == same
     after = NEXT.history.with_version(TWO, Origin.SPEC, "2026-11-21T06:00:00Z")
     registered = replace(NEXT, history=after, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 1))
-    assert RunSpec(registered, in_force(policy(base))).hash == same
+    assert RequestSpec(registered, in_force(policy(base))).hash == same
     for others in ({"sample": {"percent": 5}}, {"tolerance": {"maxInvalidPerMillion": 1}}, {"includeValues": True}):
-        assert RunSpec(NEXT, in_force(policy({**base, **others}))).hash != same
-    assert RunSpec(NEXT, in_force(policy(base, pulsar={**PULSAR, "serviceURL": "pulsar://other:6650"}))).hash != same
-    assert RunSpec(NEXT, in_force(policy(base)), "again").hash != same
+        assert RequestSpec(NEXT, in_force(policy({**base, **others}))).hash != same
+    assert (
+        RequestSpec(NEXT, in_force(policy(base, pulsar={**PULSAR, "serviceURL": "pulsar://other:6650"}))).hash != same
+    )
+    assert RequestSpec(NEXT, in_force(policy(base)), "again").hash != same
     for other in (replace(NEXT, history=history()), replace(NEXT, schema=ONE.info)):
-        assert RunSpec(other, in_force(policy(base))).hash != same
+        assert RequestSpec(other, in_force(policy(base))).hash != same
 
 
 def test_the_hash_of_a_run_changes_with_what_may_repair_a_failed_run() -> None:
@@ -167,7 +169,7 @@ def test_the_hash_of_a_run_changes_with_what_may_repair_a_failed_run() -> None:
 
 
 def test_the_request_has_every_version_and_the_candidate_under_its_number() -> None:
-    run = RunSpec(NEXT, in_force(policy({"mode": "Gate"})), "again")
+    run = RequestSpec(NEXT, in_force(policy({"mode": "Gate"})), "again")
     request = job_request(run, {0: ONE.info}, ME, TOPIC, 3).validation_request
     assert (request.versions, request.candidate) == ({0: ONE.info, 1: TWO.info}, TWO.info)
     assert request.labels == {"revalidate": "again"}
@@ -187,7 +189,9 @@ def test_every_setting_of_the_policy_is_in_the_request_or_its_job() -> None:
         ({}, Sample(None, 100, None, 0), 0, (False, 0, 3600, 86_400, None)),
         (members, Sample(500, 20, 120, 42), 7, (True, 3, 7200, 0, "reader")),
     ):
-        made = job_request(RunSpec(NEXT, in_force(policy({"mode": "Gate", **validation}))), {0: ONE.info}, ME, TOPIC, 3)
+        made = job_request(
+            RequestSpec(NEXT, in_force(policy({"mode": "Gate", **validation}))), {0: ONE.info}, ME, TOPIC, 3
+        )
         request, account = made.validation_request, made.template.service_account_name
         assert (request.sample, request.tolerance.max_invalid_per_million) == (sample, tolerance)
         deadline, ttl = made.active_deadline_seconds, made.ttl_seconds_after_finished

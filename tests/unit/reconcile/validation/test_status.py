@@ -29,10 +29,10 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, ConditionInput, truncate
 from topicschema.reconcile.validation.observe import ValidationState
-from topicschema.reconcile.validation.settings import EffectiveSettings, RunSpec, ValidationTarget
+from topicschema.reconcile.validation.settings import EffectiveSettings, RequestSpec, ValidationTarget
 from topicschema.reconcile.validation.status import blocking_error, condition, new_status
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting
-from topicschema.validation.job.result import Answer, VerdictDocument
+from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 TARGET = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarVersion.V4_0)
@@ -43,7 +43,7 @@ SETTINGS = EffectiveSettings(
     image="i",
     hosts=AllowedHosts(),
 )
-GATE = ValidationState(run=RunSpec(TARGET, SETTINGS), needs_run=True, job=job())
+GATE = ValidationState(run=RequestSpec(TARGET, SETTINGS), needs_run=True, job=job())
 
 
 def under(state: ValidationState, **settings: Any) -> ValidationState:
@@ -54,10 +54,10 @@ def under(state: ValidationState, **settings: Any) -> ValidationState:
 
 REPORT = under(GATE, mode=ValidationMode.REPORT)
 REASONS = tuple(ReasonStatus(reason="TRUNCATED", path=f"$.f{n}", messages=n + 1) for n in range(30))
-GOOD = VerdictDocument(request_hash=VALIDATION_REQUEST.sha256, verdict=Answer.PASS, messages=10, invalid=0)
+GOOD = VerdictDocument(request_hash=VALIDATION_REQUEST.sha256, verdict=MessagesVerdict.PASS, messages=10, invalid=0)
 NONE = replace(GOOD, messages=0)
 FILES = ValidationSpec(mode=ValidationMode.GATE, source=SourceSpec(files=FilesSourceSpec(uri="s3://a/b")))
-BAD = replace(GOOD, verdict=Answer.FAIL, invalid=3, by_reason=REASONS)
+BAD = replace(GOOD, verdict=MessagesVerdict.FAIL, invalid=3, by_reason=REASONS)
 
 
 def reported(state: ValidationState) -> ConditionInput:

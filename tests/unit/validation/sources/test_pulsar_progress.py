@@ -5,7 +5,7 @@ import pytest
 
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.compiled import Table
-from topicschema.validation.sources.pulsar.progress import Progress
+from topicschema.validation.sources.pulsar.progress import SpanProgress
 from topicschema.validation.sources.pulsar.ranges import EntryRange, Position, Span
 
 SPAN = Span("persistent://shop/live/orders", 0, (EntryRange(3, 5, 5), EntryRange(4, 0, 10), EntryRange(4, 10, 10)))
@@ -18,8 +18,8 @@ def rows(*places: tuple[int, int]) -> Table:
     return table
 
 
-def read(*places: tuple[int, int]) -> Progress:
-    progress = Progress(SPAN)
+def read(*places: tuple[int, int]) -> SpanProgress:
+    progress = SpanProgress(SPAN)
     progress.take(rows(*places))
     return progress
 
@@ -72,7 +72,7 @@ def test_a_row_before_the_mark_was_not_skipped() -> None:
 
 
 def test_if_the_last_message_is_missing_the_result_of_the_second_reader_counts() -> None:
-    for progress, ledgers in ((Progress(SPAN), {3, 4}), (read((3, 5), (3, 9)), {4})):
+    for progress, ledgers in ((SpanProgress(SPAN), {3, 4}), (read((3, 5), (3, 9)), {4})):
         results = [progress.is_skipped(rows((4, 2)), Position(4, 1), ledgers) for _ in range(3)]
         assert results == [True, False, False]
     held = read((3, 5), (3, 9))
@@ -80,5 +80,5 @@ def test_if_the_last_message_is_missing_the_result_of_the_second_reader_counts()
 
 
 def test_a_reader_begins_with_the_last_received_message() -> None:
-    assert Progress(SPAN).resume_position == SPAN.first
+    assert SpanProgress(SPAN).resume_position == SPAN.first
     assert read((3, 5), (3, 6)).resume_position == (3, 6)

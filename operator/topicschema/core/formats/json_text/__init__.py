@@ -13,7 +13,7 @@ from topicschema.core.formats.json_text.jackson_syntax import (
     without_comments,
 )
 from topicschema.core.formats.json_text.paths import member, place_of, steps_of
-from topicschema.core.formats.json_text.reader import Reader
+from topicschema.core.formats.json_text.reader import TextReader
 
 __all__ = [
     "MAX_DEPTH",
@@ -35,7 +35,7 @@ def read(text: str) -> Any:
             return value
     except (ValueError, RecursionError):
         pass  # the slow reader knows comments and many levels, and the place of an error
-    return Reader(text, without_comments(text)).read()
+    return TextReader(text, without_comments(text)).read()
 
 
 def locate(text: str, path: str) -> tuple[int, int]:
@@ -49,6 +49,6 @@ def locate(text: str, path: str) -> tuple[int, int]:
 def locate_all(text: str, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Return the result of `locate` for each path, from one reading of the text."""
     steps = {path: steps_of(path) for path in paths}
-    reader = Reader(text, without_comments(text), steps.values())
+    reader = TextReader(text, without_comments(text), steps.values())
     reader.read()
     return {path: reader.line_and_column(reader.offset_of(names)) for path, names in steps.items()}

@@ -9,7 +9,7 @@ _STEP = re.compile(r'\.([^.\[]+)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]')
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
-Step = str | int
+TextStep = str | int
 
 
 def member(path: str, name: str) -> str:
@@ -17,7 +17,7 @@ def member(path: str, name: str) -> str:
     return f"{path}.{name}" if _PLAIN.match(name) else f"{path}[{json.dumps(name)}]"
 
 
-def steps_of(path: str) -> tuple[Step, ...]:
+def steps_of(path: str) -> tuple[TextStep, ...]:
     """Return the names and indexes of a path."""
     steps = _STEP.findall(path)
     return tuple(int(index) if index else name or json.loads(quoted) for name, index, quoted in steps)

@@ -19,7 +19,7 @@ from topicschema.core.formats.json_text.jackson_syntax import (
     integer,
     is_within_bounds,
 )
-from topicschema.core.formats.json_text.paths import Step, member, place_of
+from topicschema.core.formats.json_text.paths import TextStep, member, place_of
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _OPEN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
@@ -41,8 +41,8 @@ class _Frame:
 
     def __init__(self, container: Any) -> None:
         self.container = container
-        self.step: Step = 0
-        self.requested: set[Step] = set()
+        self.step: TextStep = 0
+        self.requested: set[TextStep] = set()
 
     def add(self, value: Any) -> None:
         if isinstance(self.container, dict):
@@ -51,20 +51,20 @@ class _Frame:
             self.container.append(value)
 
 
-class Reader:
+class TextReader:
     """Reader of one text.
 
     `plain` is the text without its comments. `requested` are the steps to the values whose places are requested.
     """
 
-    def __init__(self, text: str, plain: str, paths: Iterable[tuple[Step, ...]] = ()) -> None:
+    def __init__(self, text: str, plain: str, paths: Iterable[tuple[TextStep, ...]] = ()) -> None:
         self._text = text
         self._plain = plain
         self._requested = {path[:end] for path in paths for end in range(len(path) + 1)}
-        self._within: dict[tuple[Step, ...], set[Step]] = {}
+        self._within: dict[tuple[TextStep, ...], set[TextStep]] = {}
         for path in self._requested:
             self._within.setdefault(path[:-1], set()).update(path[-1:])
-        self._noted: list[tuple[tuple[Step, ...], int]] = []
+        self._noted: list[tuple[tuple[TextStep, ...], int]] = []
         self._at = 0
         self._frames: list[_Frame] = []
 
@@ -73,7 +73,7 @@ class Reader:
         place = place_of(self._text, offset)
         return place.line or 1, place.column or 1
 
-    def offset_of(self, requested: tuple[Step, ...]) -> int:
+    def offset_of(self, requested: tuple[TextStep, ...]) -> int:
         """Return the offset of the requested value, or of its nearest parent. Of equal names the last one counts."""
         return next(offset for path, offset in reversed(self._noted) if requested[: len(path)] == path)
 

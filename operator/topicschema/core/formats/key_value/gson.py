@@ -20,7 +20,7 @@ _SPACE: Final = " \t\r\n"
 _WORDS: Final = {True: "true", False: "false", None: "null"}
 
 
-class Number(str):
+class GsonNumber(str):
     """A number as it was written."""
 
     __slots__ = ()
@@ -74,7 +74,7 @@ def quoted(text: str, *, for_html: bool = False) -> str:
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
+    return json.loads(text, parse_int=GsonNumber, parse_float=GsonNumber, parse_constant=_refuse)
 
 
 def _refuse(word: str) -> NoReturn:
@@ -97,7 +97,7 @@ def _opened(container: dict[str, Any] | list[Any]) -> tuple[str, Iterator[tuple[
 
 def _leaf(value: Any) -> str:
     """Return the text of a scalar or of an empty container."""
-    if isinstance(value, Number):
+    if isinstance(value, GsonNumber):
         return value
     if isinstance(value, str):
         return quoted(value)

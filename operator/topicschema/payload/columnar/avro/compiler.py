@@ -12,7 +12,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.doubles import is_array_of_doubles
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
-from topicschema.payload.avro.defaults import Defaults, UnfitError
+from topicschema.payload.avro.defaults import DefaultMaker, UnfitError
 from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.columnar import reasons
 from topicschema.payload.columnar.avro import opcodes as to
@@ -251,7 +251,7 @@ class _Compiler:
         plan = self._resolver.plan(writer, reader) if isinstance(reader, Record) else None
         for field in plan.absent if plan else ():
             try:
-                Defaults().of(field)
+                DefaultMaker().of(field)
             except UnfitError:
                 path = self._draft.path(spot.path, f".{field.name}")
                 self._draft.add(to.FAIL, path, reasons.MISSING_DEFAULT)

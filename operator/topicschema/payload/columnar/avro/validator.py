@@ -12,7 +12,7 @@ from topicschema.payload.columnar.avro import diagnose, error_paths, opcodes, va
 from topicschema.payload.columnar.avro import vm as m
 from topicschema.payload.columnar.avro.program import LOST, Program, written
 from topicschema.payload.columnar.column import Column
-from topicschema.payload.columnar.compiled import Result, cached, mark
+from topicschema.payload.columnar.compiled import LoopResult, cached, mark
 from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import ELSEWHERE, Loss, Verdicts
 
@@ -101,7 +101,7 @@ def run(program: Program, column: Column, known: NDArray[np.int64] | None = None
     """
     inputs = _inputs(column)
     count = len(column)
-    result = Result(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
+    result = LoopResult(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
     running = m.machine(program, m.nothing_known(program) if known is None else known)
     _RUN(running, inputs, result)
     losses = program.routes.own + m.KINDS + int(running.known[m.LOSSES - 3, m.NUMBER])

@@ -41,7 +41,7 @@ STAMP, LIST, COUNT = range(3)
 """Columns of losses: the last message with each, the losses of this message, the number of messages with each."""
 
 
-class Machine(NamedTuple):
+class AvroMachine(NamedTuple):
     """State of the loop. `known` belongs to a validator and outlasts a column."""
 
     code: NDArray[np.int32]
@@ -69,10 +69,10 @@ def nothing_known(program: Program) -> NDArray[np.int64]:
     return known
 
 
-def machine(program: Program, known: NDArray[np.int64]) -> Machine:
+def machine(program: Program, known: NDArray[np.int64]) -> AvroMachine:
     """Return a machine for one column."""
     state = np.zeros(SIZE, np.int64)
     state[OWN_PATHS], state[OWN_LOSSES] = len(program.routes.steps), program.routes.own
     tally = np.zeros((program.routes.own + KINDS + PLACES, 3), np.int64)
     stack = np.empty((2 * FRAMES, 4), np.int64)
-    return Machine(program.code, program.table, state, stack, tally, known)
+    return AvroMachine(program.code, program.table, state, stack, tally, known)

@@ -21,10 +21,10 @@ FIELD_DROPPED: Final = "FIELD_DROPPED"
 _MOST_FUNCTIONS: Final = 20_000
 
 DOES_NOT_FIT: Final = -1
-Check = Callable[[Any], int]
+ValueCheck = Callable[[Any], int]
 
 
-def checker(reader: Node, writer: Nodes, lose: leaves.Lose) -> Check:
+def checker(reader: Node, writer: Nodes, lose: leaves.Lose) -> ValueCheck:
     """Return a function that counts the members of a value's objects.
 
     A negative count means that the value may not fit.
@@ -34,7 +34,7 @@ def checker(reader: Node, writer: Nodes, lose: leaves.Lose) -> Check:
     source = _Source(lose)
     source.write(_Place(reader, writer, "$", None))
     exec(compile(source.text, "<checker of a JSON schema>", "exec"), source.names)  # noqa: S102  # of numbers, `repr`
-    check: Check = source.names["check"]
+    check: ValueCheck = source.names["check"]
     return check
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicschema.core.formats.avro.model import Array, Map, Node, Primitive, Record, Union
-from topicschema.payload.path import Step
+from topicschema.payload.path import PathStep
 
 Nodes = frozenset[Node]
 """Types that a value may have been written as."""
@@ -38,7 +38,7 @@ def values(nodes: Nodes) -> Nodes:
     return _joined(node.values for node in nodes if isinstance(node, Map))
 
 
-def within(nodes: Nodes, steps: Iterable[Step]) -> Nodes:
+def within(nodes: Nodes, steps: Iterable[PathStep]) -> Nodes:
     """Return the types at the end of a path."""
     for step in steps:
         if isinstance(step, str):

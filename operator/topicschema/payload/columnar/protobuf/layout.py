@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.compiled import Result
+from topicschema.payload.columnar.compiled import LoopResult
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
 FIRST, COUNT, REQUIRED, IS_ODD, RANGES_FIRST, RANGES_COUNT, RANGES_LOSS = range(7)
@@ -52,7 +52,7 @@ class Tables(NamedTuple):
     direct: NDArray[np.int32]
 
 
-class Machine(NamedTuple):
+class ProtobufMachine(NamedTuple):
     """Data of the loop. numba compiles for these types."""
 
     values: NDArray[np.uint8]
@@ -66,14 +66,14 @@ class Machine(NamedTuple):
     tally: NDArray[np.int64]
 
 
-def empty_result(messages: int) -> Result:
+def empty_result(messages: int) -> LoopResult:
     """Return a result without faults for the messages."""
-    return Result(np.zeros(messages, np.int16), np.zeros(messages, np.int64), np.full(messages, -1, np.int64))
+    return LoopResult(np.zeros(messages, np.int16), np.zeros(messages, np.int64), np.full(messages, -1, np.int64))
 
 
-def machine(values: NDArray[np.uint8], tables: Tables, losses: int) -> Machine:
+def machine(values: NDArray[np.uint8], tables: Tables, losses: int) -> ProtobufMachine:
     """Return a machine for one column. Its values are read-only."""
-    return Machine(
+    return ProtobufMachine(
         values,
         *tables,
         np.zeros(STATE_SIZE, np.int64),

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from topicschema.core.schemas import SchemaType
-from topicschema.payload import Reader
+from topicschema.payload import MessageReader
 from topicschema.payload.columnar import reasons as why
 from topicschema.payload.columnar.base import BaseValidator, FirstFinding, VerdictBuilder, in_schema
 from topicschema.payload.columnar.column import Column
@@ -15,7 +15,7 @@ from topicschema.payload.columnar.protobuf import lookups, loop, wire
 from topicschema.payload.columnar.protobuf.tables import TableBuilder
 from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Verdicts
-from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.path import MapEntry, Path, shown
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, ProtobufCodec
 
 REASONS: Final[Reasons] = {
@@ -58,7 +58,7 @@ class ProtobufValidator(BaseValidator):
 
     def _examine(self, payload: bytes) -> FirstFinding | None:
         """Return the missing required field of a message, if any."""
-        findings = Reader(self._codec, SchemaType.PROTOBUF_NATIVE).read(payload)[1]
+        findings = MessageReader(self._codec, SchemaType.PROTOBUF_NATIVE).read(payload)[1]
         return FirstFinding.first([each for each in findings if each.rule == "MISSING_FIELD"])
 
     def _path(self, payloads: Column, row: int) -> str:
@@ -82,4 +82,4 @@ class ProtobufValidator(BaseValidator):
 def _below(path: Path | None, field: FieldPlan) -> Path:
     if not field.is_repeated:
         return (path, field.name)
-    return ((path, field.name), 0 if field.pair is None else Entry(0))
+    return ((path, field.name), 0 if field.pair is None else MapEntry(0))

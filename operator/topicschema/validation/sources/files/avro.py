@@ -16,7 +16,7 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.request import Columns
 from topicschema.validation.sources.files import avro_blocks
 from topicschema.validation.sources.files.avro_blocks import Damaged
-from topicschema.validation.sources.files.opened import File, Piece, Rows, ranges
+from topicschema.validation.sources.files.opened import MessageRows, Piece, SourceFile, ranges
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16
@@ -36,7 +36,7 @@ _HEADER: Final = _record("Header", meta={"type": "map", "values": "bytes"})
 _BLOCK: Final = _record("Block", count="long", packed="bytes")
 
 
-def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
+def pieces(file: SourceFile, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
     """Return ranges of about `size` bytes. The number of messages is estimated from the first block.
 
     A container has no columns, so `demanded` is ignored.
@@ -52,18 +52,18 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
     return [Piece(*each, max(1, messages * (each[1] - each[0]) // file.size)) for each in ranges(file.size, size)]
 
 
-def writer(file: File) -> bytes:
+def writer(file: SourceFile) -> bytes:
     """Return the container's schema."""
     with file.opened() as raw:
         return _Container(file, raw).schema
 
 
-def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
+def read(file: SourceFile, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
     """Yield the records as messages, in the bytes of the container. The caller sets their writer."""
     del columns
     with file.opened() as raw:
         container = _Container(file, raw)
-        rows = Rows(file)
+        rows = MessageRows(file)
         with container.damage("header", 0):
             cutter = avro_blocks.Cutter(container.schema)
         container.seek(piece)
@@ -82,7 +82,7 @@ def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]
 class _Container:
     """Container that is read forwards. `at` is the position of the next byte, at first the one after the header."""
 
-    def __init__(self, file: File, raw: Any) -> None:
+    def __init__(self, file: SourceFile, raw: Any) -> None:
         self._file = file
         self._buffer = io.BufferedReader(raw, _CHUNK)
         self._end = file.size

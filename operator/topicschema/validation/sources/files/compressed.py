@@ -3,7 +3,7 @@
 from typing import Final
 
 from topicschema.validation.errors import SourceError
-from topicschema.validation.sources.files.opened import File
+from topicschema.validation.sources.files.opened import SourceFile
 
 _REMEDY: Final = "compressed files are not read: unpack it"
 _ENDINGS: Final = (".gz", ".gzip", ".tgz", ".zst", ".zstd", ".bz2", ".xz", ".lzma", ".lz4", ".sz", ".snappy", ".br")
@@ -12,13 +12,13 @@ _BEGINNINGS: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0", b
 """Of gzip, Zstandard, bzip2, xz, LZ4 and ZIP."""
 
 
-def demand_unpacked_name(file: File) -> None:
+def demand_unpacked_name(file: SourceFile) -> None:
     """Raise SourceError if the file's name ends like that of a compressed one."""
     if file.path.lower().endswith((*_ENDINGS, *_ARCHIVES)):
         raise SourceError(_REMEDY, file.uri)
 
 
-def demand_unpacked(head: bytes, file: File) -> None:
+def demand_unpacked(head: bytes, file: SourceFile) -> None:
     """Raise SourceError if a text's first bytes are those of a compressed file."""
     if head.startswith(_BEGINNINGS):
         raise SourceError(_REMEDY, file.uri)

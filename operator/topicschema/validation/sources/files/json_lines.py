@@ -17,7 +17,7 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.request import Columns
 from topicschema.validation.run.batches import NO_TIME, NO_VERSION, UNKNOWN_SCHEMA_VERSION
 from topicschema.validation.sources.files import compressed
-from topicschema.validation.sources.files.opened import File, Piece, Rows, ranges
+from topicschema.validation.sources.files.opened import MessageRows, Piece, SourceFile, ranges
 
 _CHUNK: Final = 1024 * 1024
 MAX_LINE: Final = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ _SAMPLE: Final = 64 * 1024
 _BASE64: Final = "_base64"
 
 
-def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
+def pieces(file: SourceFile, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
     """Return ranges of about `size` bytes. The number of messages is estimated from the first lines.
 
     Raises SourceError if none of the first lines has a demanded member. A file whose first line exceeds the sample is
@@ -54,9 +54,9 @@ def _spellings(name: str) -> Iterator[bytes]:
         yield from (json.dumps(name + end, ensure_ascii=is_ascii).encode() for is_ascii in (True, False))
 
 
-def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
+def read(file: SourceFile, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
     """Yield the lines as messages."""
-    rows = Rows(file)
+    rows = MessageRows(file)
     for start, line in _lines(file, piece):
         if line.strip():
             _add(rows, line, start, columns)
@@ -65,7 +65,7 @@ def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]
     yield from rows.taken()
 
 
-def _lines(file: File, piece: Piece) -> Iterator[tuple[int, bytes]]:
+def _lines(file: SourceFile, piece: Piece) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that begin in the piece, each with the position of its first byte."""
     with file.opened() as stream:
         # A line begins after a newline. The byte before the piece decides if the piece begins with a line.
@@ -88,7 +88,7 @@ def _lines(file: File, piece: Piece) -> Iterator[tuple[int, bytes]]:
             yield start, rest
 
 
-def _add(rows: Rows, line: bytes, start: int, columns: Columns) -> None:
+def _add(rows: MessageRows, line: bytes, start: int, columns: Columns) -> None:
     if not columns.payload:
         rows.add(line.removesuffix(b"\r"), start)
         return

@@ -11,20 +11,20 @@ from typing import Final
 from pyarrow import fs
 
 from topicschema.validation.errors import SourceError
-from topicschema.validation.sources.files.opened import File
+from topicschema.validation.sources.files.opened import SourceFile
 
 _KINDS: Final = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 _HIDDEN: Final = (".", "_")
-Identity = tuple[int, int]
+FileIdentity = tuple[int, int]
 """Device and inode: links of both kinds have that of their file."""
 
 
-def files(system: fs.LocalFileSystem, path: str, shown: str) -> Iterator[File]:
+def files(system: fs.LocalFileSystem, path: str, shown: str) -> Iterator[SourceFile]:
     """Yield the file at the path, or the files below it except names that begin with a dot or underscore.
 
     Raises SourceError for anything that is neither a folder nor a file, or that cannot be read.
     """
-    known: set[Identity] = set()
+    known: set[FileIdentity] = set()
     ahead = [("", path)]
     while ahead:
         below, path = ahead.pop()
@@ -54,14 +54,14 @@ def _names(path: str, name: str) -> list[str]:
         raise SourceError(f"the folder cannot be read: {error.strerror}", name) from None
 
 
-def _file(system: fs.LocalFileSystem, path: str, name: str, info: os.stat_result) -> File:
+def _file(system: fs.LocalFileSystem, path: str, name: str, info: os.stat_result) -> SourceFile:
     try:
         path.encode()
     except UnicodeEncodeError:
         raise SourceError("its name is not UTF-8: rename it", name) from None
     if not os.access(path, os.R_OK):
         raise SourceError("the file may not be read", name)
-    return File(name, path, info.st_size, info.st_mtime_ns, 0, system)
+    return SourceFile(name, path, info.st_size, info.st_mtime_ns, 0, system)
 
 
 def _unreadable(path: str, error: OSError) -> str:

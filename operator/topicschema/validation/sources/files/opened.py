@@ -20,7 +20,7 @@ _CHANGED: Final = "the file has changed since the run began; start it again"
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class SourceFile:
     """File at the time of the plan. `number` is its index among the source's files.
 
     `changed` is the time of its last change in ns since 1970. It is None or 0 if the file system has none.
@@ -78,10 +78,10 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Rows:
+class MessageRows:
     """Messages that are collected for a batch."""
 
-    file: File
+    file: SourceFile
     columns: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BATCH.names})
     held: int = 0
 

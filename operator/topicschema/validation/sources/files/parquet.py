@@ -10,8 +10,8 @@ from pyarrow import compute, parquet
 from topicschema.validation.errors import SourceError
 from topicschema.validation.request import Columns
 from topicschema.validation.run.batches import BATCH, NO_TIME, NO_VERSION, UNKNOWN_SCHEMA_VERSION
-from topicschema.validation.sources.files.opened import File, Piece
-from topicschema.validation.sources.files.parquet_steps import Steps, gathered, portions, steps
+from topicschema.validation.sources.files.opened import Piece, SourceFile
+from topicschema.validation.sources.files.parquet_steps import DecodingSteps, gathered, portions, steps
 
 _VERSION_BYTES: Final = 8
 _AHEAD: Final = 64 * 1024 * 1024
@@ -19,7 +19,7 @@ _AHEAD: Final = 64 * 1024 * 1024
 _PART: Final = 8 * 1024 * 1024
 
 
-def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
+def pieces(file: SourceFile, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
     """Return the row groups, joined to pieces of about `size` bytes. A row group is never divided.
 
     Raises SourceError if a demanded column is missing.
@@ -39,7 +39,7 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
         return [each for each in ranges if each.messages]
 
 
-def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
+def read(file: SourceFile, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
     """Yield the rows as messages."""
     with file.opened() as stream:
         metadata = parquet.read_metadata(stream)
@@ -56,20 +56,20 @@ def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]
                 row += len(portion)
 
 
-def _opened(stream: Any, metadata: Any, step: Steps) -> Any:
+def _opened(stream: Any, metadata: Any, step: DecodingSteps) -> Any:
     is_ahead = step.stored <= _AHEAD
     options = {"pre_buffer": is_ahead, "buffer_size": 0 if is_ahead else _PART}
     return parquet.ParquetFile(stream, metadata=metadata, **options)
 
 
-def _demand(schema: Any, names: Sequence[str], file: File) -> None:
+def _demand(schema: Any, names: Sequence[str], file: SourceFile) -> None:
     for name in names:
         if name not in schema.names:
             there = ", ".join(schema.names[:20])
             raise SourceError(f"it has no column {name!r}; its columns are: {there}", file.uri)
 
 
-def _present(schema: Any, columns: Columns, file: File) -> list[str]:
+def _present(schema: Any, columns: Columns, file: SourceFile) -> list[str]:
     if not columns.payload:
         raise SourceError("a column must hold the payload; only a line of JSON can be one itself", file.uri)
     _demand(schema, [columns.payload], file)
@@ -81,7 +81,7 @@ def _present(schema: Any, columns: Columns, file: File) -> list[str]:
     return present
 
 
-def _messages(batch: pa.RecordBatch, columns: Columns, file: File, row: int) -> pa.RecordBatch:
+def _messages(batch: pa.RecordBatch, columns: Columns, file: SourceFile, row: int) -> pa.RecordBatch:
     rows = len(batch)
 
     def column(name: str) -> Any:

@@ -15,7 +15,7 @@ from pyarrow import compute, parquet
 
 from topicschema.validation.errors import SourceError
 from topicschema.validation.run.batches import MAX_BYTES, MAX_MESSAGES
-from topicschema.validation.sources.files.opened import MAX_MESSAGE, File, Piece
+from topicschema.validation.sources.files.opened import MAX_MESSAGE, Piece, SourceFile
 
 _MAX_PLAIN: Final = 256 * 1024 * 1024
 """Maximum bytes of a step's values that are stored one by one, for any distribution of their sizes."""
@@ -29,14 +29,14 @@ _DICTIONARIES: Final = frozenset({"RLE_DICTIONARY", "PLAIN_DICTIONARY"})
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class DecodingSteps:
     """Decoding of a piece: the number of rows at once, and the bytes of its columns in the file (`stored`)."""
 
     rows: int
     stored: int
 
 
-def steps(stream: Any, metadata: Any, piece: Piece, columns: Sequence[str]) -> Steps:
+def steps(stream: Any, metadata: Any, piece: Piece, columns: Sequence[str]) -> DecodingSteps:
     """Return the steps for these columns of a piece, whose row groups are in an open file."""
     rows, stored = MAX_MESSAGES, 0
     for number in range(metadata.num_columns):
@@ -48,7 +48,7 @@ def steps(stream: Any, metadata: Any, piece: Piece, columns: Sequence[str]) -> S
                 rows = min(rows, _rows(chunk, column.length or 0))
                 if _has_dictionary(chunk):
                     rows = min(rows, _MAX_REPEATED // _longest(stream, metadata, group, column.path))
-    return Steps(max(1, rows), stored)
+    return DecodingSteps(max(1, rows), stored)
 
 
 def _rows(chunk: Any, length: int) -> int:
@@ -101,7 +101,7 @@ def _joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
     return joined
 
 
-def portions(batch: pa.RecordBatch, file: File, row: int) -> Iterator[pa.RecordBatch]:
+def portions(batch: pa.RecordBatch, file: SourceFile, row: int) -> Iterator[pa.RecordBatch]:
     """Yield the decoded rows of a step in portions of about MAX_BYTES. `row` is the number of the first row.
 
     Raises SourceError if a row is larger than MAX_MESSAGE.

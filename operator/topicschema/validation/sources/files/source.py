@@ -22,7 +22,7 @@ from topicschema.validation.request import FileFormat, FileSource
 from topicschema.validation.run.batches import NO_VERSION
 from topicschema.validation.sources import OWN_WRITERS, Plan, Split
 from topicschema.validation.sources.files import avro, compressed, json_lines, local, parquet
-from topicschema.validation.sources.files.opened import File, Piece
+from topicschema.validation.sources.files.opened import Piece, SourceFile
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
 """Approximate bytes of a file that are read at once."""
@@ -47,7 +47,7 @@ _ENDINGS: Final[Mapping[str, FileFormat]] = MappingProxyType(
 class _Part:
     """Content of a split of files. `writer` is the number of the schema in the file, if it has one."""
 
-    file: File
+    file: SourceFile
     form: FileFormat
     piece: Piece
     writer: int | None
@@ -78,7 +78,7 @@ class FileMessages:
             writers={number: SchemaInfo(SchemaType.AVRO, schema) for schema, number in writers.items()},
         )
 
-    def _splits(self, file: File, writers: dict[bytes, int]) -> Iterator[Split]:
+    def _splits(self, file: SourceFile, writers: dict[bytes, int]) -> Iterator[Split]:
         compressed.demand_unpacked_name(file)
         form = self.files.format or _form_of(file)
         number = writers.setdefault(avro.writer(file), OWN_WRITERS - len(writers)) if form is FileFormat.AVRO else None
@@ -102,7 +102,7 @@ def _written_with(batch: pa.RecordBatch, version: int) -> pa.RecordBatch:
     return batch.set_column(at, batch.schema.field(at), writers)
 
 
-def _files(uri: str) -> Iterator[File]:
+def _files(uri: str) -> Iterator[SourceFile]:
     """Yield the files of a URI. Of a folder, these are all files except names that begin with a dot or underscore."""
     shown = request.shown(uri)
     try:
@@ -122,7 +122,7 @@ def _files(uri: str) -> Iterator[File]:
     for each in sorted(infos, key=lambda each: each.path):
         below = each.path.removeprefix(path)
         if each.type is fs.FileType.File and not _HIDDEN.search(below):
-            yield File(shown + below, each.path, each.size, each.mtime_ns, 0, system)
+            yield SourceFile(shown + below, each.path, each.size, each.mtime_ns, 0, system)
 
 
 def _missing(system: fs.FileSystem, path: str) -> str:
@@ -133,7 +133,7 @@ def _missing(system: fs.FileSystem, path: str) -> str:
     return "there is no such file"
 
 
-def _form_of(file: File) -> FileFormat:
+def _form_of(file: SourceFile) -> FileFormat:
     ending = PurePosixPath(file.path).suffix.lower()
     if ending not in _ENDINGS:
         known = ", ".join(_ENDINGS)

@@ -15,7 +15,7 @@ from yarl import URL
 from topicschema.broker import wire
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate
-from topicschema.broker.error_mapping import Call
+from topicschema.broker.error_mapping import CallKind
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerUnauthorizedError,
@@ -25,7 +25,7 @@ from topicschema.broker.errors import (
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.tls import context_of
-from topicschema.broker.transport import ClientConfig, Request, Transport
+from topicschema.broker.transport import BrokerRequest, ClientConfig, Transport
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.topics import Topic
 from topicschema.validation.errors import SourceError
@@ -183,7 +183,7 @@ class Admin:
 
     def _read(self, topic: Topic, call: str, query: Mapping[str, str]) -> Any:
         path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
-        request = Request("retained", Call.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
+        request = BrokerRequest("retained", CallKind.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
         try:
             return self._run(self._open().send(request))
         except _MISSING:

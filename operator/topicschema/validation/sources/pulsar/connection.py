@@ -53,7 +53,7 @@ class BrokerEndpoint:
             yield _address(f"{scheme}://{each}")
 
 
-class Connection:
+class BrokerConnection:
     """One connection to a broker.
 
     Raises SourceRefusedError or LostError if it cannot be opened, and SourceError if the server is not a broker.
@@ -74,7 +74,7 @@ class Connection:
         """Close the connection. The broker forgets its reader."""
         self._socket.close()
 
-    def owner(self, topic: str, *, authoritative: bool) -> "Owner":
+    def owner(self, topic: str, *, authoritative: bool) -> "TopicOwner":
         """Return the owner of the topic, or a broker for the next lookup."""
         request = api.CommandLookupTopic(topic=topic, request_id=_REQUEST, authoritative=authoritative)
         self.send(api.BaseCommand(type=api.BaseCommand.LOOKUP, lookupTopic=request))
@@ -82,7 +82,7 @@ class Connection:
         if response.response == api.CommandLookupTopicResponse.Failed:
             raise self._failure(response, topic)
         url = response.brokerServiceUrl if self._endpoint.tls is None else response.brokerServiceUrlTls
-        return Owner(
+        return TopicOwner(
             url.decode(errors="replace"),
             response.authoritative,
             response.proxy_through_service_url,
@@ -206,7 +206,7 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class TopicOwner:
     """Result of a lookup: the owner of the topic, or another broker that knows it."""
 
     url: str
@@ -215,7 +215,7 @@ class Owner:
     is_owner: bool
 
 
-def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
+def connected(endpoint: BrokerEndpoint, topic: str) -> BrokerConnection:
     """Return a connection to the broker that owns the topic."""
     authoritative, url, proxied = False, "", ""
     for _ in range(_REDIRECTS):
@@ -236,7 +236,7 @@ def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
     raise SourceError("the brokers lead in circles", topic)
 
 
-def _any(endpoint: BrokerEndpoint, url: str, proxied: str) -> Connection:
+def _any(endpoint: BrokerEndpoint, url: str, proxied: str) -> BrokerConnection:
     """Return a connection to the broker, through the service URL if that is a proxy.
 
     If `url` is "", it connects to any broker.
@@ -244,7 +244,7 @@ def _any(endpoint: BrokerEndpoint, url: str, proxied: str) -> Connection:
     addresses = [_address(url)] if url and not proxied else list(endpoint.addresses())
     for number, address in enumerate(addresses, 1):
         try:
-            return Connection(endpoint, address, proxied)
+            return BrokerConnection(endpoint, address, proxied)
         except LostError:
             if number == len(addresses):
                 raise

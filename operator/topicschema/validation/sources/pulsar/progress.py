@@ -17,7 +17,7 @@ from topicschema.validation.sources.pulsar.compiled import Table
 from topicschema.validation.sources.pulsar.ranges import Position, Span, since, until
 
 
-class Progress:
+class SpanProgress:
     """Progress in a span, read up to `at`. `entries` counts the entries with messages of each ledger."""
 
     def __init__(self, span: Span) -> None:

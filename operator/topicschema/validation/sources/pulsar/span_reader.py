@@ -24,9 +24,9 @@ from topicschema.validation.sources.pulsar import frames, protocol
 from topicschema.validation.sources.pulsar.admin import READERS, Admin, TopicStats
 from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.compiled import Content, Table
-from topicschema.validation.sources.pulsar.connection import Connection, LostError, connected
+from topicschema.validation.sources.pulsar.connection import BrokerConnection, LostError, connected
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError, SourceSilentError
-from topicschema.validation.sources.pulsar.progress import Progress, place
+from topicschema.validation.sources.pulsar.progress import SpanProgress, place
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position, Span
 
@@ -54,8 +54,8 @@ class SpanReader:
         self._partition = partition
         self._timeout = timeout
         self._name = ""
-        self._connection: Connection | None = None
-        self._progress = Progress(span)
+        self._connection: BrokerConnection | None = None
+        self._progress = SpanProgress(span)
         self._damaged_to = self._progress.at
         self._heard = time.monotonic()
         self._taken = 0
@@ -195,7 +195,7 @@ class SpanReader:
             self._opened().permit(piece)
             self._taken -= piece
 
-    def _opened(self) -> Connection:
+    def _opened(self) -> BrokerConnection:
         if self._connection is None:
             connection = connected(self._admin.endpoint(), self._span.topic)
             self._connection, self._last, self._taken = connection, None, 0

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-Step = Generator["Step[Any]", Any, T]
+Computation = Generator["Computation[Any]", Any, T]
 """A computation that yields the computations it depends on and returns a T."""
 
 
-def run(step: Step[T]) -> T:
+def run(step: Computation[T]) -> T:
     """Return the result of `step`, however deep its computations nest."""
-    waiting: list[Step[Any]] = []
-    current: Step[Any] = step
+    waiting: list[Computation[Any]] = []
+    current: Computation[Any] = step
     answer: Any = None
     while True:
         try:
@@ -33,6 +33,6 @@ def run(step: Step[T]) -> T:
             current, answer = step_inside, None
 
 
-def settled(answer: Any) -> Step[Any]:
+def settled(answer: Any) -> Computation[Any]:
     """Return the answer. If it is a computation, run it and return its result."""
     return (yield answer) if answer.__class__ is GeneratorType else answer

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
+from topicschema.core.formats.avro.graph.trampoline import Computation, run, settled
 from topicschema.core.formats.avro.model import (
     NO_ALIASES,
     Array,
@@ -38,7 +38,7 @@ from topicschema.core.formats.avro.parsing.forward_references import NO_FORWARD_
 
 _N = TypeVar("_N", bound=Named)
 _Json = Mapping[str, Any]
-_Building = Step[Node]
+_Building = Computation[Node]
 
 
 class Builder:

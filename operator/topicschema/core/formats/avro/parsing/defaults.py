@@ -13,7 +13,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import names
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node, Record, Union
 from topicschema.core.formats.avro.parsing import scalar_defaults
 from topicschema.core.steps import MOST_STEPS, PER_DEFAULT, Steps, TooComplexError
@@ -30,7 +30,7 @@ _KINDS: Final = {
 }
 
 
-def check(fields: Iterable[Field], checker: "Checker") -> None:
+def check(fields: Iterable[Field], checker: "DefaultsChecker") -> None:
     """Raise InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
 
     Raise COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
@@ -74,7 +74,7 @@ _ENDLESS: Final = _Misfit("", "", is_final=True)
 """The error of a default that leads back to itself through the default of a record's field, so that Avro throws."""
 
 
-class Checker:
+class DefaultsChecker:
     """A check of the defaults of many fields, which caches the fields of their records.
 
     In unions of Avro 1.12, and in schemas that name types before their definition, the check is in full. As in Avro, it
@@ -117,14 +117,14 @@ class Checker:
             return None
         return error_of(field, UNKNOWN_TYPE) if self._ahead else error_of(field, misfit.reason, misfit.path)
 
-    def _of(self, place: str, node: Node, value: Any) -> Step[_Misfit | None]:
+    def _of(self, place: str, node: Node, value: Any) -> Computation[_Misfit | None]:
         """Return the first part of a value that does not fit its type, or None."""
         if self._in_full:
             return self._once(place, node, value)
         self._steps.take(PER_DEFAULT // 2 + (len(value) if isinstance(value, list | dict) else 0))
         return self._by_kind(place, node, value)
 
-    def _once(self, place: str, node: Node, value: Any) -> Step[_Misfit | None]:
+    def _once(self, place: str, node: Node, value: Any) -> Computation[_Misfit | None]:
         """Return the result of a check in full, which checks each pair of type and value once."""
         if place in self._ahead:
             self.has_met_record = True
@@ -136,7 +136,7 @@ class Checker:
             self._known[key] = yield self._by_kind(place, node, value)
         return self._known[key]
 
-    def _by_kind(self, place: str, node: Node, value: Any) -> Step[_Misfit | None]:
+    def _by_kind(self, place: str, node: Node, value: Any) -> Computation[_Misfit | None]:
         misfit: _Misfit | None = None
         if isinstance(node, Record):
             misfit = yield self._record(node, value)
@@ -151,7 +151,7 @@ class Checker:
             misfit = yield self._all(f"{node.path}.values", node.values, value.items())
         return misfit
 
-    def _all(self, place: str, node: Node, values: Iterable[tuple[int | str, Any]]) -> Step[_Misfit | None]:
+    def _all(self, place: str, node: Node, values: Iterable[tuple[int | str, Any]]) -> Computation[_Misfit | None]:
         for key, value in values:
             if self._in_full or not _fits_at_sight(node, value):
                 misfit: _Misfit | None = yield self._of(place, node, value)
@@ -159,7 +159,7 @@ class Checker:
                     return misfit.within(key)
         return None
 
-    def _union(self, place: str, node: Union, value: Any) -> Step[_Misfit | None]:
+    def _union(self, place: str, node: Union, value: Any) -> Computation[_Misfit | None]:
         misfit: _Misfit | None
         if self._library is Library.AVRO_1_11:
             if not node.branches:
@@ -181,7 +181,7 @@ class Checker:
                 return _Misfit("", reason, is_final=True)
         return _Misfit("", reason)
 
-    def _record(self, node: Record, value: Any) -> Step[_Misfit | None]:
+    def _record(self, node: Record, value: Any) -> Computation[_Misfit | None]:
         if not isinstance(value, dict):
             needs = f"the record {names.shown(node.full_name)} needs an object"
             return _Misfit("", f"is {_KINDS[type(value)]}, {needs}")

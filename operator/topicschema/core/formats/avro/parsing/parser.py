@@ -20,7 +20,7 @@ from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.formats.avro.parsing import defaults, resolved_defaults
 from topicschema.core.formats.avro.parsing.builder import Builder
-from topicschema.core.formats.avro.parsing.defaults import Checker
+from topicschema.core.formats.avro.parsing.defaults import DefaultsChecker
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 
@@ -53,7 +53,7 @@ def _check_defaults(builder: Builder) -> None:
     if builder.library is Library.AVRO_1_12:
         resolved_defaults.check(builder.fields, builder.named.values(), frozenset(builder.forward.places))
     else:
-        defaults.check(builder.fields, Checker(Library.AVRO_1_11, Steps()))
+        defaults.check(builder.fields, DefaultsChecker(Library.AVRO_1_11, Steps()))
 
 
 def _text(schema: bytes) -> str:

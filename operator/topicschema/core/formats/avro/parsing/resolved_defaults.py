@@ -10,10 +10,10 @@ from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Record, Union
 from topicschema.core.formats.avro.parsing import defaults
-from topicschema.core.formats.avro.parsing.defaults import UNKNOWN_TYPE, Checker, error_of, too_complex
+from topicschema.core.formats.avro.parsing.defaults import UNKNOWN_TYPE, DefaultsChecker, error_of, too_complex
 from topicschema.core.steps import Steps, TooComplexError
 
 _MOST_VISITS: Final = 1_000_000
@@ -33,7 +33,7 @@ def check(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]
     `ahead` are the places, as JSON paths, that name a type before its definition.
     """
     steps = Steps()
-    checker = Checker(Library.AVRO_1_12, steps, ahead=ahead)
+    checker = DefaultsChecker(Library.AVRO_1_12, steps, ahead=ahead)
     defaults.check(fields, checker)
     if checker.has_met_record:
         visits = _Visits(ahead, steps)
@@ -57,10 +57,10 @@ class _Visits:
         self._ahead = ahead
         self._begun: set[Node | str] = set()
         self._complete: set[Record] = set()
-        self._checker = Checker(Library.AVRO_1_12, steps, complete=self._complete)
+        self._checker = DefaultsChecker(Library.AVRO_1_12, steps, complete=self._complete)
         self._left = _MOST_VISITS
 
-    def visit(self, start: Node) -> Step[None]:
+    def visit(self, start: Node) -> Computation[None]:
         visited: set[Node] = set()
         stack: list[tuple[Node, str, bool]] = [(start, "", False)]
         while stack:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -24,8 +24,8 @@ from topicschema.core.formats.avro.model import (
     Union,
 )
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.parsing.defaults import Checker
-from topicschema.core.formats.avro.resolution.findings import Fault, Rule
+from topicschema.core.formats.avro.parsing.defaults import DefaultsChecker
+from topicschema.core.formats.avro.resolution.findings import Fault, ReadingRule
 from topicschema.core.steps import PER_PAIR, Steps
 
 
@@ -39,7 +39,7 @@ def apply(writer: Node, reader: Node, library: Library, steps: Steps) -> tuple[N
     renames.collect(reader, steps)
     if not (renames.types or renames.fields):
         return writer, []
-    checker = Checker(library, steps)
+    checker = DefaultsChecker(library, steps)
     if _is_left_alone(writer, renames, checker, steps):
         return writer, []
     view = _View(renames, reader, checker, steps)
@@ -95,7 +95,7 @@ def _may_have_alias(each: Field) -> bool:
     return bool(each.aliases) or each.type.__class__ is not Primitive
 
 
-def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Steps) -> bool:
+def _is_left_alone(writer: Node, renames: _Renames, checker: DefaultsChecker, steps: Steps) -> bool:
     """Return True if a cheap check shows that nothing in the writer is renamed and nothing is invalid."""
     visited: set[Record] = set()
     ahead: list[Node] = [writer]
@@ -114,7 +114,7 @@ def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Ste
     return True
 
 
-def _are_left_alone(record: Record, renames: _Renames, checker: Checker, steps: Steps) -> bool:
+def _are_left_alone(record: Record, renames: _Renames, checker: DefaultsChecker, steps: Steps) -> bool:
     """Return True if the check shows this for the record's fields."""
     steps.take(2 * len(record.fields))
     targets = renames.fields.get(record.full_name, {})
@@ -127,7 +127,7 @@ def _are_left_alone(record: Record, renames: _Renames, checker: Checker, steps: 
 class _View:
     """A copy of a writer's schema with the reader's names."""
 
-    def __init__(self, renames: _Renames, reader: Node, checker: Checker, steps: Steps) -> None:
+    def __init__(self, renames: _Renames, reader: Node, checker: DefaultsChecker, steps: Steps) -> None:
         self._steps = steps
         self.changed = False
         self.faults: list[Fault] = []
@@ -136,7 +136,7 @@ class _View:
         self._checker = checker
         self._copies: dict[Named, Named] = {}
 
-    def rename(self, node: Node) -> Step[Node]:
+    def rename(self, node: Node) -> Computation[Node]:
         """Return the copy of `node`. A named type is copied once."""
         renamed: Node = node
         if isinstance(node, Record):
@@ -167,7 +167,7 @@ class _View:
     def _check_names(self, node: Node | Field, *texts: str) -> None:
         refused = next((text for text in texts if "$" in text), None)
         if refused is not None:
-            self.faults.append(Fault(Rule.DOLLAR_IN_NAME, self._reader, node, shown(refused)))
+            self.faults.append(Fault(ReadingRule.DOLLAR_IN_NAME, self._reader, node, shown(refused)))
 
     def _name(self, node: Named) -> str:
         target = self._renames.types.get(node.full_name)
@@ -176,7 +176,7 @@ class _View:
         self.changed |= target.full_name != node.full_name
         return target.full_name
 
-    def _union(self, node: Union) -> Step[Union]:
+    def _union(self, node: Union) -> Computation[Union]:
         branches: list[Node] = []
         first: dict[str, Named] = {}
         alike: list[Named] = []
@@ -191,10 +191,10 @@ class _View:
                 if other is not branch:
                     alike.append(branch if branch.full_name in self._renames.types else other)
         for each in alike:
-            self.faults.append(Fault(Rule.ALIAS_CONFLICT, self._renames.types[each.full_name], each))
+            self.faults.append(Fault(ReadingRule.ALIAS_CONFLICT, self._renames.types[each.full_name], each))
         return Union(path=node.path, props=node.props, branches=tuple(branches))
 
-    def _record(self, node: Record) -> Step[Record]:
+    def _record(self, node: Record) -> Computation[Record]:
         renamed = self._copies[node] = Record(
             path=node.path,
             props=node.props,
@@ -212,7 +212,7 @@ class _View:
             kind = each.type if each.type.__class__ is Primitive else (yield self.rename(each.type))
             target, name = targets.get(each.name), each.name
             if target is not None and target.name in taken:
-                alike.append(Fault(Rule.ALIAS_CONFLICT, target, each))
+                alike.append(Fault(ReadingRule.ALIAS_CONFLICT, target, each))
             elif target is not None:
                 name = target.name
                 taken.add(name)
@@ -240,4 +240,4 @@ class _View:
         for each, place in reversed(made):
             error = None if each.default is ABSENT else self._checker.error(each)
             if error is not None:
-                self.faults.insert(place, Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, error.message))
+                self.faults.insert(place, Fault(ReadingRule.INVALID_WRITER_DEFAULT, self._reader, each, error.message))

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 
 from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.graph import cycles
-from topicschema.core.formats.avro.graph.trampoline import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Computation, run
 from topicschema.core.formats.avro.model import Array, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.resolution.findings import Fault, Rule, SchemaPair
+from topicschema.core.formats.avro.resolution.findings import Fault, ReadingRule, SchemaPair
 from topicschema.core.formats.avro.resolution.unions import Equivalence
 from topicschema.core.steps import Steps
 
@@ -89,7 +89,7 @@ def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> li
     root = run(grammar.symbol(writer, reader))
     infinite = cycles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
     if infinite is not None:
-        return [Fault(Rule.INFINITE_RECORD, infinite.reader, infinite.writer, shown(infinite.reader.full_name))]
+        return [Fault(ReadingRule.INFINITE_RECORD, infinite.reader, infinite.writer, shown(infinite.reader.full_name))]
     if root is None:
         return []
     run(grammar.add_skipped())
@@ -120,7 +120,7 @@ class _Grammar:
         """All sequences made so far."""
         return [*self._pairs.values(), *self._plain.values()]
 
-    def symbol(self, writer: Node, reader: Node) -> Step[_Symbol | None]:
+    def symbol(self, writer: Node, reader: Node) -> Computation[_Symbol | None]:
         """Return the symbol for reading `writer` with `reader`."""
         made: _Symbol | None = None
         self._steps.take(_PER_SYMBOL)
@@ -144,7 +144,7 @@ class _Grammar:
         self._steps.take(len(reader.branches))
         return next((branch for branch in reader.branches if branch.__class__ is writer.__class__), None)
 
-    def _alternative(self, pairs: list[tuple[Node, Node]]) -> Step[_Alternative]:
+    def _alternative(self, pairs: list[tuple[Node, Node]]) -> Computation[_Alternative]:
         made = _Alternative()
         for writer, reader in pairs:
             part = yield self.symbol(writer, reader)
@@ -152,13 +152,13 @@ class _Grammar:
                 made.parts.append(part)
         return made
 
-    def _repeater(self, writer: Node, reader: Node) -> Step[_Repeater | None]:
+    def _repeater(self, writer: Node, reader: Node) -> Computation[_Repeater | None]:
         if not isinstance(writer, Array | Map) or writer.__class__ is not reader.__class__:
             return None
         part = yield self.symbol(writer.children[0], reader.children[0])
         return None if part is None else _Repeater([part])
 
-    def _pair(self, writer: Record, reader: Record) -> Step[_Sequence | None]:
+    def _pair(self, writer: Record, reader: Record) -> Computation[_Sequence | None]:
         pair = self._decided.pairs.get((writer, reader))
         if pair is not None and pair.lacks_field:
             return None  # an error's symbol, which contains nothing
@@ -176,19 +176,19 @@ class _Grammar:
         made.parts.reverse()
         return made
 
-    def add_skipped(self) -> Step[None]:
+    def add_skipped(self) -> Computation[None]:
         """Add the parts of skipped fields after those that are read: of two equal records, the reader's counts."""
         for skipped, node in self._skipped:
             part = yield self.plain(node)
             if part is not None:
                 skipped.parts.append(part)
 
-    def _add(self, sequence: _Sequence, step: Step[_Symbol | None]) -> Step[None]:
+    def _add(self, sequence: _Sequence, step: Computation[_Symbol | None]) -> Computation[None]:
         part = yield step
         if part is not None:
             sequence.parts.append(part)
 
-    def plain(self, node: Node) -> Step[_Symbol | None]:
+    def plain(self, node: Node) -> Computation[_Symbol | None]:
         """Return the symbol of a type that is read as it is: of an inserted default, or of a union of both."""
         made: _Symbol | None = None
         self._steps.take(_PER_SYMBOL)
@@ -206,7 +206,7 @@ class _Grammar:
             made = None if part is None else _Repeater([part])
         return made
 
-    def _plain_record(self, node: Record) -> Step[_Sequence]:
+    def _plain_record(self, node: Record) -> Computation[_Sequence]:
         made = self._plain[node.digest or id(node)] = _Sequence(node, self._writer)
         for each in node.fields:
             yield self._add(made, self.plain(each.type))
@@ -214,7 +214,7 @@ class _Grammar:
         return made
 
 
-def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]], steps: Steps) -> Step[None]:
+def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]], steps: Steps) -> Computation[None]:
     steps.take(_PER_SYMBOL)
     if isinstance(symbol, _Sequence):
         if symbol.is_met:
@@ -229,7 +229,9 @@ def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]], steps: Steps
         lacking = next((each for each in symbol.holds if each.is_open), None)
         if lacking is not None:
             inner = shown(lacking.reader.full_name)
-            holes.append((symbol, Fault(Rule.RECURSIVE_RECORD_CRASHES_AVRO, symbol.reader, symbol.writer, inner)))
+            holes.append(
+                (symbol, Fault(ReadingRule.RECURSIVE_RECORD_CRASHES_AVRO, symbol.reader, symbol.writer, inner))
+            )
 
 
 def _copy(part: _Symbol, into: _Sequence | _Repeater, steps: Steps) -> None:

@@ -12,7 +12,7 @@ from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.formats.avro.avro_version import Library
-from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
+from topicschema.core.formats.avro.graph.trampoline import Computation, run, settled
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.steps import PER_DEFAULT, Steps, TooComplexError
@@ -40,7 +40,7 @@ _MOST_STEPS: Final = 100_000
 _OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
 
 
-class Defaults:
+class DefaultTrials:
     """Trials of defaults, one for each field."""
 
     __slots__ = ("_branches", "_empty", "_known", "_library", "_steps", "_symbols")
@@ -55,7 +55,7 @@ class Defaults:
         """The branch of each union for values of a kind."""
         self._symbols: dict[Enum, frozenset[str]] = {}
 
-    def of(self, field: Field) -> "Failure | Step[Failure | None] | None":
+    def of(self, field: Field) -> "Failure | Computation[Failure | None] | None":
         """Return the error of the field's default, None if Avro can insert it, or the step that computes this."""
         node, value = field.type, field.default
         if node.__class__ is Union:
@@ -64,7 +64,7 @@ class Defaults:
             return _primitive(node, value) if node is not field.type else _own_primitive(node, value)
         return self._empty[node] if not value and node in self._empty else self._own(field)
 
-    def _own(self, field: Field) -> Step[Failure | None]:
+    def _own(self, field: Field) -> Computation[Failure | None]:
         """Return the error of the field's own default, tried once. A default that leads back to itself is infinite."""
         if field not in self._known:
             self._known[field] = (RECURSIVE, f"comes back to itself at field {shown(field.name)}, without end")
@@ -84,7 +84,7 @@ class Defaults:
             self._branches[key] = _first_alike(union, value)
         return self._branches[key]
 
-    def _encode(self, node: Node, value: Any) -> Step[Failure | None]:
+    def _encode(self, node: Node, value: Any) -> Computation[Failure | None]:
         if self._steps:
             self._steps.take(PER_DEFAULT + (len(value) if isinstance(value, list | dict) else 0))
         if isinstance(node, Union):
@@ -106,7 +106,7 @@ class Defaults:
             failure = self._leaf(node, value)
         return failure
 
-    def _all(self, node: Node, values: Iterable[Any]) -> Step[Failure | None]:
+    def _all(self, node: Node, values: Iterable[Any]) -> Computation[Failure | None]:
         failure: Failure | None = None
         for value in values:
             failure = _primitive(node, value) if node.__class__ is Primitive else (yield self._encode(node, value))
@@ -114,7 +114,7 @@ class Defaults:
                 break
         return failure
 
-    def _record(self, record: Record, value: Any) -> Step[Failure | None]:
+    def _record(self, record: Record, value: Any) -> Computation[Failure | None]:
         members = value if isinstance(value, dict) else {}
         if not members and record in self._empty:
             return self._empty[record]
@@ -155,7 +155,7 @@ def can_insert(fields: Iterable[Field]) -> bool:
     steps = Steps(_MOST_STEPS)
     try:
         for library in Library:
-            defaults = Defaults(library, steps)
+            defaults = DefaultTrials(library, steps)
             if any(run(settled(defaults.of(field))) is not None for field in defaulted):
                 return False
     except TooComplexError:

@@ -9,14 +9,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from topicschema.core.formats.avro.graph.trampoline import Step
+from topicschema.core.formats.avro.graph.trampoline import Computation
 from topicschema.core.formats.avro.model import Field, Fixed, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.steps import PER_FINDING, Steps
 
 
-class Rule(StrEnum):
+class ReadingRule(StrEnum):
     """The rules of reading, by the IDs in docs/rules.md."""
 
     TYPE_MISMATCH = "TYPE_MISMATCH"
@@ -38,7 +38,7 @@ class Rule(StrEnum):
 class Fault:
     """One part that cannot be read: a rule, the places in both schemas, and details for the message."""
 
-    rule: Rule
+    rule: ReadingRule
     reader: Node | Field
     writer: Node | Field
     detail: str = ""
@@ -56,13 +56,13 @@ class SchemaPair:
 
     writer: Record
     reader: Record
-    parts: "list[tuple[Field | None, Outcome]]" = field(default_factory=list)
+    parts: "list[tuple[Field | None, TypeOutcome]]" = field(default_factory=list)
     lacks_field: bool = False
     wrong_field: bool = False
     is_open: bool = True
     reason: str = ""
 
-    def add(self, read: Field, outcome: "Outcome") -> None:
+    def add(self, read: Field, outcome: "TypeOutcome") -> None:
         """Add the outcome of a field that both records have."""
         self.parts.append((read, outcome))
         if outcome.__class__ is Fault or (outcome.__class__ is SchemaPair and outcome.lacks_field):
@@ -73,30 +73,30 @@ class SchemaPair:
 class Nested:
     """The outcomes within a union, an array or a map."""
 
-    parts: "tuple[Outcome, ...]"
+    parts: "tuple[TypeOutcome, ...]"
 
 
-Outcome = Fault | SchemaPair | Nested
+TypeOutcome = Fault | SchemaPair | Nested
 """The outcome of comparing two types. None means readable, with no part to revisit."""
 
 
-def inner(answer: Outcome | None) -> Nested | None:
+def inner(answer: TypeOutcome | None) -> Nested | None:
     """Return the outcome of a part as that of its whole."""
     return None if answer is None else Nested((answer,))
 
 
-def inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
+def inner_later(step: Computation[TypeOutcome | None]) -> Computation[TypeOutcome | None]:
     """Return the outcome as `inner` does, after running the step."""
     return inner((yield step))
 
 
-def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) -> tuple[Mismatch, ...]:
+def mismatches(outcome: TypeOutcome | None, fatal: Iterable[Fault], steps: Steps) -> tuple[Mismatch, ...]:
     """Return all faults in `outcome`, in the reader's field order, each once, and then the other faults in `fatal`."""
-    listed: dict[tuple[Rule, object, object], Mismatch] = {}
+    listed: dict[tuple[ReadingRule, object, object], Mismatch] = {}
     faults = [(outcome, None)] if outcome.__class__ is Fault else _faults(outcome, steps)
     for fault, within in (*faults, *[(fault, None) for fault in fatal]):
         # An infinite record is one cause, for all writers.
-        key = fault.rule, fault.reader, None if fault.rule is Rule.INFINITE_RECORD else fault.writer
+        key = fault.rule, fault.reader, None if fault.rule is ReadingRule.INFINITE_RECORD else fault.writer
         if key not in listed:
             steps.take(PER_FINDING)
             where = "" if within is None or within is fault.reader else f"{_field(within)}: "
@@ -105,10 +105,10 @@ def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) ->
     return tuple(listed.values())
 
 
-def _faults(outcome: Outcome | None, steps: Steps) -> list[tuple[Fault, Field | None]]:
+def _faults(outcome: TypeOutcome | None, steps: Steps) -> list[tuple[Fault, Field | None]]:
     """Return each fault in `outcome` with the reader's field, in the reader's field order. Visit each pair once."""
     faults: list[tuple[Fault, Field | None]] = []
-    ahead: list[tuple[Outcome, Field | None]] = [] if outcome is None else [(outcome, None)]
+    ahead: list[tuple[TypeOutcome, Field | None]] = [] if outcome is None else [(outcome, None)]
     visited: set[SchemaPair] = set()
     while ahead:
         following, within = ahead.pop()
@@ -124,7 +124,7 @@ def _faults(outcome: Outcome | None, steps: Steps) -> list[tuple[Fault, Field | 
     return faults
 
 
-def _in_reader_order(pair: SchemaPair) -> list[tuple[Outcome, Field | None]]:
+def _in_reader_order(pair: SchemaPair) -> list[tuple[TypeOutcome, Field | None]]:
     if len(pair.parts) == 1:
         return [pair.parts[0][::-1]]
     position: dict[Field | None, int] = {each: index for index, each in enumerate(pair.reader.fields)}
@@ -197,12 +197,12 @@ def _first_reason(pair: SchemaPair) -> str:
     return pair.reason
 
 
-def _is_refused(part: Outcome) -> bool:
+def _is_refused(part: TypeOutcome) -> bool:
     return isinstance(part, Fault) or (isinstance(part, SchemaPair) and part.lacks_field)
 
 
-def _reason(each: Field, part: Outcome) -> str:
-    lacking = isinstance(part, Fault) and part.rule is Rule.FIELD_WITHOUT_DEFAULT
+def _reason(each: Field, part: TypeOutcome) -> str:
+    lacking = isinstance(part, Fault) and part.rule is ReadingRule.FIELD_WITHOUT_DEFAULT
     return f"{_field(each)} " + ("has no default" if lacking else "has another type")
 
 
@@ -254,20 +254,20 @@ def _name(place: Node | Field) -> str:
     return place.name if isinstance(place, Field) else place.full_name if isinstance(place, Named) else "?"
 
 
-_MESSAGES: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
+_MESSAGES: Final[Mapping[ReadingRule, Callable[[Fault], str]]] = MappingProxyType(
     {
-        Rule.TYPE_MISMATCH: _type_mismatch,
-        Rule.NAME_MISMATCH: _name_mismatch,
-        Rule.FIXED_SIZE: _fixed_size,
-        Rule.FIELD_WITHOUT_DEFAULT: _field_without_default,
-        Rule.INVALID_DEFAULT: _bad_default,
-        Rule.RECURSIVE_DEFAULT: _bad_default,
-        Rule.NO_UNION_BRANCH: _no_union_branch,
-        Rule.UNION_BRANCH_UNREADABLE: _union_branch_unreadable,
-        Rule.INFINITE_RECORD: _infinite_record,
-        Rule.RECURSIVE_RECORD_CRASHES_AVRO: _crash,
-        Rule.ALIAS_CONFLICT: _alias_conflict,
-        Rule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
-        Rule.DOLLAR_IN_NAME: _dollar_in_name,
+        ReadingRule.TYPE_MISMATCH: _type_mismatch,
+        ReadingRule.NAME_MISMATCH: _name_mismatch,
+        ReadingRule.FIXED_SIZE: _fixed_size,
+        ReadingRule.FIELD_WITHOUT_DEFAULT: _field_without_default,
+        ReadingRule.INVALID_DEFAULT: _bad_default,
+        ReadingRule.RECURSIVE_DEFAULT: _bad_default,
+        ReadingRule.NO_UNION_BRANCH: _no_union_branch,
+        ReadingRule.UNION_BRANCH_UNREADABLE: _union_branch_unreadable,
+        ReadingRule.INFINITE_RECORD: _infinite_record,
+        ReadingRule.RECURSIVE_RECORD_CRASHES_AVRO: _crash,
+        ReadingRule.ALIAS_CONFLICT: _alias_conflict,
+        ReadingRule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
+        ReadingRule.DOLLAR_IN_NAME: _dollar_in_name,
     }
 )

@@ -15,19 +15,19 @@ from typing import Any, ClassVar, cast
 from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.graph.traits import InfiniteRecords, traits_of
-from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
+from topicschema.core.formats.avro.graph.trampoline import Computation, run, settled
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.resolution import aliases, crashes
 from topicschema.core.formats.avro.resolution.branch_index import BranchIndex
 from topicschema.core.formats.avro.resolution.crashes import Decisions
-from topicschema.core.formats.avro.resolution.default_encoding import Defaults, is_plain_null, never_read_back
+from topicschema.core.formats.avro.resolution.default_encoding import DefaultTrials, is_plain_null, never_read_back
 from topicschema.core.formats.avro.resolution.findings import (
     Fault,
     Nested,
-    Outcome,
-    Rule,
+    ReadingRule,
     SchemaPair,
+    TypeOutcome,
     inner,
     inner_later,
     mismatches,
@@ -74,16 +74,16 @@ class Resolution:
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._infinite = InfiniteRecords(steps)
-        self._defaults = Defaults(library, steps)
+        self._defaults = DefaultTrials(library, steps)
         self._steps = steps
-        self._final: dict[tuple[Record, Union], Outcome | None] = {}
+        self._final: dict[tuple[Record, Union], TypeOutcome | None] = {}
         """The outcome of choosing a branch, if it depends on no open pair."""
         self._uses_of_open = 0
 
-    def resolve(self, writer: Node, reader: Node) -> Outcome | None:
+    def resolve(self, writer: Node, reader: Node) -> TypeOutcome | None:
         """Return the outcome of reading `writer` with `reader`, or None if it is readable."""
         answer = self._BY_WRITER[writer.__class__](self, writer, reader)
-        return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
+        return cast("TypeOutcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
 
     def branch(self, writer: Record, reader: Union) -> Record | None:
         """Return the branch, or None, for a record whose name no branch has, as chosen when comparing the schemas."""
@@ -92,44 +92,44 @@ class Resolution:
                 run(self._choose(writer, reader))
         return self.decided.branches.get((writer, reader))
 
-    def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
+    def _step(self, writer: Node, reader: Node) -> Computation[TypeOutcome | None]:
         answer = self._BY_WRITER[writer.__class__](self, writer, reader)  # evaluated when the step runs
-        return cast("Outcome | None", (yield answer) if answer.__class__ is GeneratorType else answer)
+        return cast("TypeOutcome | None", (yield answer) if answer.__class__ is GeneratorType else answer)
 
     def _primitive(self, writer: Primitive, reader: Node) -> _Answer:
         readable = READ_BY[writer.kind]
         if reader.__class__ is Primitive:
-            return None if reader.kind in readable else Fault(Rule.TYPE_MISMATCH, reader, writer)
+            return None if reader.kind in readable else Fault(ReadingRule.TYPE_MISMATCH, reader, writer)
         if reader.__class__ is not Union:
-            return Fault(Rule.TYPE_MISMATCH, reader, writer)
+            return Fault(ReadingRule.TYPE_MISMATCH, reader, writer)
         self._steps.take(len(reader.branches))
         for branch in reader.branches:
             if branch.__class__ is Primitive and branch.kind in readable:
                 return None
-        return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+        return Fault(ReadingRule.NO_UNION_BRANCH, reader, writer)
 
     def _named(self, writer: Enum | Fixed, reader: Node) -> _Answer:
         if reader.__class__ is writer.__class__:
             if writer.simple_name != reader.simple_name:
-                return Fault(Rule.NAME_MISMATCH, reader, writer)
+                return Fault(ReadingRule.NAME_MISMATCH, reader, writer)
             return _size_fault(writer, reader)
         if reader.__class__ is not Union:
-            return Fault(Rule.TYPE_MISMATCH, reader, writer)
+            return Fault(ReadingRule.TYPE_MISMATCH, reader, writer)
         self._steps.take(len(reader.branches))
         for branch in reader.branches:
             if branch.__class__ is writer.__class__ and branch.full_name == writer.full_name:
                 return inner(_size_fault(writer, branch))
-        return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+        return Fault(ReadingRule.NO_UNION_BRANCH, reader, writer)
 
     def _repeated(self, writer: Array | Map, reader: Node) -> _Answer:
         self._steps.take(len(reader.branches) if isinstance(reader, Union) else 1)
         if reader.__class__ is Union:
             branch = next((each for each in reader.branches if each.__class__ is writer.__class__), None)
             if branch is None:
-                return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+                return Fault(ReadingRule.NO_UNION_BRANCH, reader, writer)
             reader = branch
         if reader.__class__ is not writer.__class__:
-            return Fault(Rule.TYPE_MISMATCH, reader, writer)
+            return Fault(ReadingRule.TYPE_MISMATCH, reader, writer)
         return self._within(writer.children[0], reader.children[0])
 
     def _within(self, writer: Node, reader: Node) -> _Answer:
@@ -142,15 +142,15 @@ class Resolution:
             return None
         return self._each_branch(writer.branches, reader)
 
-    def _each_branch(self, branches: Sequence[Node], reader: Node) -> Step[Outcome | None]:
-        parts: list[Outcome] = []
+    def _each_branch(self, branches: Sequence[Node], reader: Node) -> Computation[TypeOutcome | None]:
+        parts: list[TypeOutcome] = []
         self._steps.take(len(branches))
         for branch in branches:
             answer = self._BY_WRITER[branch.__class__](self, branch, reader)
             if answer.__class__ is GeneratorType:
                 answer = yield answer
-            if answer.__class__ is Fault and answer.rule is Rule.TYPE_MISMATCH:
-                answer = Fault(Rule.UNION_BRANCH_UNREADABLE, reader, branch)
+            if answer.__class__ is Fault and answer.rule is ReadingRule.TYPE_MISMATCH:
+                answer = Fault(ReadingRule.UNION_BRANCH_UNREADABLE, reader, branch)
             if answer is not None:
                 parts.append(answer)
         return Nested(tuple(parts)) if parts else None
@@ -164,13 +164,13 @@ class Resolution:
                 return self._final[key]
             same_name = self.branch_index.same_name(writer, reader)
             return self._choose(writer, reader) if same_name is None else self._in_branch(writer, same_name)
-        return Fault(Rule.TYPE_MISMATCH, reader, writer)
+        return Fault(ReadingRule.TYPE_MISMATCH, reader, writer)
 
     def _in_branch(self, writer: Record, branch: Record) -> _Answer:
         answer = self._pair(writer, branch)
         return inner_later(answer) if answer.__class__ is GeneratorType else inner(answer)
 
-    def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
+    def _choose(self, writer: Record, reader: Union) -> Computation[TypeOutcome | None]:
         """Choose the branch of the full name, else one of the same structure. Return its outcome."""
         self._steps.take(2 * PER_TRY)
         tried: dict[Record, SchemaPair] = {}
@@ -179,9 +179,9 @@ class Resolution:
         chosen = yield (
             self._of_all(writer, reader, tried) if candidates is None else self._first(writer, candidates, tried)
         )
-        outcome: Outcome | None
+        outcome: TypeOutcome | None
         if chosen is None:
-            outcome = Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried.values())[:2])
+            outcome = Fault(ReadingRule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried.values())[:2])
         else:
             self.decided.branches[writer, reader] = chosen
             outcome = yield settled(self._in_branch(writer, chosen))
@@ -189,7 +189,7 @@ class Resolution:
             self._final[writer, reader] = outcome
         return outcome
 
-    def _of_all(self, writer: Record, reader: Union, tried: dict[Record, SchemaPair]) -> Step[Record | None]:
+    def _of_all(self, writer: Record, reader: Union, tried: dict[Record, SchemaPair]) -> Computation[Record | None]:
         """Return the chosen branch.
 
         Try all branches before the one of the full name, as in Avro: a trial adds its pair to the known ones.
@@ -213,7 +213,7 @@ class Resolution:
 
     def _first(
         self, writer: Record, candidates: Iterable[Record], tried: dict[Record, SchemaPair]
-    ) -> Step[Record | None]:
+    ) -> Computation[Record | None]:
         for branch in candidates:
             self._steps.take(PER_TRY)
             answer = yield settled(self._pair(writer, branch))
@@ -232,7 +232,7 @@ class Resolution:
         pair = self._pairs[key] = SchemaPair(writer, reader)
         return self._fields(pair)
 
-    def _fields(self, pair: SchemaPair) -> Step[Outcome | None]:
+    def _fields(self, pair: SchemaPair) -> Computation[TypeOutcome | None]:
         self._steps.take(PER_PAIR + len(pair.writer.fields) + len(pair.reader.fields))
         absent = {each.name: each for each in pair.reader.fields}
         for written in pair.writer.fields:
@@ -253,7 +253,7 @@ class Resolution:
         self._pairs[pair.writer, pair.reader] = None
         return None
 
-    def _put_in(self, pair: SchemaPair, absent: Iterable[Field]) -> Step[None]:
+    def _put_in(self, pair: SchemaPair, absent: Iterable[Field]) -> Computation[None]:
         """Add the faults of fields that only the reader has and for which Avro cannot insert a default.
 
         Avro throws on a default that it cannot encode, unless an earlier field has no default at all.
@@ -262,7 +262,7 @@ class Resolution:
         for read in absent:
             if read.default is ABSENT:
                 lacking = True
-                pair.parts.append((read, Fault(Rule.FIELD_WITHOUT_DEFAULT, read, pair.writer)))
+                pair.parts.append((read, Fault(ReadingRule.FIELD_WITHOUT_DEFAULT, read, pair.writer)))
                 continue
             failure: Any = self._defaults.of(read)
             if failure.__class__ is GeneratorType:
@@ -271,7 +271,7 @@ class Resolution:
                 infinite = self._infinite.within(read.type)  # Avro reads it back with a grammar, which must be finite
                 failure = None if infinite is None else never_read_back(infinite)
             if failure is not None:
-                fault = Fault(Rule(failure[0]), read, pair.writer, failure[1])
+                fault = Fault(ReadingRule(failure[0]), read, pair.writer, failure[1])
                 pair.parts.append((read, Nested((fault,))))
                 if not lacking:
                     self.fatal.append(fault)
@@ -281,7 +281,9 @@ class Resolution:
         """Add a fault for an infinite field that only the writer has. Avro skips its data, but builds its grammar."""
         infinite = None if written.type.__class__ is Primitive else self._infinite.within(written.type)
         if infinite is not None:
-            pair.parts.append((None, Fault(Rule.INFINITE_RECORD, pair.reader, infinite, shown(infinite.full_name))))
+            pair.parts.append(
+                (None, Fault(ReadingRule.INFINITE_RECORD, pair.reader, infinite, shown(infinite.full_name)))
+            )
 
     # Functions, not bound methods: a comparison with a reference to itself would wait for the garbage collector.
     _BY_WRITER: ClassVar[Mapping[type[Node], Any]] = {
@@ -297,11 +299,11 @@ class Resolution:
 
 def _size_fault(writer: Enum | Fixed, reader: Enum | Fixed) -> Fault | None:
     if isinstance(writer, Fixed) and isinstance(reader, Fixed) and writer.size != reader.size:
-        return Fault(Rule.FIXED_SIZE, reader, writer)
+        return Fault(ReadingRule.FIXED_SIZE, reader, writer)
     return None
 
 
-def _takes(answer: Outcome | None, branch: Record, tried: dict[Record, SchemaPair]) -> bool:
+def _takes(answer: TypeOutcome | None, branch: Record, tried: dict[Record, SchemaPair]) -> bool:
     """Return True if a branch takes a record; `answer` is the outcome of comparing the two."""
     if not isinstance(answer, SchemaPair) or not (answer.lacks_field or answer.wrong_field):
         return True

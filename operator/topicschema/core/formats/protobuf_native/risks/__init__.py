@@ -15,7 +15,7 @@ from typing import Final
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.formats.protobuf_native.model import Descriptors, Field, Kind, Message
 from topicschema.core.formats.protobuf_native.risks import enums, fields, lapses, messages
-from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, EnumPair, MessagePair, Side, View
+from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, EnumPair, FieldSide, MessagePair, View
 from topicschema.core.steps import PER_FINDING, PER_PAIR, Steps
 
 __all__ = ["risks"]
@@ -109,6 +109,6 @@ class _Walk:
         self._stand_ins += is_stand_in
 
 
-def _values(side: Side) -> int:
+def _values(side: FieldSide) -> int:
     """Return the number of values to compare if an enum is read as another type, or another type as an enum."""
     return len(side.enum.values) if side.enum is not None else 0

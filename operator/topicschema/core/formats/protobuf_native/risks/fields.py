@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.formats.protobuf_native.model import Kind, Presence
 from topicschema.core.formats.protobuf_native.risks import types
-from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, MessagePair, Side, finding, json_name
+from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, FieldSide, MessagePair, finding, json_name
 from topicschema.core.formats.protobuf_native.symbols import shown
 
 
-def reused(reader: Side, writer: Side) -> Mismatch:
+def reused(reader: FieldSide, writer: FieldSide) -> Mismatch:
     """Return the finding for a number that has two meanings."""
     message = (
         f"field {reader.field.number} is {writer.name} ({writer.type}) in {{writer}} and {reader.name} "
@@ -18,7 +18,7 @@ def reused(reader: Side, writer: Side) -> Mismatch:
     return finding("FIELD_NUMBER_REUSED", message, reader.where, writer.where, is_mutual=True)
 
 
-def compare(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]:
+def compare(pair: MessagePair, reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     """Yield what happens to the writer's field in the reader's."""
     yield from _names(pair, reader, writer)
     yield from _counts(reader, writer)
@@ -29,7 +29,7 @@ def compare(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]
         yield from _default(reader, writer)
 
 
-def parts(reader: Side, writer: Side) -> Iterator[tuple[Side, Side]]:
+def parts(reader: FieldSide, writer: FieldSide) -> Iterator[tuple[FieldSide, FieldSide]]:
     """Yield the parts that have a type: the field itself, or the keys and the values of two maps."""
     if reader.key and reader.value and writer.key and writer.value:
         yield reader.key, writer.key
@@ -38,7 +38,7 @@ def parts(reader: Side, writer: Side) -> Iterator[tuple[Side, Side]]:
         yield reader, writer
 
 
-def _names(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]:
+def _names(pair: MessagePair, reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     name = json_name(writer.field)
     is_same_in_json = pair.numbers_in_json.get(name) == [reader.field.number]
     is_renamed = reader.field.name != writer.field.name
@@ -58,7 +58,7 @@ def _names(pair: MessagePair, reader: Side, writer: Side) -> Iterator[Mismatch]:
         yield finding("JSON_NAME_CHANGED", message, reader.where, writer.where)
 
 
-def _counts(reader: Side, writer: Side) -> Iterator[Mismatch]:
+def _counts(reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     if writer.is_repeated and not reader.is_repeated:
         rule, message = "REPEATED_READ_AS_SINGULAR", "many values in {writer} and one in {reader}, which drops the rest"
     elif reader.is_repeated and not writer.is_repeated:
@@ -73,7 +73,7 @@ def _counts(reader: Side, writer: Side) -> Iterator[Mismatch]:
     yield finding(rule, message, reader.where, writer.where)
 
 
-def _presence(reader: Side, writer: Side) -> Iterator[Mismatch]:
+def _presence(reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     are_grouped = reader.field.oneof or writer.field.oneof
     is_known = reader.field.presence is not Presence.IMPLICIT
     if reader.is_repeated or writer.is_repeated or are_grouped or not HOLDERS.isdisjoint(_kinds(reader, writer)):
@@ -87,7 +87,7 @@ def _presence(reader: Side, writer: Side) -> Iterator[Mismatch]:
         yield finding("PRESENCE_CHANGED", message, reader.where, writer.where, is_mutual=True)
 
 
-def _default(reader: Side, writer: Side) -> Iterator[Mismatch]:
+def _default(reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     if reader.is_repeated or writer.is_repeated or not HOLDERS.isdisjoint(_kinds(reader, writer)):
         return
     read, written = _default_text(reader), _default_text(writer)
@@ -100,11 +100,11 @@ def _default(reader: Side, writer: Side) -> Iterator[Mismatch]:
         yield finding("DEFAULT_CHANGED", message, reader.where, writer.where, is_mutual=True)
 
 
-def _kinds(reader: Side, writer: Side) -> tuple[Kind, Kind]:
+def _kinds(reader: FieldSide, writer: FieldSide) -> tuple[Kind, Kind]:
     return reader.field.kind, writer.field.kind
 
 
-def _default_text(side: Side) -> str:
+def _default_text(side: FieldSide) -> str:
     """Return the default as protoc writes it. For an enum it is the number, so that a value may be renamed."""
     field = side.field
     if side.enum is not None:

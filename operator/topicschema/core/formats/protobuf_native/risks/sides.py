@@ -17,7 +17,7 @@ _PATH: Final = "$.fileDescriptorSet."
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class FieldSide:
     """A field, or the key or the value of a map's field. `where` is the field's full name, `name` is for messages.
 
     `entry` is the message of a map's field, `key` and `value` are its parts. `enum` is an enum's. `is_closed` is True
@@ -28,8 +28,8 @@ class Side:
     where: str
     name: str
     entry: Message | None = None
-    key: "Side | None" = None
-    value: "Side | None" = None
+    key: "FieldSide | None" = None
+    value: "FieldSide | None" = None
     enum: Enum | None = None
     is_closed: bool = False
 
@@ -58,7 +58,7 @@ class View:
             return message.fields
         return {**message.fields, **{n: extensions[n] for n in sorted(extensions) if n not in message.fields}}
 
-    def side(self, message: Message, field: Field) -> Side:
+    def side(self, message: Message, field: Field) -> FieldSide:
         """Return the message's field with the types that it refers to."""
         where, name = f"{message.full_name}.{field.name}", shown(field.name)
         held = self.descriptors.messages[field.type_name] if field.kind in HOLDERS else None
@@ -70,13 +70,13 @@ class View:
         ):
             return self._side(field, where, name)
         key, value = (self._side(held.fields[number], where, f"the {part} of {name}") for number, part in _PAIR.items())
-        return Side(field, where, name, held, key, value)
+        return FieldSide(field, where, name, held, key, value)
 
-    def _side(self, field: Field, where: str, name: str) -> Side:
+    def _side(self, field: Field, where: str, name: str) -> FieldSide:
         if field.kind is not Kind.ENUM:
-            return Side(field, where, name)
+            return FieldSide(field, where, name)
         enum = self.descriptors.enums[field.type_name]
-        return Side(field, where, name, enum=enum, is_closed=self.is_closed(enum))
+        return FieldSide(field, where, name, enum=enum, is_closed=self.is_closed(enum))
 
     def is_closed(self, enum: Enum) -> bool:
         """Return True if some client of that side drops the numbers that the enum does not have.
@@ -124,7 +124,7 @@ class MessagePair:
                 numbers_by_name.setdefault(name, []).append(number)
         return numbers_by_name
 
-    def is_reused(self, reader: Side, writer: Side) -> bool:
+    def is_reused(self, reader: FieldSide, writer: FieldSide) -> bool:
         """Return True if one number with two names has two meanings: the types differ, or one of the names moved."""
         one, other = reader.field, writer.field
         if one.name == other.name:
@@ -135,7 +135,7 @@ class MessagePair:
 
 
 class EnumPair:
-    """An enum of the reader and one of the writer. `is_closed` and `was_closed` are as in `Side`."""
+    """An enum of the reader and one of the writer. `is_closed` and `was_closed` are as in `FieldSide`."""
 
     def __init__(self, reader: Enum, writer: Enum, is_closed: bool, was_closed: bool) -> None:  # noqa: FBT001
         self.reader, self.writer, self.is_closed, self.was_closed = reader, writer, is_closed, was_closed

@@ -11,7 +11,7 @@ from typing import Final
 
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.formats.protobuf_native.model import Kind
-from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, Side, finding
+from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, FieldSide, finding
 
 
 class Family(Enum):
@@ -28,7 +28,10 @@ class Family(Enum):
 
 
 _FAMILIES: Final[Mapping[Kind, Family]] = {
-    **dict.fromkeys((Kind.INT32, Kind.INT64, Kind.UINT32, Kind.UINT64, Kind.BOOL, Kind.ENUM), Family.VARINT),
+    **dict.fromkeys(
+        (Kind.INT32, Kind.INT64, Kind.UINT32, Kind.UINT64, Kind.BOOL, Kind.ENUM),
+        Family.VARINT,
+    ),
     **dict.fromkeys((Kind.SINT32, Kind.SINT64), Family.ZIGZAG),
     **dict.fromkeys((Kind.FIXED32, Kind.SFIXED32), Family.FIXED32),
     **dict.fromkeys((Kind.FIXED64, Kind.SFIXED64), Family.FIXED64),
@@ -48,7 +51,10 @@ _RANGES: Final[Mapping[Kind, range]] = {
     **dict.fromkeys((Kind.UINT64, Kind.FIXED64), _UINT64),
     Kind.BOOL: range(2),
 }
-_IN_WORDS: Final[Mapping[Kind, str]] = {Kind.BOOL: "all but 0 and 1", Kind.ENUM: "numbers that the enum does not have"}
+_IN_WORDS: Final[Mapping[Kind, str]] = {
+    Kind.BOOL: "all but 0 and 1",
+    Kind.ENUM: "numbers that the enum does not have",
+}
 _NAMED_IN_JSON: Final = frozenset({Kind.BOOL, Kind.ENUM})
 _BOTH_WAYS: Final = frozenset({"FIELD_TYPE_CHANGED", "FIELD_TYPE_RENAMED"})
 _BESIDE: Final = "add a field of the new type beside it"
@@ -63,7 +69,7 @@ OWN_JSON: Final = frozenset(
 """Types with their own form in JSON."""
 
 
-def compare(reader: Side, writer: Side) -> Iterator[Mismatch]:
+def compare(reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     """Yield the worst finding about the writer's values, if any."""
     if reader.field.kind in HOLDERS and writer.field.kind in HOLDERS:
         yield from _messages(reader, writer)
@@ -77,7 +83,7 @@ def compare(reader: Side, writer: Side) -> Iterator[Mismatch]:
         yield _of_numbers(reader, writer)
 
 
-def _messages(reader: Side, writer: Side) -> Iterator[Mismatch]:
+def _messages(reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     if reader.field.is_delimited != writer.field.is_delimited:
         forms = {True: "as a group", False: "with its length before it"}
         message = (
@@ -89,7 +95,7 @@ def _messages(reader: Side, writer: Side) -> Iterator[Mismatch]:
         yield from _namesakes(reader, writer)
 
 
-def _namesakes(reader: Side, writer: Side) -> Iterator[Mismatch]:
+def _namesakes(reader: FieldSide, writer: FieldSide) -> Iterator[Mismatch]:
     """Yield the findings for messages, enums, or scalars of one kind."""
     names = {reader.field.type_name, writer.field.type_name}
     if len(names) > 1 and not names.isdisjoint(OWN_JSON):
@@ -104,7 +110,7 @@ def _namesakes(reader: Side, writer: Side) -> Iterator[Mismatch]:
         yield finding("UTF8_CHECKED", message, reader.where, writer.where)
 
 
-def _of_bytes(reader: Side, writer: Side) -> Mismatch:
+def _of_bytes(reader: FieldSide, writer: FieldSide) -> Mismatch:
     kinds = writer.field.kind, reader.field.kind
     if kinds[1] is Kind.BYTES:
         return _finding("FIELD_TYPE_CHANGED_IN_JSON", "which reads base64 in JSON", reader, writer)
@@ -116,7 +122,7 @@ def _of_bytes(reader: Side, writer: Side) -> Mismatch:
     return _finding("FIELD_TYPE_CHANGED", "which loses or misreads it", reader, writer)
 
 
-def _of_numbers(reader: Side, writer: Side) -> Mismatch:
+def _of_numbers(reader: FieldSide, writer: FieldSide) -> Mismatch:
     kind = reader.field.kind
     if not _holds(_values(reader, is_closed=reader.is_closed), _values(writer, is_closed=_is_closed(writer))):
         held = _RANGES[kind]
@@ -127,11 +133,11 @@ def _of_numbers(reader: Side, writer: Side) -> Mismatch:
     return _finding("FIELD_TYPE_CHANGED_IN_CODE", "so generated code changes", reader, writer)
 
 
-def _values(side: Side, *, is_closed: bool) -> range | frozenset[int]:
+def _values(side: FieldSide, *, is_closed: bool) -> range | frozenset[int]:
     return frozenset(side.enum.values.values()) if side.enum and is_closed else _RANGES[side.field.kind]
 
 
-def _is_closed(writer: Side) -> bool:
+def _is_closed(writer: FieldSide) -> bool:
     return writer.enum is not None and writer.enum.is_closed  # for all clients
 
 
@@ -143,10 +149,10 @@ def _holds(reader: range | frozenset[int], writer: range | frozenset[int]) -> bo
     return all(value in reader for value in writer)
 
 
-def _family(side: Side) -> Family:
+def _family(side: FieldSide) -> Family:
     return Family.GROUP if side.field.is_delimited else _FAMILIES[side.field.kind]
 
 
-def _finding(rule: str, what: str, reader: Side, writer: Side, advice: str = _BESIDE) -> Mismatch:
+def _finding(rule: str, what: str, reader: FieldSide, writer: FieldSide, advice: str = _BESIDE) -> Mismatch:
     message = f"{reader.name} is {writer.type} in {{writer}} and {reader.type} in {{reader}}, {what}; {advice}"
     return finding(rule, message, reader.where, writer.where, is_mutual=rule in _BOTH_WAYS)
