@@ -9,9 +9,9 @@ from typing_extensions import override
 
 from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.storage_contract import add_version, append, text
-from topicschema.api.kinds import SCHEMA_HISTORY, Kind
+from topicschema.api.kinds import SCHEMA_HISTORY, Kind, Object
 from topicschema.api.store import history_name
-from topicschema.cluster.client import ApiClient, Object
+from topicschema.cluster.client import ApiClient
 from topicschema.core.history import History
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.kubernetes.garbage_collection import GarbageCollector
