@@ -1,8 +1,10 @@
 """Verdicts on schemas that are parsed already, by the generator that webhook, controller and command line run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from topicschema.core import comparison, formats, verdict
+from support.schemas.examples import history as history_of
+from topicschema.core import comparison, formats
+from topicschema.core import verdict as product
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
@@ -16,11 +18,20 @@ def judge(candidate: Candidate, history: History, policy: Policy, schemas: Mappi
     def parse(info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
         return parsed.get(id(info)) or formats.parse(info, pulsar_version)
 
-    judging = verdict.judge(candidate, history, policy)
+    judging = product.judge(candidate, history, policy)
     return comparison.run(judging, lambda entry: schemas[entry.schema_version].info, parse)
+
+
+def verdict(candidate: Schema, earlier: Sequence[Schema], policy: Policy) -> Verdict:
+    """Return the verdict on a candidate after these versions."""
+    history = history_of(*earlier)
+    schemas = {
+        each.schema_version: earlier[each.schema_version] for each in needed(Candidate(candidate), history, policy)
+    }
+    return judge(Candidate(candidate), history, policy, schemas)
 
 
 def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
     """Return the versions whose texts the verdict reads, oldest first."""
-    versions = verdict.earlier_versions(candidate, history, policy)
+    versions = product.earlier_versions(candidate, history, policy)
     return tuple(each.entry for each in reversed(versions) if each.is_read and each.entry)

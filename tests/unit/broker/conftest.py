@@ -2,12 +2,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
+from support.pulsar.fake_broker import LOOPBACK, FakeBroker, ManualClock, run_fake_broker
 from topicschema.broker.broker import Broker
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import ClientConfig
-
-LOOPBACK = AllowedHosts.parse("127.0.0.1")
 
 
 @pytest.fixture

@@ -8,19 +8,16 @@ import pytest
 from aiohttp import web
 
 from support.metrics import counted
-from support.pulsar.fake_broker import FakeBroker, ManualClock, abort_connection, send_half
+from support.pulsar.fake_broker import LOOPBACK, VERSION, FakeBroker, ManualClock, abort_connection, send_half
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit_breaker import CircuitBreaker
 from topicschema.broker.clock import Clock
 from topicschema.broker.error_mapping import CallKind
 from topicschema.broker.errors import BrokerSilentError, BrokerUnavailableError
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import BrokerLimits, BrokerRequest, ClientConfig, Transport
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.topics import Topic
 
-LOOPBACK = AllowedHosts.parse("127.0.0.1")
-VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
 TOPIC = Topic("t", "n", "x")
 PROBE = "GET /admin/v2/brokers/version"
 AWAY = BrokerUnavailableError("http://b: no server answers at this address")

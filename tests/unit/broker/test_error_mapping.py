@@ -197,11 +197,7 @@ async def test_the_message_of_an_error_is_short_and_has_the_reason(wire: FakeBro
         (409, page(409, UNREADABLE), "409 Error during check: SchemaValidationException: Unable to read schema"),
         (409, json.dumps(page(409, UNREADABLE)).replace("\\n", "\n"), "Unable to read schema"),  # of Pulsar 4.2
         (409, page(409, "Incompatible schema: exists schema type AVRO, new schema type JSON"), "new schema type JSON"),
-        (
-            422,
-            page(422, "Invalid schema definition data for AVRO schema"),
-            "422 Invalid schema definition data for AVRO",
-        ),
+        (422, page(422, "Invalid schema definition data for AVRO"), "422 Invalid schema definition data for AVRO"),
         (500, crash(BAD_DEFAULT, AVRO), "500 Invalid default for field x"),
         (409, "", "409 Conflict"),
     ):
@@ -275,9 +271,8 @@ async def test_retry_after_is_a_number_of_seconds_or_a_date(
 async def test_a_date_without_the_date_of_the_response_is_compared_with_the_own_clock(
     wire: FakeBroker, broker: Broker
 ) -> None:
-    wire.respond_with(
-        503, "", Retry_After=format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True), Date="none"
-    )
+    tomorrow = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
+    wire.respond_with(503, "", Retry_After=tomorrow, Date="none")
     with pytest.raises(BrokerUnavailableError) as caught:
         await broker.soft_delete(TOPIC)
     assert caught.value.after == 60.0
@@ -297,7 +292,6 @@ async def test_retry_after_of_the_broker_or_of_a_proxy_is_the_delay(
 
 async def test_a_deletion_is_never_sent_twice(wire: FakeBroker, broker: Broker) -> None:
     wire.handlers.append(abort_connection)
-    wire.respond_with(200, {"version": 1})
     with pytest.raises(BrokerUnavailableError):
         await broker.soft_delete(TOPIC)
     assert len(wire.requests) == 1

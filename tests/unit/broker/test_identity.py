@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import pytest
 from aiohttp import web
 
-from support.pulsar.fake_broker import FakeBroker, ManualClock, run_fake_broker
+from support.pulsar.fake_broker import LOOPBACK, VERSION, FakeBroker, ManualClock, run_fake_broker
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import OAuth2ClientCredentials, Token
 from topicschema.broker.errors import (
@@ -17,14 +17,11 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     SecretInvalidError,
 )
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.identity import Identity
 from topicschema.broker.transport import ClientConfig
 from topicschema.core.topics import Topic
 
-LOOPBACK = AllowedHosts.parse("127.0.0.1")
 TOPIC = Topic("shop", "orders", "created")
-VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
 SECRET = "c1ient-s3cret"  # noqa: S105 - the tests search for it
 
 
@@ -44,9 +41,8 @@ class Issuer:
         if self.refusal is not None:
             return web.json_response(self.refusal[1], status=self.refusal[0])
         self.token_count += 1
-        return web.json_response(
-            {"access_token": f"token-{self.token_count}", "expires_in": 3600, "token_type": "bearer"}
-        )
+        token = {"access_token": f"token-{self.token_count}", "expires_in": 3600, "token_type": "bearer"}
+        return web.json_response(token)
 
 
 @pytest.fixture
@@ -82,13 +78,8 @@ async def test_a_token_is_fetched_once_and_used_until_shortly_before_its_end(
     await broker.latest(TOPIC)
     assert tokens(wire)[-1] == "Bearer token-2"
     assert issuer.server.request_lines[:2] == ["GET /realm/.well-known/openid-configuration", "POST /oauth/token"]
-    assert parse_qs(issuer.server.bodies[1]) == {
-        "grant_type": ["client_credentials"],
-        "client_id": ["operator"],
-        "client_secret": [SECRET],
-        "audience": ["urn:pulsar"],
-        "scope": ["a b"],
-    }
+    sent = {"grant_type": "client_credentials", "client_id": "operator", "client_secret": SECRET}
+    assert dict(parse_qsl(issuer.server.bodies[1])) == {**sent, "audience": "urn:pulsar", "scope": "a b"}
     assert issuer.server.requests[1].content_type == "application/x-www-form-urlencoded"
 
 
@@ -129,15 +120,11 @@ async def test_an_issuer_without_a_token_makes_the_broker_unavailable(
     assert wire.requests == []
 
 
-async def test_the_token_endpoint_must_be_an_allowed_host(wire: FakeBroker, issuer: Issuer, broker: Broker) -> None:
-    issuer.endpoint = "http://169.254.169.254/token"
-    with pytest.raises(BrokerNotAllowedError):
-        await broker.latest(TOPIC)
-    assert wire.requests == []
-
-
-@pytest.mark.parametrize("endpoint", ["/oauth/token", "//issuer/token", "http://issuer:port/token", "http://[::1"])
-async def test_a_token_endpoint_that_is_no_valid_url_is_not_called(
+@pytest.mark.parametrize(
+    "endpoint",
+    ["http://169.254.169.254/token", "/oauth/token", "//issuer/token", "http://issuer:port/token", "http://[::1"],
+)
+async def test_a_token_endpoint_that_is_no_allowed_host_or_no_valid_url_is_not_called(
     wire: FakeBroker, issuer: Issuer, broker: Broker, endpoint: str
 ) -> None:
     issuer.endpoint = endpoint

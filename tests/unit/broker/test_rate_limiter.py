@@ -2,16 +2,12 @@
 
 import pytest
 
-from support.pulsar.fake_broker import FakeBroker, ManualClock
+from support.pulsar.fake_broker import LOOPBACK, VERSION, FakeBroker, ManualClock
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnavailableError
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import BURST_SECONDS, PER_SECOND, RateLimiter
 from topicschema.broker.transport import BrokerLimits, ClientConfig
 from topicschema.core.topics import Topic
-
-LOOPBACK = AllowedHosts.parse("127.0.0.1")
-VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
 
 
 @pytest.mark.parametrize("rate", [PER_SECOND, 3])

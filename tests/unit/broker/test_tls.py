@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pulsar.fake_broker import FakeBroker, run_fake_broker
+from support.pulsar.fake_broker import LOOPBACK, VERSION, FakeBroker, run_fake_broker
 from testbed.certificates import Authority
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
@@ -16,13 +16,10 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     SecretInvalidError,
 )
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import ClientConfig
 from topicschema.core.topics import Topic
 
-ANY_LOOPBACK = AllowedHosts.parse("127.0.0.1, localhost")
 TOPIC = Topic("shop", "orders", "created")
-VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +35,7 @@ def serving(authority: Authority, hosts: list[str], lifetime: timedelta = timede
 
 
 def trusting(url: str, authority: Authority, credential: Credential = None) -> Broker:
-    return Broker(ClientConfig(url, ANY_LOOPBACK, credential, authority.certificate.read_bytes()))
+    return Broker(ClientConfig(url, LOOPBACK, credential, authority.certificate.read_bytes()))
 
 
 async def test_a_redirect_from_tls_into_the_clear_is_not_followed(authority: Authority, wire: FakeBroker) -> None:
@@ -69,7 +66,7 @@ async def test_a_certificate_for_another_name_or_time_is_not_trusted(
 async def test_a_certificate_of_an_unknown_issuer_is_not_trusted(authority: Authority, tmp_path: Path) -> None:
     async with run_fake_broker(serving(authority, ["127.0.0.1"])) as secure:
         for ca in (Authority.at(tmp_path / "other").certificate.read_bytes(), None):
-            broker = Broker(ClientConfig(secure.url, ANY_LOOPBACK, ca=ca))
+            broker = Broker(ClientConfig(secure.url, LOOPBACK, ca=ca))
             with pytest.raises(BrokerTLSVerificationFailedError):
                 await broker.latest(TOPIC)
             await broker.close()
@@ -104,4 +101,4 @@ def test_an_invalid_certificate_or_key_is_reported_without_its_content(authority
         with pytest.raises(SecretInvalidError, match=r"tls\.crt and tls\.key"):
             trusting("https://127.0.0.1:1", authority, wrong)
     with pytest.raises(SecretInvalidError, match="the CA"):
-        Broker(ClientConfig("https://127.0.0.1:1", ANY_LOOPBACK, ca=b"no PEM"))
+        Broker(ClientConfig("https://127.0.0.1:1", LOOPBACK, ca=b"no PEM"))

@@ -159,15 +159,7 @@ def test_a_brokers_configuration_is_all_texts() -> None:
 
 
 def test_partitions_are_their_topic_and_the_brokers_own_topics_are_left_out() -> None:
-    names = [
-        "persistent://t/n/a+b",
-        "persistent://t/n/p-partition-0",
-        "persistent://t/n/p-partition-12",
-        "persistent://t/n/__change_events",
-        "persistent://t/n/__change_events-partition-0",
-        "persistent://t/n/__transaction_buffer_snapshot",
-        "persistent://t/n/x-sub__transaction_pending_ack",
-        "persistent://t/n/__ours",
-        "non-persistent://t/n/g%h",
-    ]
-    assert list(wire.local_names(names)) == ["a+b", "p", "p", "__ours", "g%h"]
+    names = ["a+b", "p-partition-0", "p-partition-12", "__change_events", "__change_events-partition-0"]
+    names += ["__transaction_buffer_snapshot", "x-sub__transaction_pending_ack", "__ours"]
+    urls = [*(f"persistent://t/n/{each}" for each in names), "non-persistent://t/n/g%h"]
+    assert list(wire.local_names(urls)) == ["a+b", "p", "p", "__ours", "g%h"]

@@ -28,6 +28,10 @@ MOST_INSTRUCTIONS = 100
 """Python's instructions for one step; steps that allocate memory count as more than one."""
 
 
+def predecessors(*earlier: Schema) -> list[Predecessor]:
+    return [Predecessor(number, each.info.type, each) for number, each in enumerate(earlier)]
+
+
 def versions(family: Family, size: int, count: int) -> list[Schema]:
     return [formats.parse(family(size, version)) for version in range(count)]
 
@@ -42,7 +46,7 @@ def two(name: str, size: int) -> list[Schema]:
 @pytest.mark.parametrize("strategy", [Strategy.FULL_TRANSITIVE, Strategy.ALWAYS_COMPATIBLE])
 def test_all_work_is_counted_but_what_grows_with_the_text(name: str, strategy: Strategy) -> None:
     earlier, candidate = two(name, 15)
-    before = [Predecessor(0, earlier.info.type, earlier)]
+    before = predecessors(earlier)
     left = Steps()
 
     def work() -> None:
@@ -57,7 +61,7 @@ def test_all_work_is_counted_but_what_grows_with_the_text(name: str, strategy: S
 def test_work_grows_at_most_with_the_cube_of_the_size(name: str) -> None:
     def taken(size: int) -> int:
         earlier, candidate = two(name, size)
-        before = [Predecessor(0, earlier.info.type, earlier)]
+        before = predecessors(earlier)
         left = Steps()
         compatibility.check(candidate, before, Strategy.FULL, steps=left)
         compatibility.risks(candidate, before, Strategy.FULL, left)
@@ -95,7 +99,7 @@ def test_what_takes_too_many_steps_is_refused_whatever_strategy_and_strictness(
 
 def test_the_versions_of_a_history_share_the_steps() -> None:
     *earlier, candidate = versions(FULL, 20, 4)
-    before = [Predecessor(number, each.info.type, each) for number, each in enumerate(earlier)]
+    before = predecessors(*earlier)
     one = Steps()
     assert compatibility.check(candidate, before[2:], Strategy.BACKWARD_TRANSITIVE, steps=one) == ()
     (refusal,) = compatibility.check(
@@ -121,8 +125,7 @@ def test_the_whole_schema_is_walked_once_for_all_its_unions(monkeypatch: pytest.
 def test_types_that_many_fields_share_are_searched_for_infinite_records_once() -> None:
     def work(size: int) -> Callable[[], object]:
         earlier, candidate = two("wide_unions", size)
-        before = [Predecessor(0, earlier.info.type, earlier)]
-        return lambda: compatibility.check(candidate, before, Strategy.BACKWARD, steps=Steps())
+        return lambda: compatibility.check(candidate, predecessors(earlier), Strategy.BACKWARD, steps=Steps())
 
     assert growth(work, 100) < 2.5
 
@@ -138,8 +141,7 @@ def test_a_file_that_sees_many_others_does_not_copy_the_names_of_their_packages(
 def test_a_value_that_leaves_out_fields_counts_them_each_time() -> None:
     earlier, candidate = versions(FAMILIES["partial_defaults"], 100, 2)
     left = Steps()
-    before = [Predecessor(0, earlier.info.type, earlier)]
-    assert compatibility.check(candidate, before, Strategy.BACKWARD, steps=left) == ()
+    assert compatibility.check(candidate, predecessors(earlier), Strategy.BACKWARD, steps=left) == ()
     assert left.taken > 100 * 100
 
 
@@ -173,9 +175,8 @@ def test_what_is_put_in_or_skipped_counts_for_each_version_with_all_it_holds(sha
             formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(shape(size, version)).encode()))
             for version in range(count + 1)
         ]
-        before = [Predecessor(number, each.info.type, each) for number, each in enumerate(earlier)]
         left = Steps()
-        assert compatibility.check(candidate, before, Strategy.BACKWARD_TRANSITIVE, steps=left) == ()
+        assert compatibility.check(candidate, predecessors(*earlier), Strategy.BACKWARD_TRANSITIVE, steps=left) == ()
         return left.taken
 
     assert taken(500, 3) - taken(5, 3) > 3 * 450

@@ -1,5 +1,6 @@
 import pytest
 
+from support import judged
 from support.judged import judge, needed
 from support.schemas.examples import history, parsed, record
 from topicschema.core import formats
@@ -13,9 +14,7 @@ ONE, TWO, OTHER = record("id"), record("id", "note?"), record("id", "total")
 
 
 def verdict(candidate: Schema, earlier: tuple[Schema, ...], strategy: Strategy) -> Verdict:
-    known, policy = history(*earlier), Policy(strategy)
-    payloads = {e.schema_version: earlier[e.schema_version] for e in needed(Candidate(candidate), known, policy)}
-    return judge(Candidate(candidate), known, policy, payloads)
+    return judged.verdict(candidate, earlier, Policy(strategy))
 
 
 @pytest.mark.parametrize("strategy", [s for s in Strategy if s is not Strategy.UNDEFINED])

@@ -109,24 +109,9 @@ def test_what_is_nested_deeper_than_json_goes_is_refused() -> None:
 
 
 def test_a_protobuf_message_has_its_own_names_in_the_order_of_their_numbers() -> None:
-    value = {
-        "price": -math.inf,
-        "id": 2**60,
-        "by": {5: {"sku": "a"}},
-        "lines": [{"next": {}}],
-        "raw": b"\xff",
-        "colors": ["RED", 7],
-        "a": True,
-    }
-    written = {
-        "id": 2**60,
-        "lines": [{"next": {}}],
-        "by": {"5": {"sku": "a"}},
-        "a": True,
-        "raw": "/w==",
-        "price": "-Infinity",
-        "colors": ["RED", 7],
-    }
+    written = {"id": 2**60, "lines": [{"next": {}}], "by": {"5": {"sku": "a"}}, "a": True}
+    written |= {"raw": "/w==", "price": "-Infinity", "colors": ["RED", 7]}
+    value = dict(reversed(written.items())) | {"by": {5: {"sku": "a"}}, "raw": b"\xff", "price": -math.inf}
     assert json.dumps(display_json.to_json(PROTO_3, value)) == json.dumps(written)
     assert display_json.of_json(PROTO_3, written) == value
 

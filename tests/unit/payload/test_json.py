@@ -182,22 +182,13 @@ def test_a_map_of_java_is_an_object_whatever_its_keys_are_and_a_char_array_is_a_
 @pytest.mark.parametrize(
     ("kind", "name", "good", "bad"),
     [
-        (
-            "string",
-            "java.math.BigDecimal",
-            ["1e2147483647", "-0e-5", "1e400", "0.0"],
-            ["1e2147483648", "1e-2147483649"],
-        ),
-        (
-            "string",
-            "java.math.BigInteger",
-            ["1e100000", "1E-100000", "1e400"],
-            ["1e100001", "1e-100001", "0e999999999"],
-        ),
+        ("string", "java.math.BigDecimal", ["1e2147483647", "-0e-5", "0.0"], ["1e2147483648", "1e-2147483649"]),
+        ("string", "java.math.BigInteger", ["1e100000", "1E-100000", "1e400"],
+         ["1e100001", "1e-100001", "0e999999999"]),
         ("bytes", "decimal", ["1e400", "0.0"], ["1e2147483648"]),
         ("long", "timestamp-millis", ["0", "0.0", "1e-400"], ["1e-2147483649"]),
     ],
-)
+)  # fmt: skip
 def test_a_number_has_an_exponent_that_java_reads(kind: str, name: str, good: list[str], bad: list[str]) -> None:
     schema = of_class(kind, name)
     for number in (*good, *bad):

@@ -226,13 +226,8 @@ def test_extensions_are_unknown_fields_as_they_are_to_the_client() -> None:
 
 
 def test_defaults_in_descriptors_are_read_as_java_reads_them() -> None:
-    texts = {
-        "INT32": "-0x1F",
-        "INT64": "017",
-        "DOUBLE": "-inf",
-        "BOOL": "TRUE",
-        "BYTES": "\\\\001a\\\\n\\\\x7f\\\\u00e9",
-    }
+    texts = {"INT32": "-0x1F", "INT64": "017", "DOUBLE": "-inf", "BOOL": "TRUE"}
+    texts["BYTES"] = "\\\\001a\\\\n\\\\x7f\\\\u00e9"
     fields = "".join(
         f'field {{ name: "f{index}" number: {index} type: TYPE_{kind} label: LABEL_OPTIONAL default_value: "{text}" }}'
         for index, (kind, text) in enumerate(texts.items(), 1)

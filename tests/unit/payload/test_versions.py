@@ -98,14 +98,10 @@ def test_of_a_union_the_record_of_the_name_reads_or_one_that_fits() -> None:
         (enum("E", "A", "B"), enum("E", "A"), "B", ("UNRESOLVABLE", "$", 0)),
         (enum("E", "A"), enum("D", "A"), "A", ("UNRESOLVABLE", "$", 0)),
         (fixed("F", 1), fixed("F", 2), b"a", ("UNRESOLVABLE", "$", 0)),
-        (
-            record("R", field("a", "int")),
-            record("R", field("a", "int"), field("b", "int")),
-            {"a": 1},
-            ("UNRESOLVABLE", "$.b", 0),
-        ),
+        (record("R", field("a", "int")), record("R", field("a", "int"), field("b", "int")), {"a": 1},
+         ("UNRESOLVABLE", "$.b", 0)),
     ],
-)
+)  # fmt: skip
 def test_what_the_reader_has_no_place_for_is_refused_where_it_was_written(
     writer: Any, reader: Any, value: Any, expected: tuple[str, str, int]
 ) -> None:

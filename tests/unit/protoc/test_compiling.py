@@ -2,10 +2,12 @@
 
 import base64
 import json
+from random import Random
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
+from support.schemas import proto_sources
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
@@ -72,14 +74,11 @@ def test_an_envelope_has_its_root_and_the_files_that_it_needs(message: str, file
 
 
 def test_json_names_of_the_source_are_compiled_and_comments_are_not() -> None:
-    order = next(
-        file for file in files_in(compile_envelope(ProtobufSources("shop.Order", FILES))).file if "order" in file.name
-    )
+    files = files_in(compile_envelope(ProtobufSources("shop.Order", FILES))).file
+    order = next(file for file in files if "order" in file.name)
     fields = {field.name: field.json_name for field in order.message_type[0].field}
-    assert {name: json_name for name, json_name in fields.items() if json_name} == {
-        "file_url": "url",
-        "same_name": "sameName",
-    }
+    expected = {"file_url": "url", "same_name": "sameName"}
+    assert {name: json_name for name, json_name in fields.items() if json_name} == expected
     assert not order.HasField("source_code_info")
 
 
@@ -122,46 +121,22 @@ def test_an_error_of_protoc_is_reported_with_file_line_and_column(text: str, pla
     assert message in error.message
 
 
-@pytest.mark.parametrize(
-    ("files", "rule", "place"),
-    [
-        (
-            {"a.proto": 'syntax = "proto3";\nimport "b.proto";\nmessage A { B b = 1; }'},
-            "MISSING_FILE",
-            "line 2, column 1",
-        ),
-        (
-            {
-                "a.proto": 'syntax = "proto3"; import "b.proto"; message A {}',
-                "b.proto": 'syntax = "proto3"; import "a.proto";',
-            },
-            "CIRCULAR_IMPORT",
-            None,
-        ),
-    ],
-)
-def test_a_wrong_import_is_reported_with_its_place(files: dict[str, str], rule: str, place: str | None) -> None:
-    error = refused(files)
-    assert error.rule == rule
-    if place is not None:
-        assert str(error.place) == place
-        assert error.message.startswith('"b.proto" is imported, but is not among the files')
+def test_a_wrong_import_is_reported_with_its_place() -> None:
+    error = refused({"a.proto": 'syntax = "proto3";\nimport "b.proto";\nmessage A { B b = 1; }'})
+    assert (error.rule, str(error.place)) == ("MISSING_FILE", "line 2, column 1")
+    assert error.message.startswith('"b.proto" is imported, but is not among the files')
+    back = 'syntax = "proto3"; import "a.proto";'
+    circle = {"a.proto": 'syntax = "proto3"; import "b.proto"; message A {}', "b.proto": back}
+    assert refused(circle).rule == "CIRCULAR_IMPORT"
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "/etc/passwd",
-        "../a.proto",
-        "/proc/self/fd/0",
-        "/proc/self/fd/100",
-        "a.proto/../a.proto",
-        "b.proto\\n",
-        "google/../a.proto",
-        "google/api/http.proto",
-        "./a.proto",
+        "/etc/passwd", "../a.proto", "/proc/self/fd/0", "/proc/self/fd/100", "a.proto/../a.proto", "b.proto\\n",
+        "google/../a.proto", "google/api/http.proto", "./a.proto",
     ],
-)
+)  # fmt: skip
 def test_nothing_else_on_disk_can_be_imported(name: str) -> None:
     error = refused({"a.proto": f'syntax = "proto3"; import "{name}"; message A {{}}'})
     assert error.rule in {"MISSING_FILE", "INVALID_PROTO"}
@@ -169,11 +144,9 @@ def test_nothing_else_on_disk_can_be_imported(name: str) -> None:
 
 def test_a_file_of_the_sources_takes_precedence_over_protocs_own() -> None:
     own = 'syntax = "proto3"; package google.protobuf; message Timestamp { string text = 1; }'
-    files = {
-        "a.proto": 'syntax = "proto3"; import "google/protobuf/timestamp.proto"; '
-        "message A { google.protobuf.Timestamp at = 1; }",
-        "google/protobuf/timestamp.proto": own,
-    }
+    name = "google/protobuf/timestamp.proto"
+    text = f'syntax = "proto3"; import "{name}"; message A {{ google.protobuf.Timestamp at = 1; }}'
+    files = {"a.proto": text, name: own}
     assert b"seconds" not in files_in(compile_envelope(ProtobufSources("A", files))).SerializeToString()
 
 
@@ -209,3 +182,31 @@ def test_features_of_languages_are_those_of_this_protoc() -> None:
     text = """edition = "2023"; import "google/protobuf/java_features.proto";
     option features.(pb.java).utf8_validation = VERIFY; message A { string a = 1; }"""
     assert compile_envelope(ProtobufSources("A", {"a.proto": text}))
+
+
+EVERYTHING = proto_sources.EVERYTHING | proto_sources.EDITIONS
+PIECES = (
+    *('"', "{", "}", "[", ";", "=", "\0", "é", "\udcff", "\U0001f600", "/*", "//", "\\", "0x7fffffff", "-1", "9" * 30),
+    *("option ", "extend ", "import ", "reserved ", "map<", "group ", "oneof ", "features.", "a." * 200, "_" * 300),
+)
+
+
+def damaged(random: Random) -> dict[str, str]:
+    name = random.choice(list(EVERYTHING))
+    text = EVERYTHING[name]
+    start = random.randrange(len(text))
+    end = start + random.randrange(20)
+    put = random.choice(["", text[start:end] * random.randrange(30), random.choice(PIECES)])
+    return EVERYTHING | {name: text[:start] + put + text[end:]}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_sources_are_compiled_or_refused_with_their_place(seed: int) -> None:
+    sources = ProtobufSources("shop.every_thing.Everything", damaged(Random(seed)))  # noqa: S311  # a test's variety
+    try:
+        envelope = compile_envelope(sources)
+    except InvalidSchemaError as error:
+        assert error.rule in {"INVALID_PROTO", "MISSING_FILE", "NOT_UTF8", "UNKNOWN_MESSAGE"}  # noqa: PT017
+        assert error.place.path.startswith("$.files[") or error.rule == "UNKNOWN_MESSAGE"  # noqa: PT017
+    else:
+        assert formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))

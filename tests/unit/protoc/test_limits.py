@@ -26,14 +26,8 @@ BEYOND_ADDRESSES = 1 << 62
 EMPTY = ProtobufSources("A", {"a.proto": 'syntax = "proto3"; message A {}'})
 # Every field is compared with every reserved number.
 RESERVED = ",".join(str(number) for number in range(100_000, 138_000))
-SLOW = ProtobufSources(
-    "A",
-    {
-        "a.proto": f'syntax = "proto3"; message A {{ reserved {RESERVED};'
-        + "".join(f"bool a{number}={number};" for number in range(20_000, 58_000))
-        + "}"
-    },
-)
+MANY_FIELDS = "".join(f"bool a{number}={number};" for number in range(20_000, 58_000))
+SLOW = ProtobufSources("A", {"a.proto": f'syntax = "proto3"; message A {{ reserved {RESERVED}; {MANY_FIELDS}}}'})
 LARGE = ProtobufSources("A", {"a.proto": 'syntax = "proto3"; message A {}' + "message B {}" * 80_000})
 LONG_PACKAGE = ".".join(["p" * 100] * 5)
 FIELDS = "".join(f"A a{number}={number};" for number in range(20_000, 70_000))
@@ -77,17 +71,13 @@ async def wait_for(condition: Callable[[], bool]) -> None:
     ("sources", "limits", "rule", "words"),
     [
         (SLOW, ProtocLimits(cpu_seconds=1, seconds=60), "COMPILATION_TOO_EXPENSIVE", "more than 1 seconds"),
-        (
-            LARGE,
-            ProtocLimits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60),
-            "COMPILATION_TOO_EXPENSIVE",
-            "more than 100 MiB of memory",
-        ),
+        (LARGE, ProtocLimits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60), "COMPILATION_TOO_EXPENSIVE",
+         "more than 100 MiB of memory"),
         (VERBOSE, ProtocLimits(cpu_seconds=60, seconds=60), "COMPILATION_TOO_EXPENSIVE", "write more than 16 MiB"),
         (LONG_OPTION, LIMITS, "SOURCES_TOO_LARGE", "the envelope has 1,398"),
     ],
     ids=["time", "memory", "output", "envelope"],
-)
+)  # fmt: skip
 def test_a_compilation_is_limited(sources: ProtobufSources, limits: ProtocLimits, rule: str, words: str) -> None:
     error = refused(sources, limits)
     assert (error.rule, words in error.message) == (rule, True), error.message
@@ -237,8 +227,7 @@ async def test_a_cancelled_compilation_leaves_no_child(children: Children) -> No
     await wait_for(lambda: len(children()) == 2)
     for each in compiling:
         each.cancel()
-    assert all(
-        isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(*compiling, return_exceptions=True)
-    )
+    results = await asyncio.gather(*compiling, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in results)
     await wait_for(lambda: not children())
     assert await compile_envelope_async(EMPTY)

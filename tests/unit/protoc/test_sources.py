@@ -17,29 +17,12 @@ def refused(files: dict[str, str]) -> InvalidSchemaError:
 @pytest.mark.parametrize(
     "name",
     [
-        "/etc/passwd.proto",
-        "../order.proto",
-        "shop/../order.proto",
-        "./order.proto",
-        "shop//order.proto",
-        "shop\\order.proto",
-        "order\0.proto",
-        "order.proto\n",
-        "-I.proto",
-        "@order.proto",
-        ".proto",
-        ".hidden.proto",
-        "a=b.proto",
-        "a:b.proto",
-        "a b.proto",
-        "örder.proto",
-        "order",
-        "order.proto/x",
-        "\udcff.proto",
-        "x" * 250 + ".proto",
-        "",
+        "/etc/passwd.proto", "../order.proto", "shop/../order.proto", "./order.proto", "shop//order.proto",
+        "shop\\order.proto", "order\0.proto", "order.proto\n", "-I.proto", "@order.proto", ".proto", ".hidden.proto",
+        "a=b.proto", "a:b.proto", "a b.proto", "örder.proto", "order", "order.proto/x", "\udcff.proto",
+        "x" * 250 + ".proto", "",
     ],
-)
+)  # fmt: skip
 def test_a_name_that_is_no_plain_relative_path_is_refused_and_named(name: str) -> None:
     error = refused({name: EMPTY})
     assert error.rule == "FILE_NAME"
@@ -71,10 +54,6 @@ def test_the_hash_depends_on_every_difference_but_not_on_order() -> None:
     sources = ProtobufSources("Order", {"a.proto": "1", "b.proto": "2"})
     assert sources.source_hash == ProtobufSources(".Order", {"b.proto": "2", "a.proto": "1"}).source_hash
     assert sources.source_hash == "sha256:" + sources.source_hash[7:]
-    others = [
-        ProtobufSources("Orders", sources.files),
-        ProtobufSources("Order", {"a.proto": "2", "b.proto": "1"}),
-        ProtobufSources("Order", {"a.proto": "1"}),
-        ProtobufSources("Order", {"a.proto": "1", "b.proto": "2\udcff"}),
-    ]
+    files = ({"a.proto": "2", "b.proto": "1"}, {"a.proto": "1"}, {"a.proto": "1", "b.proto": "2\udcff"})
+    others = [ProtobufSources("Orders", sources.files), *(ProtobufSources("Order", each) for each in files)]
     assert len({each.source_hash for each in (sources, *others)}) == 5

@@ -15,12 +15,7 @@ import pytest
 from support.validation import order_files
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation import sources
-from topicschema.validation.errors import (
-    InvalidRequestError,
-    RunError,
-    RunOutOfMemoryError,
-    SourceError,
-)
+from topicschema.validation.errors import InvalidRequestError, RunError, RunOutOfMemoryError, SourceError
 from topicschema.validation.report.tally import EXAMPLES, Tally
 from topicschema.validation.run import local, spark
 from topicschema.validation.run.sampling import Sampling
@@ -35,9 +30,8 @@ ORDERS = order_files.orders(3_000, share=0.3)
 
 def tallies(folder: Path, a_task: int) -> list[bytes]:
     """Return the results of tasks with that number of splits each, of 150 splits in all."""
-    request = order_files.validation_request(
-        order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS)
-    )
+    path = order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS)
+    request = order_files.validation_request(path)
     files = order_files.source(request, 1)
     splits = files.plan().splits
     assert len(splits) == SPLITS
@@ -124,20 +118,13 @@ topicschema.validation.errors.SourceError: orders.parquet: it is broken
     [
         (aborted(LOST), RunOutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
         (aborted(LOST.replace("OOMKilled", "Error")), RunError, "Spark gave the run up: "),
-        (
-            aborted(CRASHED),
-            RunError,
-            "a worker process of an executor was killed, or broke down; if memory ran out: raise",
-        ),
+        (aborted(CRASHED), RunError, "a worker process of an executor was killed, or broke down; if memory ran out"),
         (aborted(RAISED), SourceError, "orders.parquet: it is broken"),
-        (
-            "org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down",
-            RunError,
-            "executors failed again and again until Spark ended; the driver's log says why",
-        ),
+        ("org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down", RunError,
+         "executors failed again and again until Spark ended; the driver's log says why"),
         ("", RunError, "Spark gave the run up: it does not say why"),
     ],
-)
+)  # fmt: skip
 def test_the_end_of_a_job_is_reported_with_advice(reason: str, kind: type[Exception], words: str) -> None:
     error = spark.why(reason)
     assert type(error) is kind

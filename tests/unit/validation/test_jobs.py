@@ -85,9 +85,8 @@ def test_only_the_named_members_of_secrets_are_mounted() -> None:
     spec = pod_of(manifest(replace(REQUEST, mounts=(TOKEN,))))
     (volume,) = [volume for volume in spec["volumes"] if volume["name"] == "credentials"]
     assert volume["secret"]["items"] == [{"key": "jwt", "path": "token"}]
-    assert {"name": "credentials", "mountPath": "/credentials", "readOnly": True} in spec["containers"][0][
-        "volumeMounts"
-    ]
+    (container,) = spec["containers"]
+    assert {"name": "credentials", "mountPath": "/credentials", "readOnly": True} in container["volumeMounts"]
 
 
 def test_a_template_sets_nodes_and_resources_of_pods() -> None:

@@ -67,7 +67,8 @@ def test_a_drivers_end_is_the_verdict_that_the_operator_believes(
     result, log = run(request, tmp_path)
     assert isinstance(result, expected), result
     assert (result.document.messages, result.document.invalid) == (5 + bad, bad)
-    assert log_protocol.progress_in(log.splitlines()) is not None
+    assert [(each.reason, each.messages) for each in result.document.by_reason] == [("TRUNCATED", bad)] * bool(bad)
+    assert log_protocol.progress_in(log.splitlines()) == {"percent": 100, "messages": 5 + bad, "of": 5 + bad}
     report = log_protocol.report_in(log.splitlines())
     assert report is not None
     config_map = report_manifest(Metadata(name=OWNER.name, namespace="shop", uid=OWNER.uid), "job", report)

@@ -47,11 +47,7 @@ def test_damaged_report_is_refused(lines: Iterable[str], words: str) -> None:
 
 
 def test_the_last_progress_counts_and_what_is_none_is_passed_over() -> None:
-    log = [
-        log_protocol.progress_line(10),
-        log_protocol.progress_line(30, messages=3),
-        "TOPICSCHEMA-PROGRESS {",
-        "TOPICSCHEMA-PROGRESS 7",
-    ]
+    lines = (log_protocol.progress_line(10), log_protocol.progress_line(30, messages=3))
+    log = [*lines, "TOPICSCHEMA-PROGRESS {", "TOPICSCHEMA-PROGRESS 7"]
     assert log_protocol.progress_in(log) == {"percent": 30, "messages": 3}
     assert log_protocol.progress_in(["nothing"]) is None

@@ -5,15 +5,7 @@ import itertools
 import pytest
 
 from support.kubernetes.jobs import UID, Object, ended_pod, job, pod, verdict
-from topicschema.validation.job.outcome import (
-    CouldNotRun,
-    Failed,
-    JobOutcome,
-    Passed,
-    Running,
-    Waiting,
-    outcome,
-)
+from topicschema.validation.job.outcome import CouldNotRun, Failed, JobOutcome, Passed, Running, Waiting, outcome
 from topicschema.validation.job.result import MessagesVerdict
 
 PASS, FAIL = verdict(MessagesVerdict.PASS), verdict(MessagesVerdict.FAIL, 3)
@@ -98,14 +90,11 @@ def test_a_pod_that_cannot_be_made_placed_or_mounted_is_reported_with_the_cluste
     unplaced = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
     assert why_no_verdict(outcome(job(), [pod(conditions=[unplaced])])) == "no node takes its pod: 0/1 nodes"
     refused = {"reason": "FailedCreate", "message": 'error looking up service account shop/reader: "reader" not found'}
-    assert why_no_verdict(outcome(job(), [], [refused])).startswith(
-        "its pod cannot be made: error looking up service account"
-    )
+    why = why_no_verdict(outcome(job(), [], [refused]))
+    assert why.startswith("its pod cannot be made: error looking up service account")
     unmounted = {"reason": "FailedMount", "message": 'secret "token" not found'}
-    assert (
-        why_no_verdict(outcome(job(), [pod()], [unmounted]))
-        == 'its pod cannot mount what it needs: secret "token" not found'
-    )
+    why = why_no_verdict(outcome(job(), [pod()], [unmounted]))
+    assert why == 'its pod cannot mount what it needs: secret "token" not found'
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,8 @@ def test_each_file_has_its_own_messages_the_one_with_the_most_invalid_first(docu
 def test_each_hour_has_the_messages_that_were_published_in_it(document: Any) -> None:
     hours = sorted({each.publish_time // HOUR for each in ORDERS})
     assert len(hours) > 1
-    rows = [
-        {"from": moment(hour * HOUR), **counted([each for each in ORDERS if each.publish_time // HOUR == hour])}
-        for hour in hours
-    ]
+    published = [[each for each in ORDERS if each.publish_time // HOUR == hour] for hour in hours]
+    rows = [{"from": moment(hour * HOUR), **counted(orders)} for hour, orders in zip(hours, published, strict=True)]
     assert document["byHour"] == {"step": 1, "rows": rows}
 
 

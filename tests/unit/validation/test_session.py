@@ -48,11 +48,8 @@ def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_p
     assert settings["spark.master"] == "k8s://https://[fd00::1]:443"
     assert settings["spark.kubernetes.driver.pod.name"] == POD["POD_NAME"]
     assert settings["spark.kubernetes.executor.podNamePrefix"].startswith("orders-check-1234-abc-")
-    assert (settings["spark.driver.host"], settings["spark.driver.port"], settings["spark.blockManager.port"]) == (
-        "10.0.0.7",
-        "7078",
-        "7079",
-    )
+    assert (settings["spark.driver.host"], settings["spark.driver.port"]) == ("10.0.0.7", "7078")
+    assert settings["spark.blockManager.port"] == "7079"
     assert settings["spark.kubernetes.executor.disableConfigMap"] == "true"  # the driver's role is for pods alone
     assert settings["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
     assert settings["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"

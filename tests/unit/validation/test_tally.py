@@ -1,6 +1,7 @@
 """Figures are exact however the messages are cut and put together again."""
 
 import random
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,7 @@ from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, 
 from topicschema.validation.report.counting import grouped
 from topicschema.validation.report.examples import ExampleSelection
 from topicschema.validation.report.tables import Figures
-from topicschema.validation.report.tally import EXAMPLES, MAX_UNKNOWN_VERSIONS, Tally
+from topicschema.validation.report.tally import MAX_UNKNOWN_VERSIONS, Tally
 from topicschema.validation.run.batches import (
     BATCH,
     DAMAGED,
@@ -34,17 +35,12 @@ ORDERS = order_files.orders(400, share=0.2)
 
 def batch_of(rows: list[int]) -> pa.RecordBatch:
     orders = [ORDERS[row] for row in rows]
-    columns = {
-        "payload": [each.payload for each in orders],
-        "key": [None for _ in rows],
-        "writer": [each.version for each in orders],
-        "partition": [row % 3 for row in rows],
-        "ledger": [5 for _ in rows],
-        "entry": rows,
-        "batch_index": [-1 for _ in rows],
-        "publish_time": [each.publish_time * (1 + row % 2) for row, each in zip(rows, orders, strict=True)],
-    }
-    return pa.record_batch([pa.array(columns[each.name], each.type) for each in BATCH], schema=BATCH)
+    places = [{"partition": row % 3, "ledger": 5, "entry": row, "batch_index": -1, "key": None} for row in rows]
+    messages = [
+        {"payload": each.payload, "writer": each.version, "publish_time": each.publish_time * (1 + row % 2)}
+        for row, each in zip(rows, orders, strict=True)
+    ]
+    return pa.RecordBatch.from_pylist([place | each for place, each in zip(places, messages, strict=True)], BATCH)
 
 
 def tally_of(rows: list[int]) -> Tally:
@@ -76,17 +72,6 @@ def test_tallies_of_any_parts_merged_in_any_order_are_the_tally_of_the_whole(
     assert parts[0].packed == WHOLE.packed
 
 
-def test_the_figures_are_those_that_the_messages_were_made_with() -> None:
-    counts: dict[str, int] = {}
-    for (reason, *_), count in WHOLE.findings.counts.items():
-        counts[reason] = counts.get(reason, 0) + count
-    assert counts == order_files.reasons(ORDERS)
-    assert (WHOLE.messages, WHOLE.invalid) == (len(ORDERS), sum(counts.values()))
-    assert sum(WHOLE.traffic.counts.values()) == len(ORDERS)
-    assert WHOLE.unknown_versions == {order_files.UNKNOWN_VERSION: counts["UNKNOWN_WRITER_VERSION"]}
-    assert all(len(examples) <= EXAMPLES for examples in WHOLE.examples.values())
-
-
 STEPS = (hours_of(1, 24), dropped(0, ANY), dropped(1, ANY))
 
 
@@ -107,11 +92,8 @@ def test_rows_are_counted_by_their_values_however_far_apart_these_are(wide: bool
     chance = random.Random(1)  # noqa: S311  # the same each time
     big = (1 << 62) if wide else 3
     rows = [(chance.randrange(3), chance.choice([-big, 0, big])) for _ in range(500)]
-    expected: dict[tuple[int, int], int] = {}
-    for row in rows:
-        expected[row] = expected.get(row, 0) + 1
     columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
-    assert dict(grouped(columns)) == expected
+    assert dict(grouped(columns)) == Counter(rows)
     assert dict(grouped([np.zeros(0, np.int64)])) == {}
 
 
@@ -170,8 +152,8 @@ def test_a_message_that_cannot_be_read_is_invalid_with_its_reason(writer: int, r
     assert [REASONS[number] for number in each.verdicts.reasons] == [reason]
 
 
-def _batch(writer: int) -> pa.RecordBatch:
-    row = {"payload": b"", "key": None, "writer": writer, "partition": 0}
+def _batch(writer: int, payload: bytes = b"") -> pa.RecordBatch:
+    row = {"payload": payload, "key": None, "writer": writer, "partition": 0}
     row |= {"ledger": 1, "entry": 2, "batch_index": -1, "publish_time": -1}
     return pa.RecordBatch.from_pylist([row], schema=BATCH)
 
@@ -188,9 +170,7 @@ def test_an_example_names_the_other_format_that_it_begins_like() -> None:
     reader = SchemaInfo(
         SchemaType.AVRO, b'{"type": "record", "name": "R", "fields": [{"name": "s", "type": "string"}]}'
     )
-    payloads = pa.array([b"\xc3\x01........\x02a"], BATCH.field("payload").type)
-    batch, tally = _batch(NO_VERSION), Tally()
-    batch = batch.set_column(batch.schema.get_field_index("payload"), BATCH.field("payload"), payloads)
+    batch, tally = _batch(NO_VERSION, b"\xc3\x01........\x02a"), Tally()
     [each] = Validators(reader, {}, PulsarVersion.V4_0).validate(batch)
     ExampleSelection(0, format_of=rendering.formats_of(reader, {}, PulsarVersion.V4_0)).add(tally, batch, each)
     [example] = Tally.unpacked(tally.packed).examples["NEGATIVE_LENGTH"]

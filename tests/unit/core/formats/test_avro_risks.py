@@ -212,12 +212,8 @@ ALIAS = ", or give {reader} the old one as an alias"
     ("reader", "writer", "effect", "advice"),
     [
         (A, AB, "enum 'E' of {reader} lacks 'B' of {writer}, and fails on", "; keep them, or give it a default"),
-        (
-            enum("E", *MANY[:3]),
-            enum("E", *MANY),
-            " lacks 'S3', 'S4', 'S5', 'S6', 'S7', 'S8', 'S9', 'S10' and 1 more",
-            "",
-        ),
+        (enum("E", *MANY[:3]), enum("E", *MANY), " lacks 'S3', 'S4', 'S5', 'S6', 'S7', 'S8', 'S9', 'S10' and 1 more",
+         ""),
         (enum("E", *MANY[:4], default="S2"), enum("E", *MANY), "'S11' of {writer}, and reads them as 'S2', its", ""),
         (record("n.S"), record("m.R"), "record 'm.R' of {writer} is 'n.S' in {reader}", f"; keep the name{ALIAS}"),
         (["null", TWO], ONE, "record 'One' of {writer} is read as 'Two' of {reader}", f"; keep the name{ALIAS}"),
@@ -230,7 +226,7 @@ ALIAS = ", or give {reader} the old one as an alias"
         ("double", "long", "{writer} has long where {reader} has double, which rounds integers above 2^53", KEEP_TYPE),
         ("string", "bytes", "{writer} has bytes where {reader} has string: what is not UTF-8 is lost", KEEP_TYPE),
     ],
-)
+)  # fmt: skip
 def test_a_message_has_both_sides_and_advice(reader: Any, writer: Any, effect: str, advice: str) -> None:
     (risk,) = mismatches(order(reader), order(writer))
     assert risk.message.startswith("field 'of': ")

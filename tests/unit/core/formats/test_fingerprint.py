@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.schemas import avro_redefinitions, avro_schemas
+from support.schemas import avro_redefinitions
 from topicschema.core import formats, schemas
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import fingerprint as avro_fingerprint
 from topicschema.core.formats.avro.model import Named, Node
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 
@@ -48,55 +47,6 @@ def test_a_text_that_does_not_parse_never_has_the_fingerprint_of_a_structure() -
     text = '{"type":"record","name":"R","fields":[]}'
     structure = f'"R"\n{text}'
     assert fingerprint(SchemaType.AVRO, structure) != fingerprint(SchemaType.AVRO, text)
-
-
-def reformatted(rng: random.Random, value: Any, *, is_type: bool = True) -> Any:
-    """Return the same schema with another order of members and more docs."""
-    if isinstance(value, list):
-        return [reformatted(rng, item, is_type=is_type) for item in value]
-    if not isinstance(value, dict):
-        return value
-    members = list(value.items())
-    rng.shuffle(members)
-    inner = ("type", "items", "values", "fields")
-    made = {name: reformatted(rng, child, is_type=name in inner) for name, child in members}
-    if is_type and "type" in made:
-        made["doc"] = rng.choice(("", "other words", None, 7))
-    return made
-
-
-@given(st.integers(0, 2**32))
-def test_reformatting_a_text_never_changes_its_fingerprint(seed: int) -> None:
-    rng = avro_schemas.seeded(seed)
-    value = avro_schemas.schema(rng)
-    text = json.dumps(value)
-    other = json.dumps(reformatted(rng, value), indent=rng.choice((None, 1, 4)), ensure_ascii=rng.random() < 0.5)
-    try:
-        root: Any = formats.parse(SchemaInfo(SchemaType.JSON, text.encode()))
-    except InvalidSchemaError:
-        with pytest.raises(InvalidSchemaError):
-            formats.parse(SchemaInfo(SchemaType.JSON, other.encode()))
-        return
-    again: Any = formats.parse(SchemaInfo(SchemaType.JSON, f"// the same\n{other}\n".encode()))
-    assert avro_fingerprint.equal(again.root, root.root)
-    assert again.fingerprint == root.fingerprint == avro_fingerprint.seal(SchemaType.JSON, again.root)
-
-
-CIRCLE = """{"type": "record", "name": "A", "fields": [{"name": "b", "type": [
-  "null", {"type": "record", "name": "B", "fields": [%s]}]}]}"""
-
-
-def test_a_circle_of_types_has_one_digest_per_type_and_changes_with_each_of_them() -> None:
-    def digests(inner: str) -> tuple[bytes, bytes]:
-        schema: Any = formats.parse(SchemaInfo(SchemaType.AVRO, (CIRCLE % inner).encode()))
-        root = schema.root
-        return root.digest, root.fields[0].type.branches[1].digest
-
-    first = digests('{"name":"a","type":["null","A"]}')
-    same = digests('{"type":["null","A"],"name":"a","doc":"words"}')
-    other = digests('{"name":"x","type":["null","A"]}')
-    assert first == same
-    assert len({*first, *other}) == 4
 
 
 def named(root: Node) -> list[Named]:

@@ -10,7 +10,7 @@ from support.schemas import protobuf_schemas
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.formats.protobuf_native.risks import MAX_STAND_INS
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 
 
@@ -24,6 +24,11 @@ def order(*fields: tuple[str, int, int], syntax: str = PROTO3) -> FileDescriptor
 
 
 ID, NOTE = ("id", 1, F.TYPE_INT64), ("note", 2, F.TYPE_STRING)
+
+
+def schema_of(*files: FileDescriptorProto, root: str = "p.M") -> Schema:
+    envelope = protobuf_schemas.envelope(FileDescriptorSet(file=files), root, "m.proto")
+    return formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
 
 
 def risks(
@@ -49,9 +54,8 @@ def test_a_risk_names_the_field_in_the_candidate_the_effect_and_the_remedy() -> 
 @pytest.mark.parametrize("strategy", [each for each in Strategy if each.directions])
 def test_a_change_that_breaks_both_ways_is_reported_once(strategy: Strategy) -> None:
     findings = risks(order(("id", 1, F.TYPE_FIXED64)), order(("id", 1, F.TYPE_SFIXED64)), strategy)
-    (renumbered,) = risks(order(("id", 5, F.TYPE_INT64), ("a", 1, F.TYPE_INT64)), order(ID), strategy)[:1]
-    assert renumbered.rule == "FIELD_RENUMBERED"
-    assert renumbered.direction is None
+    renumbered, *_ = risks(order(("id", 5, F.TYPE_INT64), ("a", 1, F.TYPE_INT64)), order(ID), strategy)
+    assert (renumbered.rule, renumbered.direction) == ("FIELD_RENUMBERED", None)
     assert [each.direction for each in findings] == list(strategy.directions)
 
 
@@ -127,25 +131,15 @@ def test_equal_files_in_another_envelope_are_no_risk() -> None:
     other = FileDescriptorProto(name="a.proto", package="q")
     using = order(ID)
     using.dependency.append("a.proto")
-    schemas = [
-        formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
-        for files in ([other, using], [using, other])
-        for envelope in [protobuf_schemas.envelope(FileDescriptorSet(file=files), "p.M", "m.proto")]
-    ]
-    assert schemas[0].info != schemas[1].info
-    assert formats.risks(*schemas) == ()
+    one, other_way = schema_of(other, using), schema_of(using, other)
+    assert one.info != other_way.info
+    assert formats.risks(one, other_way) == ()
 
 
 def test_another_root_message_is_the_brokers_matter() -> None:
     other = order(("id", 1, F.TYPE_STRING))
     other.package = "q"
-    schema = formats.parse(
-        SchemaInfo(
-            SchemaType.PROTOBUF_NATIVE,
-            json.dumps(protobuf_schemas.envelope(FileDescriptorSet(file=[other]), "q.M", "m.proto")).encode(),
-        )
-    )
-    assert formats.risks(schema, parsed(order(ID))) == ()
+    assert formats.risks(schema_of(other, root="q.M"), parsed(order(ID))) == ()
 
 
 def typed(kind: int, name: str = "", syntax: str = PROTO3) -> FileDescriptorProto:
@@ -216,10 +210,5 @@ def test_a_well_known_type_has_a_json_of_its_own() -> None:
     known = FileDescriptorProto(name="w.proto", package="google.protobuf", syntax=PROTO3)
     known.message_type.add(name="Timestamp")
     known.message_type.add(name="Other")
-    schemas = [
-        formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
-        for name in ("Timestamp", "Other")
-        for files in ([known, file(f".google.protobuf.{name}")],)
-        for envelope in [protobuf_schemas.envelope(FileDescriptorSet(file=files), "p.M", "m.proto")]
-    ]
+    schemas = [schema_of(known, file(f".google.protobuf.{name}")) for name in ("Timestamp", "Other")]
     assert [each.rule for each in formats.risks(*schemas)] == [IN_JSON]

@@ -14,13 +14,9 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 def mismatches(
     reader: Any, writer: Any, pulsar_version: PulsarVersion = PulsarVersion.V4_1
 ) -> list[tuple[str, str, str]]:
-    nodes = [
-        FORMAT.parse(
-            SchemaInfo(SchemaType.JSON, json.dumps(each).encode()), pulsar_version, validate_defaults=False
-        ).root
-        for each in (reader, writer)
-    ]
-    mismatches = resolver.unreadable(nodes[0], nodes[1], avro_version.of(pulsar_version))
+    infos = [SchemaInfo(SchemaType.JSON, json.dumps(each).encode()) for each in (reader, writer)]
+    read, written = (FORMAT.parse(each, pulsar_version, validate_defaults=False).root for each in infos)
+    mismatches = resolver.unreadable(read, written, avro_version.of(pulsar_version))
     return [(each.rule, each.reader_path, each.writer_path) for each in mismatches]
 
 

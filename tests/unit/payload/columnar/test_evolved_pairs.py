@@ -43,10 +43,7 @@ def order(*, is_old: bool) -> SchemaInfo:
         {"name": "id", "type": "int" if is_old else "double"},
         {"name": "state", "type": state},
         *([{"name": "old", "type": "string"}] if is_old else []),
-        {
-            "name": "line",
-            "type": {"type": "record", "name": "Line", "fields": [{"name": "state", "type": "State"}]},
-        },
+        {"name": "line", "type": {"type": "record", "name": "Line", "fields": [{"name": "state", "type": "State"}]}},
     ]
     return SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "Order", "fields": fields}).encode())
 

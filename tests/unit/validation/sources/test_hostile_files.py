@@ -20,6 +20,8 @@ LARGE = b"\x02" * MIB
 TIMES = 1_000
 MOST = 450
 """MiB; each file expands to about a gigabyte."""
+BEYOND_BYTES = "more values are claimed than the payload has bytes for"
+TOO_DEEP = "nested more than 700 levels deep"
 TEXT = {"type": "record", "name": "Note", "fields": [{"name": "text", "type": "bytes"}]}
 
 
@@ -116,7 +118,7 @@ def _fed(packing: Any) -> bytes:
     return b"".join(packing.compress(bytes(MIB)) for _ in range(512)) + packing.flush()
 
 
-@pytest.mark.parametrize(("codec", "packed"), list(blocks()), ids=[codec for codec, _ in blocks()])
+@pytest.mark.parametrize(("codec", "packed"), blocks(), ids=["deflate", "zstandard"])
 def test_a_block_that_unpacks_to_too_many_bytes_is_reported_before_it_is_complete(
     tmp_path: Path, codec: str, packed: Callable[[], bytes]
 ) -> None:
@@ -144,29 +146,19 @@ def record(name: str, **fields: Any) -> dict[str, Any]:
 
 def few_bytes() -> Iterator[tuple[str, Any, bytes, str]]:
     """Yield name, schema, a small record that expands to many values, and the error message."""
-    yield "deep", record("Node", next=["null", "Node"]), b"\x02" * MIB, "nested more than 700 levels deep"
+    yield "deep", record("Node", next=["null", "Node"]), b"\x02" * MIB, TOO_DEEP
     nulls = {"type": "array", "items": "null"}
-    yield (
-        "nulls",
-        record("Nulls", nulls=nulls),
-        number(1 << 40),
-        "more values are claimed than the payload has bytes for",
-    )
+    yield "nulls", record("Nulls", nulls=nulls), number(1 << 40), BEYOND_BYTES
     flags = {"type": "array", "items": record("Flag", flag="boolean")}
     count = 20 * MIB
     yield "flags", record("Flags", flags=flags), number(count) + bytes(count + 1), "more than 1,000,000 values"
     doubled = record("R0")
     for level in range(1, 40):
         doubled = record(f"R{level}", one=doubled, other=f"R{level - 1}")
-    yield "doubled", doubled, b"", "more values are claimed than the payload has bytes for"
+    yield "doubled", doubled, b"", BEYOND_BYTES
     levels = range(1, 20_000)
     chained = [record("R0", flag="boolean"), *(record(f"R{n}", flag="boolean", below=f"R{n - 1}") for n in levels)]
-    yield (
-        "chained",
-        record("Holder", any=chained),
-        number(levels[-1]) + bytes(len(chained)),
-        "nested more than 700 levels deep",
-    )
+    yield "chained", record("Holder", any=chained), number(levels[-1]) + bytes(len(chained)), TOO_DEEP
 
 
 def number(value: int) -> bytes:
@@ -176,11 +168,7 @@ def number(value: int) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("schema", "packed", "message"),
-    [each[1:] for each in few_bytes()],
-    ids=[each[0] for each in few_bytes()],
-)
+@pytest.mark.parametrize(("schema", "packed", "message"), [pytest.param(*case, id=name) for name, *case in few_bytes()])
 def test_a_record_that_expands_beyond_its_bytes_is_reported_with_its_block(
     tmp_path: Path, schema: Any, packed: bytes, message: str
 ) -> None:

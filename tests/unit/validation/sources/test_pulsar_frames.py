@@ -49,14 +49,8 @@ def test_single_and_batched_messages_have_all_their_metadata() -> None:
     messages = rows(message(0, b"alone", version) + message(1, batch, {11: 4, **version}) + message(2, b"", {25: 1}))
     assert [row["payload"] for row in messages] == [b"alone", b"one", None, b"", b"x" * 300, None]
     assert [row["writer"] for row in messages] == [258] * 5 + [NO_VERSION]
-    assert [(row["entry"], row["batch_index"]) for row in messages] == [
-        (0, -1),
-        (1, 0),
-        (1, 1),
-        (1, 2),
-        (1, 3),
-        (2, -1),
-    ]
+    places = [(row["entry"], row["batch_index"]) for row in messages]
+    assert places == [(0, -1), (1, 0), (1, 1), (1, 2), (1, 3), (2, -1)]
     assert {(row["partition"], row["ledger"], row["publish_time"]) for row in messages} == {(4, 3, 1_700_000_000_000)}
 
 
@@ -145,16 +139,8 @@ def test_a_damaged_message_has_only_its_position(more: dict[int, int | bytes]) -
 
 
 def test_chunks_of_several_producers_are_assembled_and_a_duplicate_counts_once() -> None:
-    sent = [
-        chunk(0, 0, 3, b"A"),
-        chunk(1, 0, 2, b"x", b"b-7"),
-        chunk(2, 1, 3, b"B"),
-        chunk(3, 1, 3, b"B"),
-        message(4, b"between"),
-        chunk(5, 1, 2, b"y", b"b-7"),
-        chunk(6, 2, 3, b"C"),
-    ]
-    messages = rows(b"".join(sent))
+    sent = chunk(0, 0, 3, b"A") + chunk(1, 0, 2, b"x", b"b-7") + chunk(2, 1, 3, b"B") + chunk(3, 1, 3, b"B")
+    messages = rows(sent + message(4, b"between") + chunk(5, 1, 2, b"y", b"b-7") + chunk(6, 2, 3, b"C"))
     assert [(row["entry"], row["payload"]) for row in messages] == [(4, b"between"), (5, b"xy"), (6, b"ABC")]
 
 
@@ -166,14 +152,9 @@ def test_a_chunk_without_its_beginning_is_no_message_and_is_counted_as_incomplet
 
 def test_only_chunked_messages_that_span_an_entry_are_returned_on_request() -> None:
     decoder = BatchDecoder(0, Chunks(Position(3, 2)), has_keys=False, straddled=Position(3, 2))
-    sent = [
-        chunk(0, 0, 2, b"a"),
-        chunk(1, 1, 2, b"b"),
-        chunk(1, 0, 2, b"c", b"c-1"),
-        message(2, b"no"),
-        chunk(3, 1, 2, b"d", b"c-1"),
-    ]
-    assert [row["payload"] for row in rows(b"".join(sent), decoder)] == [b"cd"]
+    sent = chunk(0, 0, 2, b"a") + chunk(1, 1, 2, b"b") + chunk(1, 0, 2, b"c", b"c-1")
+    sent += message(2, b"no") + chunk(3, 1, 2, b"d", b"c-1")
+    assert [row["payload"] for row in rows(sent, decoder)] == [b"cd"]
 
 
 @settings(max_examples=150)

@@ -148,9 +148,7 @@ def test_entries_without_messages_after_one_with_some_need_no_second_reader(
 
 
 @pytest.mark.parametrize("shown", [(5, 6), ()])
-def test_first_entries_have_no_messages_if_a_second_reader_receives_none(
-    shown: tuple[int, ...],
-) -> None:
+def test_first_entries_have_no_messages_if_a_second_reader_receives_none(shown: tuple[int, ...]) -> None:
     mark = 4 if shown else 6
     broker = FakeReaderBroker(7, 7, [_entries(*shown), _entries(*shown)], marks=[mark, mark])
     assert payloads(broker) == [b"%d" % each for each in shown]
@@ -233,18 +231,11 @@ BEHIND = [message(0, b"0"), message(1, b"1", ledger=4), message(9, b"9", ledger=
 @pytest.mark.parametrize(
     ("broker", "ranges", "missing"),
     [
-        pytest.param(
-            {"entries": 7, "on_subscribe": [_entries(2, 3)]},
-            [EntryRange(3, 1, 5)],
-            [NotDelivered(3)],
-            id="not delivered",
-        ),
-        pytest.param(
-            {"entries": 2, "on_subscribe": [send_frames(*BEHIND)], "is_trimmed": True},
-            [EntryRange(3, 0, 2), EntryRange(4, 0, 4)],
-            [Expired(10), NotDelivered(3)],
-            id="expired, and messages after the span",
-        ),
+        pytest.param({"entries": 7, "on_subscribe": [_entries(2, 3)]}, [EntryRange(3, 1, 5)], [NotDelivered(3)],
+            id="not delivered"),
+        pytest.param({"entries": 2, "on_subscribe": [send_frames(*BEHIND)], "is_trimmed": True},
+            [EntryRange(3, 0, 2), EntryRange(4, 0, 4)], [Expired(10), NotDelivered(3)],
+            id="expired, and messages after the span"),
         pytest.param(
             {"entries": 6, "on_subscribe": [_entries(0, 2), _entries(0, 2, 5)], "on_last_message": [hanging_up]},
             [EntryRange(3, 0, 6)],
@@ -261,7 +252,7 @@ BEHIND = [message(0, b"0"), message(1, b"1", ledger=4), message(9, b"9", ledger=
             for mark in (-1, 1)
         ),
     ],
-)
+)  # fmt: skip
 def test_missing_entries_are_counted_once(
     broker: dict[str, Any], ranges: list[EntryRange], missing: list[Expired | NotDelivered]
 ) -> None:
