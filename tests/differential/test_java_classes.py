@@ -6,6 +6,7 @@ It must find whatever Java refuses. What it finds and Java reads must be of anot
 import base64
 import json
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,10 @@ OTHERS = (
 )
 
 
+REFUSED_URL = re.compile(rb"\[[^@]*@|url:jar:#")
+"""URLs that Java 17 reads and we refuse: a bracket before an at sign, which Java 25 refuses, and no file at all."""
+
+
 def values(seed: str, number: int) -> tuple[str, str]:
     """Return a field, and the JSON of a value."""
     chance = random.Random(f"java classes {seed} {number}")  # noqa: S311
@@ -128,6 +133,7 @@ def test_a_class_reads_all_that_fits_and_refuses_each_finding_in_a_value_of_the_
         content
         for (name, _), content, is_read in zip(drawn, contents, read, strict=True)
         if is_read and not of_classes(content) and (of_types(content) or name == "old")
+        if name != "url" or not REFUSED_URL.search(content)
     ]
     assert (wrong_yes, wrong_no) == ([], [])
     assert 0 < sum(read) < len(read)
