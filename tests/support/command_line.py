@@ -29,6 +29,11 @@ def run(folder: Path, *arguments: str, stdin: str = "") -> CompletedProcess[str]
         return CompletedProcess(arguments, code, _text(output), _text(errors))
 
 
+def run_line(folder: Path, line: str, stdin: str = "") -> CompletedProcess[str]:
+    """Run `topicschema` with the words of the line."""
+    return run(folder, *line.split(), stdin=stdin)
+
+
 def _file() -> io.TextIOWrapper:
     return io.TextIOWrapper(TemporaryFile(), encoding="utf-8")
 

@@ -17,18 +17,23 @@ from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.cluster.client import ApiClient
 from topicschema.core import formats
-from topicschema.core.history import Origin, Owner
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.history import History, NumberedBy, Origin, Owner
+from topicschema.core.imports import entry_of
+from topicschema.core.remote import RemoteVersion
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.judge import Judge
 from topicschema.settings import WebhookSettings
 from topicschema.storage.kubernetes.storage import KubernetesStorage
+from topicschema.storage.protocol import Stored
 from topicschema.webhook.server import Endpoint, reviewers
 
 SYSTEM = "topicschema-system"
 PROFILE: Mapping[str, Any] = {"brokerProfile": {"pulsarVersion": "4.0"}}
 """The part of a policy's spec for a policy that names no broker."""
 TOPIC = "persistent://shop/orders/created"
+KEY = TopicKey("pulsar", Topic.parse(TOPIC))
+TIME = "2026-11-21T05:30:00Z"
 
 
 def record_schema(*fields: Mapping[str, Any], **members: Any) -> str:
@@ -86,35 +91,56 @@ class World:
         self.storage = KubernetesStorage(client, SYSTEM)
         self._session = session
 
-    async def policy(self, name: str = "orders", namespace: str = "shop", **spec: Any) -> Object:
+    async def policy(
+        self, name: str = "orders", namespace: str = "shop", status: Mapping[str, Any] | None = None, **spec: Any
+    ) -> Object:
         """Store a policy for shop/orders that holds the claim."""
-        members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
-        stored = self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": members})
-        await self.claim(Owner(namespace, name, stored["metadata"]["uid"]))
+        wire = {"spec": new_policy(**spec)["spec"], "status": status or {}}
+        stored = self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, wire)
+        await self.claim(owner_of(stored))
         return stored
 
-    async def claim(self, owner: Owner | None) -> None:
-        await self.storage.put_claim(
-            await self.storage.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders")), owner
-        )
+    async def claim(self, owner: Owner | None, address: str = "") -> None:
+        stored = await self.storage.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders"))
+        await self.storage.put_claim(stored, owner, address)
 
     def namespace(self, name: str, globs: str | None) -> None:
         annotations = {} if globs is None else {PULSAR_NAMESPACES_ANNOTATION: globs}
         self.api.put(NAMESPACE, "", name, {"metadata": {"annotations": annotations}})
 
-    async def versions(self, *texts: str, claim: Owner | None = None, topic: str = TOPIC) -> None:
+    async def versions(
+        self,
+        *texts: str,
+        claim: Owner | None = None,
+        topic: str = TOPIC,
+        pulsar_version: PulsarVersion = PulsarVersion.V4_0,
+    ) -> None:
         """Store these AVRO schemas as the topic's next versions."""
         stored = await self.storage.get_history(TopicKey("pulsar", Topic.parse(topic)))
         for text in texts:
-            schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
-            history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z").claimed_by(claim)
-            stored = await self.storage.put(stored, history, (schema.info,))
+            schema = formats.parse(avro(text), pulsar_version)
+            history = stored.history.with_version(schema, Origin.SPEC, TIME).parsed_by(pulsar_version)
+            stored = await self.storage.put(stored, history.claimed_by(claim), (schema.info,))
 
-    def resource(self, name: str = "created", **spec: Any) -> Object:
+    async def adopt(self, *infos: SchemaInfo, claim: Owner | None = None) -> None:
+        """Store these schemas as the versions that the topic's broker has, as a policy of 4.0 reads them."""
+        versions = (RemoteVersion(number, each, TIME) for number, each in enumerate(infos))
+        entries = tuple(entry_of(each, PulsarVersion.V4_0) for each in versions)
+        await self.storage.put(Stored(History(KEY)), History(KEY, claim, 0, entries, NumberedBy.BROKER), infos)
+
+    async def topic(
+        self, *texts: str, name: str = "created", pulsar_version: PulsarVersion = PulsarVersion.V4_0, **spec: Any
+    ) -> Object:
+        """Store a TopicSchema in `shop`, and these schemas as the versions of its topic, which it owns."""
+        address = f"persistent://shop/orders/{name}"
+        stored = self.resource(name, **{"topic": address, "schema": texts[-1], **spec})
+        await self.versions(*texts, claim=owner_of(stored), topic=address, pulsar_version=pulsar_version)
+        return stored
+
+    def resource(self, name: str = "created", status: Mapping[str, Any] | None = None, **spec: Any) -> Object:
         """Store a TopicSchema in `shop`."""
-        return self.api.put(
-            TOPIC_SCHEMA, "shop", name, {"spec": {"topic": TOPIC, "type": "AVRO", "schema": V0, **spec}}
-        )
+        members = {"topic": TOPIC, "type": "AVRO", "schema": V0, **spec}
+        return self.api.put(TOPIC_SCHEMA, "shop", name, {"spec": members, "status": status or {}})
 
     async def create(self, schema: str = V0, **spec: Any) -> Reply:
         """Request a review of a new TopicSchema in `shop`."""
@@ -144,6 +170,16 @@ class World:
             return Reply(response.status, await response.text())
 
 
+def owner_of(resource: Object) -> Owner:
+    """Return the resource as the owner of a claim."""
+    metadata = resource["metadata"]
+    return Owner(metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def avro(text: str) -> SchemaInfo:
+    return SchemaInfo(SchemaType.AVRO, text.encode())
+
+
 def as_go_writes(wire: Any) -> bytes:
     """Return JSON as the API server sends it: UTF-8, with three characters escaped."""
     text = json.dumps(wire, separators=(",", ":"), ensure_ascii=False)
@@ -154,6 +190,13 @@ def new_topic(spec: Any, name: str = "created") -> Object:
     """Return a TopicSchema as the API server sends a new one."""
     metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "generation": 1}
     return {"apiVersion": "topicschema.io/v1alpha1", "kind": "TopicSchema", "metadata": metadata, "spec": spec}
+
+
+def new_policy(**spec: Any) -> Object:
+    """Return a NamespaceSchemaPolicy of shop/orders as the API server sends a new one."""
+    metadata = {"name": "orders", "namespace": "shop", "uid": "uid-orders", "generation": 1}
+    members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
+    return {"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": members}
 
 
 @asynccontextmanager

@@ -1,18 +1,16 @@
-"""Reviews of policies that name a broker: they are told what their edit means for it."""
+"""Reviews of policies that name a broker: warnings of what the edit means for it."""
 
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, PROFILE, V0, World, record_schema, run_webhook
-from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.core.history import Owner
-from topicschema.core.topics import PulsarNamespaceKey
+from support.kubernetes.admission import ID, NOTE, V0, Reply, World, new_policy, owner_of, record_schema, run_webhook
 
 PULSAR = {"adminURL": "https://pulsar:8443"}
 TOKEN = {"token": {"secretKeyRef": {"name": "pulsar", "key": "token"}}}
 LOCKED = {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False}
+FORWARD, BACKWARD, FULL = ({"schemaCompatibilityStrategy": name} for name in ("FORWARD", "BACKWARD", "FULL"))
 FORWARD_ONLY = record_schema(ID, NOTE)
 WARNING_BYTES = 240
 LOCK = "clients may no longer add schemas to any topic of shop/orders: where there is no TopicSchema"
@@ -23,130 +21,113 @@ def oauth2(issuer: str) -> dict[str, Any]:
     return {"authentication": {"oauth2": members}}
 
 
-POLICY_WARNINGS: list[tuple[dict[str, Any] | None, dict[str, Any], list[str]]] = [
-    (None, {"pulsar": PULSAR}, []),
-    (
-        None,
-        {"isAllowAutoUpdateSchema": True},
-        ["spec.isAllowAutoUpdateSchema has no effect: the policy names no broke"],
-    ),
-    (None, {"schemaValidationEnforced": False}, ["spec.schemaValidationEnforced has no effect"]),
-    (None, {"managementPolicy": "Observe"}, ["spec.managementPolicy has no effect"]),
-    ({"pulsar": PULSAR}, {}, ["the operator no longer reads or writes the broker"]),
-    (None, {"pulsar": PULSAR, "isAllowAutoUpdateSchema": True}, []),
-    (
-        None,
-        LOCKED,
-        ["clients may add schemas until every topic of shop/orders has a TopicSchema; status.undeclaredTopics lists"],
-    ),
-    (None, {**LOCKED, "lockUndeclared": True}, [LOCK]),
-    (
-        LOCKED,
-        {**LOCKED, "lockUndeclared": True},
-        [LOCK],
-    ),
-    (
-        {**LOCKED, "lockUndeclared": True},
-        {**LOCKED, "lockUndeclared": True, "strictness": "Strict"},
-        [],
-    ),
-    (
-        {**LOCKED, "schemaCompatibilityStrategy": "FULL", "schemaValidationEnforced": True},
-        {"pulsar": PULSAR},
-        [
-            "spec.schemaCompatibilityStrategy is not managed any more: the broker keeps what it has",
-            "spec.isAllowAutoUpdateSchema is not managed any more",
-            "spec.schemaValidationEnforced is not managed any more",
-        ],
-    ),
-    ({"schemaCompatibilityStrategy": "FULL"}, {"pulsar": PULSAR}, ["the broker numbers versions from now on: a topic"]),
-    (None, {"pulsar": {"adminURL": "http://pulsar:8080"}}, []),
-    (
-        None,
-        {"pulsar": {"adminURL": "http://pulsar:8080", "authentication": TOKEN}},
-        ["spec.pulsar.adminURL is http: the credentials go over the network as they are; use https"],
-    ),
-    (
-        None,
-        {"pulsar": {**PULSAR, **oauth2("http://login")}},
-        ["spec.pulsar.authentication.oauth2.issuerURL is http: the client's secret goes over the network as it is"],
-    ),
-    (
-        {"pulsar": PULSAR},
-        {"pulsar": {"adminURL": "https://elsewhere:8443"}},
-        ["spec.pulsar.adminURL changes: it must be the same Pulsar cluster"],
-    ),
-    ({"pulsar": PULSAR}, {"pulsar": {"adminURL": "https://pulsar:8443/"}}, []),
-]
-
-
-@pytest.mark.parametrize(("before", "after", "expected"), POLICY_WARNINGS)
-async def test_a_policy_is_told_what_its_edit_means_for_the_broker(
-    world: World, before: dict[str, Any] | None, after: dict[str, Any], expected: list[str]
-) -> None:
+@pytest.fixture
+async def shop(world: World) -> World:
     world.namespace("shop", "shop/*")
-    warnings = (await _policy_review(world, before, after)).warnings
-    assert len(warnings) == len(expected)
-    assert all(told.startswith(words) for told, words in zip(warnings, expected, strict=True))
-    assert all(len(told.encode()) <= WARNING_BYTES for told in warnings)
+    return world
 
 
-async def test_a_policy_that_only_observes_is_told_what_the_broker_has_instead(world: World) -> None:
-    world.namespace("shop", "shop/*")
-    wanted = {"pulsar": PULSAR, "managementPolicy": "Observe", "schemaCompatibilityStrategy": "BACKWARD"}
-    seen = {"schemaCompatibilityStrategy": "FULL"}
-    (told,) = (await _policy_review(world, wanted, {**wanted, "strictness": "Strict"}, seen)).warnings
-    assert told == (
-        "managementPolicy is Observe: topics are judged by BACKWARD, and the broker applies FULL; remove "
-        "schemaCompatibilityStrategy to judge by the broker's strategy"
-    )
-    enforced = {"broker": {"schemaValidationEnforced": True}}
-    after = {"pulsar": PULSAR, "schemaValidationEnforced": False}
-    (warning,) = (await _policy_review(world, {"pulsar": PULSAR}, after, enforced)).warnings
-    assert warning.startswith("spec.schemaValidationEnforced: false has no effect")
-    same = {"schemaCompatibilityStrategy": "BACKWARD"}
-    assert (await _policy_review(world, wanted, {**wanted, "strictness": "Strict"}, same)).warnings == []
-
-
-async def test_what_was_seen_at_the_broker_counts_for_the_consequences_of_a_policy_s_edit(world: World) -> None:
-    world.namespace("shop", "shop/*")
-    there = world.resource()
-    await world.versions(V0, FORWARD_ONLY, claim=Owner("shop", "created", there["metadata"]["uid"]))
-    before = {"pulsar": PULSAR, "schemaCompatibilityStrategy": "FORWARD"}
-    told = (
-        await _policy_review(world, before, {"pulsar": PULSAR}, {"schemaCompatibilityStrategy": "BACKWARD"})
-    ).warnings
-    assert told[1].startswith("1 of 1 topics examined would not pass (namespace strategy BACKWARD)")
-
-
-async def test_a_topic_that_keeps_a_strategy_of_its_own_is_not_told_of_as_hit(world: World) -> None:
-    world.namespace("shop", "shop/*")
-    there = world.resource()
-    strategy = {"value": "FORWARD", "source": "Topic"}
-    status = {"observedGeneration": 1, "fingerprint": "sha256:00", "effectiveStrategy": strategy}
-    world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": there["spec"], "status": status})
-    await world.versions(V0, FORWARD_ONLY, claim=Owner("shop", "created", there["metadata"]["uid"]))
-    before = {"pulsar": PULSAR, "schemaCompatibilityStrategy": "FORWARD"}
-    after = {"pulsar": PULSAR, "schemaCompatibilityStrategy": "BACKWARD"}
-    assert (await _policy_review(world, before, after)).warnings == []
-
-
-async def _policy_review(
+async def review(
     world: World, before: dict[str, Any] | None, after: dict[str, Any], observed: dict[str, Any] | None = None
-) -> Any:
-    fixed = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE}
+) -> Reply:
+    """Review an edit of a policy whose broker has these settings, or a new policy."""
     status = {} if observed is None else {"observed": observed}
-    metadata = {"name": "orders", "namespace": "shop", "uid": "uid-orders", "generation": 1}
-    old, new = (
-        {"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": fixed | spec, "status": status}
-        for spec in (before or {}, after)
-    )
+    old, new = ({**new_policy(**spec), "status": status} for spec in (before or {}, after))
     return await world.review(new, None if before is None else old)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (None, {"pulsar": PULSAR}, []),
+        (
+            None,
+            {"isAllowAutoUpdateSchema": True},
+            ["spec.isAllowAutoUpdateSchema has no effect: the policy names no broke"],
+        ),
+        (None, {"schemaValidationEnforced": False}, ["spec.schemaValidationEnforced has no effect"]),
+        (None, {"managementPolicy": "Observe"}, ["spec.managementPolicy has no effect"]),
+        ({"pulsar": PULSAR}, {}, ["the operator no longer reads or writes the broker"]),
+        (None, {"pulsar": PULSAR, "isAllowAutoUpdateSchema": True}, []),
+        (
+            None,
+            LOCKED,
+            ["clients may add schemas until every topic of shop/orders has a TopicSchema; status.undeclaredTopics"],
+        ),
+        (None, {**LOCKED, "lockUndeclared": True}, [LOCK]),
+        (LOCKED, {**LOCKED, "lockUndeclared": True}, [LOCK]),
+        ({**LOCKED, "lockUndeclared": True}, {**LOCKED, "lockUndeclared": True, "strictness": "Strict"}, []),
+        (
+            {**LOCKED, **FULL, "schemaValidationEnforced": True},
+            {"pulsar": PULSAR},
+            [
+                "spec.schemaCompatibilityStrategy is not managed any more: the broker keeps what it has",
+                "spec.isAllowAutoUpdateSchema is not managed any more",
+                "spec.schemaValidationEnforced is not managed any more",
+            ],
+        ),
+        (FULL, {"pulsar": PULSAR}, ["the broker numbers versions from now on: a topic"]),
+        (None, {"pulsar": {"adminURL": "http://pulsar:8080"}}, []),
+        (
+            None,
+            {"pulsar": {"adminURL": "http://pulsar:8080", "authentication": TOKEN}},
+            ["spec.pulsar.adminURL is http: the credentials go over the network as they are; use https"],
+        ),
+        (
+            None,
+            {"pulsar": {**PULSAR, **oauth2("http://login")}},
+            ["spec.pulsar.authentication.oauth2.issuerURL is http: the client's secret goes over the network as it is"],
+        ),
+        (
+            {"pulsar": PULSAR},
+            {"pulsar": {"adminURL": "https://elsewhere:8443"}},
+            ["spec.pulsar.adminURL changes: it must be the same Pulsar cluster"],
+        ),
+        ({"pulsar": PULSAR}, {"pulsar": {"adminURL": "https://pulsar:8443/"}}, []),
+    ],
+)
+async def test_an_edit_has_a_warning_of_each_consequence_at_the_broker(
+    shop: World, before: dict[str, Any] | None, after: dict[str, Any], expected: list[str]
+) -> None:
+    warnings = (await review(shop, before, after)).warnings
+    assert len(warnings) == len(expected)
+    assert all(warning.startswith(words) for warning, words in zip(warnings, expected, strict=True))
+    assert all(len(warning.encode()) <= WARNING_BYTES for warning in warnings)
+
+
+async def test_a_policy_that_only_observes_has_a_warning_of_each_setting_that_the_broker_has_not(shop: World) -> None:
+    before = {"pulsar": PULSAR, "managementPolicy": "Observe", **BACKWARD}
+    after = {**before, "strictness": "Strict"}
+    (warning,) = (await review(shop, before, after, FULL)).warnings
+    assert warning == (
+        "managementPolicy is Observe: topics are judged by BACKWARD, and the broker applies FULL; remove "
+        "schemaCompatibilityStrategy to judge by the broker's strategy"
+    )
+    assert (await review(shop, before, after, BACKWARD)).warnings == []
+    enforced = {"broker": {"schemaValidationEnforced": True}}
+    disabled: dict[str, Any] = {"pulsar": PULSAR, "schemaValidationEnforced": False}
+    (warning,) = (await review(shop, {"pulsar": PULSAR}, disabled, enforced)).warnings
+    assert warning.startswith("spec.schemaValidationEnforced: false has no effect")
+
+
+async def test_the_observed_strategy_decides_which_topics_would_not_pass(shop: World) -> None:
+    await shop.topic(V0, FORWARD_ONLY)
+    warnings = (await review(shop, {"pulsar": PULSAR, **FORWARD}, {"pulsar": PULSAR}, BACKWARD)).warnings
+    assert warnings[1].startswith("1 of 1 topics examined would not pass (namespace strategy BACKWARD)")
+
+
+@pytest.mark.parametrize("source", ["Topic", "Namespace"])
+async def test_a_topic_whose_own_strategy_the_broker_has_passes_still(shop: World, source: str) -> None:
+    strategy = {"value": "FORWARD", "source": source}
+    status = {"observedGeneration": 1, "fingerprint": "sha256:00", "effectiveStrategy": strategy}
+    await shop.topic(V0, FORWARD_ONLY, status=status)
+    reply = await review(shop, {"pulsar": PULSAR, **FORWARD}, {"pulsar": PULSAR, **BACKWARD})
+    assert len(reply.warnings) == (0 if source == "Topic" else 2)
+
+
 @pytest.fixture
-async def told_world() -> AsyncIterator[World]:
-    """The webhook knows which hosts the controller may call."""
+async def limited_world() -> AsyncIterator[World]:
+    """Run a webhook whose settings name the hosts that the controller may call."""
     async with run_webhook(TOPICSCHEMA_BROKER_HOSTS="pulsar:8443") as world:
         world.namespace("shop", "shop/*")
         yield world
@@ -163,12 +144,10 @@ async def told_world() -> AsyncIterator[World]:
         ({**PULSAR, "serviceURL": "pulsar+ssl://pulsar:6651"}, ["serviceURL"]),
     ],
 )
-async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webhook_is_told(
-    told_world: World, pulsar: dict[str, Any], fields: list[str]
+async def test_a_host_that_the_operator_may_not_call_has_a_warning(
+    limited_world: World, pulsar: dict[str, Any], fields: list[str]
 ) -> None:
-    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": pulsar}
-    metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
-    reply = await told_world.review({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
+    reply = await limited_world.review(new_policy(pulsar=pulsar))
     assert reply.is_allowed
     stops = {"serviceURL": "validation stops with ValidationError"}
     assert reply.warnings == [
@@ -179,22 +158,11 @@ async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webh
     ]
 
 
-@pytest.mark.parametrize(("url", "is_allowed"), [("https://PULSAR:8443/", False), ("https://other:8443", True)])
-async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is_refused(
-    told_world: World,
-    url: str,
-    is_allowed: bool,  # noqa: FBT001 - a parameter of the test
-) -> None:
-    told_world.namespace("store", "shop/*")
-    there = await told_world.policy("theirs", "store", pulsar=PULSAR)
-    key = PulsarNamespaceKey("pulsar", "shop", "orders")
-    owner = Owner("store", "theirs", there["metadata"]["uid"])
-    await told_world.storage.put_claim(await told_world.storage.get_claim(key), owner, "pulsar:8443")
-    spec = {"pulsarCluster": "main", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": url}}
-    metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
-    reply = await told_world.review({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
-    assert reply.is_allowed is is_allowed
-    if not is_allowed:
-        (cause,) = reply.causes
-        assert cause["message"].startswith("TopicAlreadyClaimed: a policy of another team already governs shop/orders")
-        assert "theirs" not in cause["message"]
+async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is_refused(shop: World) -> None:
+    shop.namespace("store", "shop/*")
+    await shop.claim(owner_of(await shop.policy("theirs", "store", pulsar=PULSAR)), "pulsar:8443")
+    assert (await shop.review(new_policy(pulsarCluster="main", pulsar={"adminURL": "https://other:8443"}))).is_allowed
+    same = {"adminURL": "https://PULSAR:8443/"}
+    (cause,) = (await shop.review(new_policy(pulsarCluster="main", pulsar=same))).causes
+    assert cause["message"].startswith("TopicAlreadyClaimed: a policy of another team already governs shop/orders")
+    assert "theirs" not in cause["message"]

@@ -1,31 +1,28 @@
-"""Edits of a topic whose record has no room for another version, or soon will have none."""
+"""Edits of a topic whose history is full, or almost full."""
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
+from support.kubernetes.admission import ID, KEY, NOTE, NOTE_WITH_DEFAULT, TIME, V0, World, avro, record_schema
 from topicschema.core import formats
 from topicschema.core.history import MAX_VERSIONS, WARNED_FROM, History, Origin, VersionEntry
-from topicschema.core.schemas import SchemaInfo, SchemaType, digest
-from topicschema.core.topics import Topic, TopicKey
+from topicschema.core.schemas import SchemaType, digest
 from topicschema.storage.protocol import Stored
 
 NEXT, INCOMPATIBLE = record_schema(ID, NOTE_WITH_DEFAULT), record_schema(ID, NOTE)
-TIME = "2026-11-21T05:30:00Z"
 
 
-async def recorded(world: World, count: int) -> None:
-    """Put so many versions on record, V0 as the newest."""
+async def store(world: World, count: int) -> None:
+    """Store that number of versions, V0 as the newest."""
     await world.policy(schemaCompatibilityStrategy="BACKWARD")
     hashes = [digest(b"%d" % number) for number in range(count - 1)]
     entries = tuple(VersionEntry(n, SchemaType.AVRO, each, each, Origin.SPEC, TIME) for n, each in enumerate(hashes))
-    newest = formats.parse(SchemaInfo(SchemaType.AVRO, V0.encode()))
-    stored = Stored(History(TopicKey("pulsar", Topic.parse(TOPIC))))
-    history = History(stored.history.key, entries=entries).with_version(newest, Origin.SPEC, TIME)
-    await world.storage.put(stored, history, (newest.info,))
+    newest = formats.parse(avro(V0))
+    history = History(KEY, entries=entries).with_version(newest, Origin.SPEC, TIME)
+    await world.storage.put(Stored(History(KEY)), history, (newest.info,))
 
 
 async def test_a_full_history_refuses_only_another_version(world: World) -> None:
-    await recorded(world, MAX_VERSIONS)
+    await store(world, MAX_VERSIONS)
     (cause,) = (await world.create(NEXT)).causes
     assert cause["field"] == "spec.topic"
     assert cause["message"].startswith("HistoryFull: the history of topic shop/orders/created has 10,000 versions")
@@ -38,7 +35,7 @@ async def test_a_full_history_refuses_only_another_version(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("count", "schema", "told"),
+    ("count", "schema", "words"),
     [
         (WARNED_FROM - 1, NEXT, []),
         (WARNED_FROM, V0, []),
@@ -46,11 +43,11 @@ async def test_a_full_history_refuses_only_another_version(world: World) -> None
         (MAX_VERSIONS - 1, NEXT, ["9,999 versions; after this one it takes 0 more"]),
     ],
 )
-async def test_from_nine_tenths_on_a_warning_tells_how_many_versions_are_left(
-    world: World, count: int, schema: str, told: list[str]
+async def test_from_nine_tenths_on_a_warning_has_the_number_of_versions_left(
+    world: World, count: int, schema: str, words: list[str]
 ) -> None:
-    await recorded(world, count)
+    await store(world, count)
     reply = await world.create(schema)
     assert reply.is_allowed
-    assert len(reply.warnings) == len(told)
-    assert all(part in warning for part, warning in zip(told, reply.warnings, strict=True))
+    assert len(reply.warnings) == len(words)
+    assert all(part in warning for part, warning in zip(words, reply.warnings, strict=True))

@@ -1,4 +1,4 @@
-"""An accepted spec that is not on record yet counts as history for the next edit."""
+"""An accepted spec that is not registered yet counts as history for the next edit."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ PULSAR = {"adminURL": "https://pulsar:8443"}
 
 @pytest.fixture(params=["BACKWARD", "BACKWARD_TRANSITIVE"])
 async def judged(world: World, request: pytest.FixtureRequest) -> World:
-    """Version 0 is on record."""
+    """Store version 0 and a policy of that strategy."""
     await world.policy(schemaCompatibilityStrategy=request.param)
     await world.versions(V0)
     return world
@@ -61,18 +61,22 @@ async def test_a_registered_spec_is_not_pending(judged: World) -> None:
     assert (await judged.edit(judged.resource(schema=A), schema=FOLLOWS_BOTH)).response == ALLOWED
 
 
-@pytest.mark.parametrize("who", ["policy", "resource"])
-async def test_a_spec_is_not_pending_where_its_broker_is_only_observed(world: World, who: str) -> None:
-    wishes = {each: {"managementPolicy": "Observe"} if each == who else {} for each in ("policy", "resource")}
-    await world.policy(pulsar=PULSAR, **wishes["policy"])
+OBSERVE = {"managementPolicy": "Observe"}
+
+
+@pytest.mark.parametrize(("policy", "spec"), [(OBSERVE, {}), ({}, OBSERVE)], ids=["policy", "resource"])
+async def test_a_spec_is_not_pending_if_its_broker_is_only_observed(
+    world: World, policy: dict[str, Any], spec: dict[str, Any]
+) -> None:
+    await world.policy(pulsar=PULSAR, **policy)
     await world.versions(V0)
-    reply = await world.edit(world.resource(schema=A, **wishes["resource"]), schema=CLASHES_WITH_A)
+    reply = await world.edit(world.resource(schema=A, **spec), schema=CLASHES_WITH_A)
     assert reply.is_allowed
     assert REPLACED not in reply.warnings
 
 
-async def test_without_a_broker_a_spec_is_registered_and_pending_though_it_says_observe(judged: World) -> None:
-    reply = await judged.edit(judged.resource(schema=A, managementPolicy="Observe"), schema=CLASHES_WITH_A)
+async def test_without_a_broker_a_spec_with_observe_is_registered_and_pending(judged: World) -> None:
+    reply = await judged.edit(judged.resource(schema=A, **OBSERVE), schema=CLASHES_WITH_A)
     assert reply.rules == ["TYPE_MISMATCH"]
 
 

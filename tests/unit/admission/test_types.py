@@ -1,4 +1,4 @@
-"""Reviews of schemas that are more than a text: pairs and protobuf's sources."""
+"""Reviews of pairs, of protobuf's sources, and of types and members that a schema cannot have."""
 
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, Reply,
 
 FILE = "shop/order.proto"
 PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
-RENAMED = PROTO.replace("Order", "Purchase")
 VALUE = "spec.keyValue.value.schema"
+EXAMPLES = Path(__file__).parents[3] / "manifests" / "examples"
 
 
 def pair(value: str, key: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -19,27 +19,26 @@ def pair(value: str, key: dict[str, Any] | None = None) -> dict[str, Any]:
     return {"type": "KEY_VALUE", "keyValue": {"encoding": "INLINE", **parts}}
 
 
+def sources(text: str, message: str = "shop.Order") -> dict[str, Any]:
+    return native({"message": message, "files": {FILE: text}})
+
+
+def native(protobuf: Any) -> dict[str, Any]:
+    return {"type": "PROTOBUF_NATIVE", "protobuf": protobuf}
+
+
 async def create(world: World, **spec: Any) -> Reply:
-    return await world.create("", **spec)
+    return await world.create(**{"schema": "", **spec})
 
 
 async def edit(world: World, before: dict[str, Any], after: dict[str, Any]) -> Reply:
     return await world.edit(world.resource(schema="", **before), **after)
 
 
-def sources(text: str, message: str = "shop.Order") -> dict[str, Any]:
-    return {"type": "PROTOBUF_NATIVE", "protobuf": {"message": message, "files": {FILE: text}}}
-
-
 @pytest.mark.parametrize(
     ("before", "after", "field", "words"),
     [
-        (
-            pair(V0),
-            pair(record_schema(ID, NOTE)),
-            "spec.keyValue.value.schema",
-            "FIELD_WITHOUT_DEFAULT at $.value.fields[1]: ",
-        ),
+        (pair(V0), pair(record_schema(ID, NOTE)), VALUE, "FIELD_WITHOUT_DEFAULT at $.value.fields[1]: "),
         (pair(V0), pair(record_schema(ID, NOTE_WITH_DEFAULT)), None, ""),
         (
             sources(PROTO),
@@ -79,9 +78,6 @@ async def test_a_string_with_a_charset_is_allowed(world: World) -> None:
     assert (await create(world, type="STRING", properties={"__charset": "UTF-8"})).is_allowed
 
 
-EXAMPLES = Path(__file__).parents[3] / "manifests" / "examples"
-
-
 async def test_the_examples_are_admitted_without_a_warning(world: World) -> None:
     await world.policy(**yaml.safe_load((EXAMPLES / "namespaceschemapolicy.yaml").read_text())["spec"])
     examples = sorted(EXAMPLES.glob("topicschema*.yaml"))
@@ -95,11 +91,7 @@ async def test_the_examples_are_admitted_without_a_warning(world: World) -> None
     ("spec", "field", "words"),
     [
         (pair("{"), VALUE, "SYNTAX at $.value: "),
-        (
-            sources(PROTO.replace("string", "strin")),
-            f"spec.protobuf.files[{FILE}]",
-            "INVALID_PROTO at line 3, column ",
-        ),
+        (sources(PROTO.replace("string", "strin")), f"spec.protobuf.files[{FILE}]", "INVALID_PROTO at line 3, column "),
         (sources(PROTO, "shop.Ordre"), "spec.protobuf.message", "shop.Order"),
         (pair("x" * 1_200_000), "spec.keyValue", "ObjectTooLarge: "),
         (sources("x" * 1_200_000), "spec.protobuf", "ObjectTooLarge: "),
@@ -108,23 +100,25 @@ async def test_the_examples_are_admitted_without_a_warning(world: World) -> None
         ({"type": "KEY_VALUE"}, "spec.schema", "KEY_VALUE_PAYLOAD at $.key"),
         (pair(V0, {"type": "KEY_VALUE"}), "spec.keyValue.key.schema", "NESTED_KEY_VALUE at $.key"),
         (pair(V0, {"type": "AUTO_CONSUME"}), "spec.keyValue.key.schema", "UNSUPPORTED_TYPE at $.key"),
-        ({"type": "PROTOBUF_NATIVE", "protobuf": []}, "spec.protobuf", "must be an object, not a list"),
-        ({"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A"}}, "spec.protobuf.files", "is required"),
-        ({"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A", "files": {}}}, "spec.protobuf", "MISSING_FILE"),
-        (
-            {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A", "files": {"../a": ""}}},
-            "spec.protobuf.files[../a]",
-            "FILE_NAME",
-        ),
-        ({"type": "PROTOBUF_NATIVE"}, "spec.schema", "SYNTAX at line 1, column 1"),
+        (native([]), "spec.protobuf", "must be an object, not a list"),
+        (native({"message": "A"}), "spec.protobuf.files", "is required"),
+        (native({"message": "A", "files": {}}), "spec.protobuf", "MISSING_FILE"),
+        (native({"message": "A", "files": {"../a": ""}}), "spec.protobuf.files[../a]", "FILE_NAME"),
+        (native(None), "spec.schema", "SYNTAX at line 1, column 1"),
         ({"type": "BYTES"}, "spec.type", "UNSUPPORTED_TYPE: "),
         ({"type": "NONE"}, "spec.type", "UNSUPPORTED_TYPE: "),
         ({"type": "AUTO_CONSUME"}, "spec.type", "UNSUPPORTED_TYPE: "),
         ({"type": "THRIFT"}, "spec.type", "must be one of"),
+        ({"type": 3}, "spec.type", "must be a text"),
+        ({"schema": {"type": "string"}}, "spec.schema", "must be a text"),
+        ({"type": "INT32", "schema": '"int"'}, "spec.schema", "PRIMITIVE_HAS_SCHEMA"),
+        ({"type": "STRING", "properties": {"owner": 7}}, "spec.properties[owner]", "must be a text"),
+        ({"schemaCompatibilityStrategy": "full"}, "spec.schemaCompatibilityStrategy", "write FULL"),
+        ({"suspend": "yes"}, "spec.suspend", "must be true or false"),
     ],
     ids=lambda value: str(value)[:60],
 )
-async def test_an_invalid_schema_is_refused_at_its_field(
+async def test_an_invalid_schema_or_member_is_refused_at_its_field(
     world: World, spec: dict[str, Any], field: str, words: str
 ) -> None:
     await world.policy()

@@ -1,4 +1,4 @@
-"""The record's objects: they decode to what was encoded, fit into etcd, and are refused if they are damaged."""
+"""The objects of the store: they decode to what was encoded, fit into etcd, and are refused if they are damaged."""
 
 import base64
 import copy
@@ -84,10 +84,7 @@ HISTORY = History(
         entry(6, origin=Origin.BROKER, flaw=Flaw.INVALID_DEFAULT, pulsar_version=PulsarVersion.V4_2),
     ),
     NumberedBy.BROKER,
-    StoredTopicSettings(
-        TopicSettings(Strategy.FULL),
-        TopicSettings(Strategy.BACKWARD, enforces_validation=False),
-    ),
+    StoredTopicSettings(TopicSettings(Strategy.FULL), TopicSettings(Strategy.BACKWARD, enforces_validation=False)),
 )
 
 
@@ -133,7 +130,7 @@ def test_a_version_has_the_full_hash_of_its_sources() -> None:
     st.sampled_from(["", source_mark(digest(b"sources"))]),
     st.sampled_from(NumberedBy),
 )
-def test_whatever_a_version_is_it_reads_as_it_was_written(
+def test_any_versions_read_as_they_were_written(
     numbers: list[int], flags: dict[str, Any], pulsar_version: PulsarVersion, mark: str, numbered_by: NumberedBy
 ) -> None:
     entries = tuple(entry(number, pulsar_version=pulsar_version, source_mark=mark, **flags) for number in numbers)
@@ -245,7 +242,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_record_is_never_believed(damage: str) -> None:
+def test_a_damaged_object_is_refused(damage: str) -> None:
     name, member, value = DAMAGE[damage]
     read, wire = OBJECTS[name]
     read(wire)
@@ -258,7 +255,7 @@ def test_a_damaged_record_is_never_believed(damage: str) -> None:
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_an_object_under_another_name_is_never_believed(name: str) -> None:
+def test_an_object_under_another_name_is_refused(name: str) -> None:
     read, wire = OBJECTS[name]
     with pytest.raises(StalledError, match="its name does not belong to its contents"):
         read(wire | {"metadata": wire["metadata"] | {"name": "other"}})
@@ -266,7 +263,7 @@ def test_an_object_under_another_name_is_never_believed(name: str) -> None:
 
 @pytest.mark.parametrize("name", OBJECTS)
 @pytest.mark.parametrize("wire", [None, [], {}, {"metadata": {"name": "a"}}, {"metadata": 1, "spec": {"format": 1}}])
-def test_what_is_no_record_at_all_is_refused(name: str, wire: Any) -> None:
+def test_other_json_is_refused(name: str, wire: Any) -> None:
     with pytest.raises(StalledError) as caught:
         OBJECTS[name][0](wire)
     assert caught.value.reason == "HistoryDamaged"

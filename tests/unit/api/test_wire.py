@@ -76,11 +76,9 @@ def test_an_absent_member_and_a_null_one_both_take_the_default() -> None:
     assert resource.spec.deletion_policy is DeletionPolicy.RETAIN
 
 
-def test_what_is_written_reads_the_same() -> None:
+def test_a_status_reads_as_it_was_written() -> None:
     wire = json.loads(json.dumps(encode(STATUS)))
     assert decode(TopicSchemaStatus, wire) == STATUS
-    resource = decode(TopicSchema, topic_schema())
-    assert decode(TopicSchema, json.loads(json.dumps(encode(resource)))) == resource
 
 
 def test_a_written_status_has_every_field_but_those_that_have_no_value() -> None:
@@ -123,7 +121,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_does_not_fit_is_refused_with_its_place(name: str) -> None:
+def test_a_wrong_member_is_refused_with_its_place(name: str) -> None:
     wire, message = WRONG[name]
     with pytest.raises(StalledError) as caught:
         decode(TopicSchema, wire)
@@ -166,7 +164,7 @@ RESOURCE_LIKE = st.recursive(
 
 
 @given(RESOURCE_LIKE)
-def test_whatever_json_comes_it_is_read_or_refused_and_nothing_else(wire: Any) -> None:
+def test_any_json_is_read_or_refused(wire: Any) -> None:
     for cls in (TopicSchema, NamespaceSchemaPolicy):
         try:
             resource = decode(cls, wire)
@@ -177,7 +175,7 @@ def test_whatever_json_comes_it_is_read_or_refused_and_nothing_else(wire: Any) -
 
 
 @given(st.dictionaries(st.sampled_from(["topic", "type", "schema", "properties", "suspend", "deletionPolicy"]), JSON))
-def test_a_right_object_with_wrong_members_is_read_or_refused_and_nothing_else(members: dict[str, Any]) -> None:
+def test_an_object_with_wrong_members_is_read_or_refused(members: dict[str, Any]) -> None:
     try:
         decode(TopicSchema, topic_schema(**members))
     except StalledError as error:
@@ -213,7 +211,7 @@ def test_every_field_of_a_topic_reads_as_it_was_written() -> None:
     assert encode(spec) == MANAGED["spec"]
 
 
-def test_what_was_observed_reads_as_it_was_written() -> None:
+def test_observed_settings_read_as_they_were_written() -> None:
     status = {"observed": OBSERVED, "undeclaredTopicCount": 21, "undeclaredTopics": ["persistent://shop/orders/a"]}
     read = decode_status(NamespaceSchemaPolicyStatus, status)
     assert read.observed == ObservedSettings(
@@ -246,7 +244,7 @@ def test_resources_of_a_version_without_brokers_decode_as_before() -> None:
     assert policy.status.observed is None
 
 
-def test_a_record_of_a_version_without_brokers_is_numbered_by_the_operator() -> None:
+def test_a_history_of_a_version_without_brokers_is_numbered_by_the_operator() -> None:
     history, claim = history_from_wire(HISTORY), claim_from_wire(CLAIM)
     assert not {"numberedBy", "topicSettings"} & HISTORY["spec"].keys()
     assert history.numbered_by is NumberedBy.OPERATOR
@@ -257,12 +255,11 @@ def test_a_record_of_a_version_without_brokers_is_numbered_by_the_operator() -> 
     assert (claim.original, claim.managed) == (None, ())
 
 
-def test_the_record_has_original_and_written_settings_also_in_an_earlier_format() -> None:
+def test_a_history_has_original_and_written_settings_also_in_an_earlier_format() -> None:
     history = history_from_wire(NUMBERED)
     assert history.numbered_by is NumberedBy.BROKER
     assert history.topic_settings == StoredTopicSettings(
-        original=TopicSettings(),
-        written=TopicSettings(Strategy.FULL, enforces_validation=True),
+        original=TopicSettings(), written=TopicSettings(Strategy.FULL, enforces_validation=True)
     )
     claim = claim_from_wire(ORIGINAL)
     settings = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True, enforces_validation=False)

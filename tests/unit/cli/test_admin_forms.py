@@ -1,12 +1,11 @@
 """Schemas in the forms of Pulsar's admin tools are read by every command, with their own type and properties."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from support import command_line
+from support.command_line import run_line
 
 SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 TEXT = json.dumps(SCHEMA)
@@ -39,14 +38,10 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return command_line.run(where, *line.split(), stdin=stdin)
-
-
 @pytest.mark.parametrize("name", [*FORMS, "upload.yaml"])
 def test_each_form_is_the_schema_in_it(here: Path, name: str) -> None:
-    assert run(here, f"fingerprint {name}").stdout == run(here, "fingerprint plain.avsc").stdout
-    done = run(here, f"check --history {name} next.avsc")
+    assert run_line(here, f"fingerprint {name}").stdout == run_line(here, "fingerprint plain.avsc").stdout
+    done = run_line(here, f"check --history {name} next.avsc")
     assert f"may follow version 0 ({name})" in done.stdout
 
 
@@ -72,11 +67,11 @@ def test_each_form_is_the_schema_in_it(here: Path, name: str) -> None:
     ],
 )
 def test_every_command_reads_them(here: Path, line: str, code: int, words: str) -> None:
-    done = run(here, line, '{"id": 5}' if line.startswith("encode") else "")
+    done = run_line(here, line, '{"id": 5}' if line.startswith("encode") else "")
     assert done.returncode == code, done.stderr
     assert words in done.stdout + done.stderr or words in " ".join(done.stdout.split())
 
 
 def test_a_form_on_standard_input_is_read(here: Path) -> None:
-    done = run(here, "check --history - next.avsc", (here / "several.json").read_text())
+    done = run_line(here, "check --history - next.avsc", (here / "several.json").read_text())
     assert "equals version 1 (standard input, version 1)" in done.stdout

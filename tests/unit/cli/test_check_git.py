@@ -1,4 +1,4 @@
-"""`check --git`: the history of manifests in Git, and what each kind of history means for the verdict."""
+"""`check --git`: the history of manifests in Git decides the verdict."""
 
 import json
 import os
@@ -15,13 +15,7 @@ from support import command_line
 from support.manifest_repository import Repository, fields, in_yaml, policy, topic
 
 H0, H1, H2 = fields("id", "x="), fields("id"), fields("id", "x:int")
-ADDED = json.dumps(
-    {
-        "type": "record",
-        "name": "Order",
-        "fields": [{"name": "id", "type": "long"}, {"name": "x", "type": "int", "default": 0}],
-    }
-)
+ADDED = H2.replace('"int"', '"int", "default": 0')
 """After H1 alone it is compatible; after H0 its `x` has another type."""
 Step = Callable[[Repository], None]
 
@@ -38,25 +32,25 @@ def check(repository: Repository, *arguments: str, stdin: str = "") -> subproces
 def results(repository: Repository, *paths: str, ref: str = "main") -> dict[str, dict[str, Any]]:
     done = check(repository, "--git", ref, "-o", "json", *(paths or (".",)))
     assert done.stderr == "", done.stderr
-    answer = json.loads(done.stdout)
-    assert done.returncode == (0 if answer["compatible"] else 1)
-    return {each["name"]: each for each in answer["results"]}
+    output = json.loads(done.stdout)
+    assert done.returncode == (0 if output["compatible"] else 1)
+    return {each["name"]: each for each in output["results"]}
 
 
 def put(file: str, *resources: dict[str, Any]) -> Step:
     return lambda repository: repository.write(file, *resources)
 
 
-def moved(before: str, after: str) -> Step:
-    def move(repository: Repository) -> None:
+def move(before: str, after: str) -> Step:
+    def run(repository: Repository) -> None:
         (repository.root / after).parent.mkdir(parents=True, exist_ok=True)
         repository.git("mv", before, after)
 
-    return move
+    return run
 
 
-def damage(path: Path) -> None:
-    path.write_text("topicschema.io: {")
+def damage(repository: Repository) -> None:
+    (repository.root / "a.yaml").write_text("topicschema.io: {")
 
 
 def everything(*steps: Step) -> Step:
@@ -67,160 +61,103 @@ def everything(*steps: Step) -> Step:
     return run
 
 
-RULES = put("policy.yaml", policy())
-FIRST = everything(RULES, put("a.yaml", topic(H0)))
-WEAK, LATEST_ONLY = (policy(schemaCompatibilityStrategy=each) for each in ("ALWAYS_COMPATIBLE", "BACKWARD"))
-OWNED = put("policy.yaml", policy(constraints={"requiredProperties": ["owner"]}))
-TAIL = put("a.yaml", topic(ADDED))
+def commit(repository: Repository, *steps: Step) -> None:
+    """Commit each step."""
+    for each in steps:
+        each(repository)
+        repository.commit()
+
+
+def version(schema: str, **spec: Any) -> Step:
+    return put("a.yaml", topic(schema, **spec))
+
+
+def rules(strategy: str, **spec: Any) -> Step:
+    return put("policy.yaml", policy(schemaCompatibilityStrategy=strategy, **spec))
+
+
+RULES, LATEST_ONLY, OWNED = (
+    put("policy.yaml", policy(**spec))
+    for spec in ({}, {"schemaCompatibilityStrategy": "BACKWARD"}, {"constraints": {"requiredProperties": ["owner"]}})
+)
+FIRST = everything(RULES, version(H0))
+H1_FIRST = everything(LATEST_ONLY, version(H1))
+NEXT, LAST = version(H1), version(ADDED)
+REMOVAL = put("a.yaml")
 BROKER = {"pulsar": {"adminURL": "https://pulsar.example"}}
+OTHER_TEXT = fields("id", "x:int", "note=")
 HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
-    "all versions count under a transitive strategy": (
-        [FIRST, put("a.yaml", topic(H1))],
-        put("a.yaml", topic(ADDED)),
-        False,
-    ),
-    "the latest counts under another one": (
-        [everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H0))), put("a.yaml", topic(H1))],
-        put("a.yaml", topic(ADDED)),
-        True,
-    ),
+    "all versions count under a transitive strategy": ([FIRST, NEXT], LAST, False),
+    "the latest counts under another one": ([everything(LATEST_ONLY, version(H0)), NEXT], LAST, True),
     "a moved file is the same resource": (
-        [FIRST, moved("a.yaml", "b/c.yaml"), put("b/c.yaml", topic(H1))],
+        [FIRST, move("a.yaml", "b/c.yaml"), put("b/c.yaml", topic(H1))],
         put("b/c.yaml", topic(ADDED)),
         False,
     ),
-    "a move in the working tree, too": (
-        [FIRST, put("a.yaml", topic(H1))],
-        everything(put("a.yaml"), put("b.yaml", topic(ADDED))),
-        False,
-    ),
+    "a move in the working tree, too": ([FIRST, NEXT], everything(REMOVAL, put("b.yaml", topic(ADDED))), False),
     "versions belong to the topic, whatever its resource is called": (
-        [FIRST, put("a.yaml", topic(H1))],
+        [FIRST, NEXT],
         put("a.yaml", topic(ADDED, "other", topic="persistent://shop/orders/created")),
         False,
     ),
-    "a deleted resource keeps its history": (
-        [FIRST, put("a.yaml"), put("a.yaml", topic(H1))],
-        put("a.yaml", topic(ADDED)),
-        False,
-    ),
-    "unless it says otherwise": (
-        [everything(RULES, put("a.yaml", topic(H0, deletionPolicy="Delete"))), put("a.yaml"), put("a.yaml", topic(H1))],
-        put("a.yaml", topic(ADDED)),
+    "the history of a deleted resource counts": ([FIRST, REMOVAL, NEXT], LAST, False),
+    "unless the operator deletes it": (
+        [everything(RULES, version(H0, deletionPolicy="Delete")), REMOVAL, NEXT],
+        LAST,
         True,
     ),
-    "a revert adds no version, and the latest stays": (
-        [
-            everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))),
-            put("a.yaml", topic(H0)),
-            put("a.yaml", topic(H1)),
-        ],
-        put("a.yaml", topic(ADDED)),
-        False,
-    ),
-    "a refused text is no version": (
-        [everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))), put("a.yaml", topic(H2))],
-        put("a.yaml", topic(fields("id", "x:int", "note="))),
-        False,
-    ),
+    "a revert adds no version, and the latest stays": ([H1_FIRST, version(H0), version(H1)], LAST, False),
+    "a refused text is no version": ([H1_FIRST, version(H2)], version(OTHER_TEXT), False),
     "a refused text becomes one when the policy permits it": (
-        [
-            everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))),
-            put("a.yaml", topic(H2)),
-            put("policy.yaml", WEAK),
-        ],
-        everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(fields("id", "x:int", "note=")))),
+        [H1_FIRST, version(H2), rules("ALWAYS_COMPATIBLE")],
+        everything(LATEST_ONLY, version(OTHER_TEXT)),
         True,
     ),
     "versions of a weaker policy count under the stricter one": (
-        [
-            everything(
-                put("policy.yaml", policy(schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")), put("a.yaml", topic(H0))
-            ),
-            put("a.yaml", topic(fields("x:int"))),
-            RULES,
-        ],
-        put("a.yaml", topic(fields("x:int", "note="))),
+        [everything(rules("ALWAYS_COMPATIBLE"), version(H0)), version(fields("x:int")), RULES],
+        version(fields("x:int", "note=")),
         False,
     ),
-    "a suspended resource registers nothing": (
-        [
-            everything(put("policy.yaml", LATEST_ONLY), put("a.yaml", topic(H1))),
-            put("a.yaml", topic(H0, suspend=True)),
-        ],
-        put("a.yaml", topic(ADDED)),
-        True,
-    ),
+    "a suspended resource registers nothing": ([H1_FIRST, version(H0, suspend=True)], LAST, True),
     "the file of another cluster is another history": (
-        [
-            everything(RULES, put("dev/a.yaml", topic(H0)), put("prod/a.yaml", topic(H1))),
-        ],
+        [everything(RULES, put("dev/a.yaml", topic(H0)), put("prod/a.yaml", topic(H1)))],
         put("prod/a.yaml", topic(ADDED)),
         True,
     ),
-    "a topic keeps its own strategy at the broker": (
-        [
-            everything(
-                put("policy.yaml", policy(schemaCompatibilityStrategy="BACKWARD", **BROKER)),
-                put("a.yaml", topic(H0, schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")),
-            ),
-            put("a.yaml", topic(H1)),
-        ],
-        put("a.yaml", topic(ADDED)),
+    "a topic's own strategy stays at the broker": (
+        [everything(rules("BACKWARD", **BROKER), version(H0, schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")), NEXT],
+        LAST,
         False,
     ),
-    "a topic is immutable": (
-        [FIRST],
-        put("a.yaml", topic(H0, topic="persistent://shop/orders/another")),
-        False,
-    ),
-    "text that no parser takes is skipped": (
-        [
-            FIRST,
-            lambda repository: damage(repository.root / "a.yaml"),
-            put("a.yaml", topic(H1)),
-        ],
-        put("a.yaml", topic(ADDED)),
-        False,
-    ),
+    "a topic is immutable": ([FIRST], version(H0, topic="persistent://shop/orders/another"), False),
+    "text that no parser accepts is skipped": ([FIRST, damage, NEXT], LAST, False),
     "an edit of what is not judged passes": (
-        [everything(RULES, put("a.yaml", topic(H1)))],
-        everything(
-            put("policy.yaml", policy(constraints={"requiredProperties": ["owner"]})),
-            put("a.yaml", topic(H1, suspend=True)),
-        ),
+        [everything(RULES, NEXT)],
+        everything(OWNED, version(H1, suspend=True)),
         True,
     ),
     "an edit of what is judged does not": (
-        [everything(RULES, put("a.yaml", topic(H1)))],
-        everything(
-            put("policy.yaml", policy(constraints={"requiredProperties": ["owner"]})),
-            put("a.yaml", topic(H1, properties={"a": "b"})),
-        ),
+        [everything(RULES, NEXT)],
+        everything(OWNED, version(H1, properties={"a": "b"})),
         False,
     ),
 }
 
 
 @pytest.mark.parametrize(("commits", "edit", "is_accepted"), HISTORIES.values(), ids=HISTORIES)
-def test_a_history_in_git_means(repository: Repository, commits: list[Step], edit: Step, is_accepted: bool) -> None:  # noqa: FBT001
-    for each in commits:
-        each(repository)
-        repository.commit()
+def test_the_history_in_git_decides(repository: Repository, commits: list[Step], edit: Step, is_accepted: bool) -> None:  # noqa: FBT001
+    commit(repository, *commits)
     edit(repository)
     paths = [path for path in ("policy.yaml", "prod", "a.yaml", "b.yaml", "b") if (repository.root / path).exists()]
     every = results(repository, *paths).values()
-    found = [each for each in every if each["kind"] == "TopicSchema" and not each["isRemoved"]]
-    assert [each["compatible"] for each in found] == [is_accepted]
+    topics = [each for each in every if each["kind"] == "TopicSchema" and not each["isRemoved"]]
+    assert [each["compatible"] for each in topics] == [is_accepted]
 
 
 def test_merges_count_once_with_what_they_brought(repository: Repository) -> None:
-    FIRST(repository)
-    repository.commit()
+    commit(repository, FIRST)
     repository.git("switch", "--quiet", "--create", "feature")
-    for text in (ADDED, H1):
-        repository.write("a.yaml", topic(text))
-        repository.commit()
+    commit(repository, LAST, NEXT)
     repository.git("switch", "--quiet", "main")
     repository.git("merge", "--quiet", "--no-ff", "--message", "Merge", "feature")
     assert results(repository)["created"]["comparedVersions"] == 2
@@ -229,20 +166,18 @@ def test_merges_count_once_with_what_they_brought(repository: Repository) -> Non
 
 
 def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: Repository) -> None:
-    FIRST(repository)
-    repository.commit()
-    found = results(repository)
-    assert [(each["isUnchanged"], each["equalTo"]) for each in found.values()] == [(True, 0), (True, None)]
+    commit(repository, FIRST)
+    assert [(each["isUnchanged"], each["equalTo"]) for each in results(repository).values()] == [
+        (True, 0),
+        (True, None),
+    ]
     done = check(repository, "--git", "main", "a.yaml")
     assert done.stdout.startswith("a.yaml: shop/created is unchanged: it is version 0\n")
     assert check(repository, "--git", "main", ".").stdout.startswith("2 resources: 2 unchanged\n")
 
 
 def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository: Repository) -> None:
-    repository.write("policy.yaml", policy())
-    for schema in (fields("id"), fields("id", "a="), fields("id", "a=", "b=")):
-        repository.write("a.yaml", topic(schema))
-        repository.commit()
+    commit(repository, RULES, *map(version, (fields("id"), fields("id", "a="), fields("id", "a=", "b="))))
     repository.write("a.yaml", topic(fields("id:string")))
     assert [each["schemaVersion"] for each in results(repository)["created"]["incompatibilities"]] == [2, 1, 0]
     text, github, junit = (
@@ -257,8 +192,7 @@ def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository
 
 
 def test_a_changed_type_is_shown_at_its_field(repository: Repository) -> None:
-    FIRST(repository)
-    repository.commit()
+    commit(repository, FIRST)
     repository.write("a.yaml", topic(H0, type="JSON"))
     assert results(repository)["created"]["incompatibilities"][0]["line"] == 6
     text = check(repository, "--git", "main", ".").stdout
@@ -283,20 +217,18 @@ def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository
 
 
 def test_what_could_not_be_read_is_counted(repository: Repository) -> None:
-    FIRST(repository)
-    repository.commit()
+    commit(repository, FIRST)
     repository.write("b.yaml", topic(H1, "b", topic="b"))
     for arguments, total in ((["."], "2 resources: 2 unchanged"), (["a.yaml", "b.yaml"], "1 resource: 1 unchanged")):
         done = check(repository, "--git", "main", *arguments)
         assert (done.returncode, done.stdout.splitlines()[-1]) == (2, f"{total}; 1 could not be read")
 
 
-def test_the_policy_of_the_ref_judges_if_none_is_given(repository: Repository) -> None:
-    FIRST(repository)
-    repository.commit()
+def test_without_a_policy_among_the_files_that_of_the_ref_judges(repository: Repository) -> None:
+    commit(repository, FIRST)
     repository.write("a.yaml", topic(H2))
-    found = results(repository, "a.yaml")["created"]
-    assert (found["policy"], found["strategy"], found["compatible"]) == ("orders", "BACKWARD_TRANSITIVE", False)
+    result = results(repository, "a.yaml")["created"]
+    assert (result["policy"], result["strategy"], result["compatible"]) == ("orders", "BACKWARD_TRANSITIVE", False)
 
 
 def test_a_changed_policy_names_the_topics_that_it_would_refuse(repository: Repository) -> None:
@@ -306,22 +238,18 @@ def test_a_changed_policy_names_the_topics_that_it_would_refuse(repository: Repo
     repository.write("a.yaml", topic(fields("x=")), topic(H1, "second"))
     repository.commit()
     repository.write("policy.yaml", policy(schemaCompatibilityStrategy="FULL"))
-    found = results(repository)
-    [warning] = found["orders"]["warnings"]
-    assert (warning["rule"], warning["path"], warning["line"]) == (
-        "FIELD_WITHOUT_DEFAULT",
-        "spec.schemaCompatibilityStrategy",
-        7,
-    )
+    edited = results(repository)
+    [warning] = edited["orders"]["warnings"]
+    assert (warning["rule"], warning["line"]) == ("FIELD_WITHOUT_DEFAULT", 7)
+    assert warning["path"] == "spec.schemaCompatibilityStrategy"
     assert warning["message"].startswith("TopicSchema created at $ after version 0: ")
-    assert all(each["compatible"] for each in found.values())
+    assert all(each["compatible"] for each in edited.values())
     text = check(repository, "--git", "main", ".").stdout
     assert "1 of 2 topics would not pass under it" in " ".join(text.split())
 
 
 def test_a_policy_that_is_only_in_git_is_named_too(repository: Repository) -> None:
-    FIRST(repository)
-    repository.commit()
+    commit(repository, FIRST)
     repository.write("b.yaml", topic(H0, "b", "bnak"))
     [warning] = results(repository, "b.yaml")["b"]["warnings"]
     assert warning["rule"] == "PolicyNotFound"
@@ -346,10 +274,10 @@ def test_a_removed_resource_is_named_with_what_its_deletion_does(repository: Rep
     repository.write("manifests/a.yaml", topic(H0))
     repository.commit()
     (repository.root / "manifests/deep/gone.yaml").unlink()
-    found = results(repository, "manifests")
-    assert [each for each in found if found[each]["isRemoved"]] == [name]
-    assert found[name]["id"] == "manifests/deep/gone.yaml"
-    [warning] = found[name]["warnings"]
+    edited = results(repository, "manifests")
+    assert [each for each in edited if edited[each]["isRemoved"]] == [name]
+    assert edited[name]["id"] == "manifests/deep/gone.yaml"
+    [warning] = edited[name]["warnings"]
     assert warning["rule"] == "ResourceRemoved"
     assert warning["message"].startswith(f"if you delete it, {words}")
     text = " ".join(check(repository, "--git", "main", "manifests").stdout.split())
@@ -363,7 +291,7 @@ def test_a_removed_resource_is_named_with_what_its_deletion_does(repository: Rep
 
 
 REMAIN: dict[str, Step] = {
-    "moved": moved("b/b.yaml", "b/c.yaml"),
+    "moved": move("b/b.yaml", "b/c.yaml"),
     "outside": put("c.yaml"),
     "hidden": put("b/.hidden/e.yaml"),
     "another resource of the file": put("b/b.yaml", topic(H0, "b"), topic(H0, "new")),
@@ -391,11 +319,8 @@ def test_a_resource_that_cannot_be_read_is_not_removed(repository: Repository) -
     assert [each["name"] for each in json.loads(done.stdout)["results"]] == ["created"]
 
 
-def test_standard_input_is_found_by_its_topic(repository: Repository) -> None:
-    FIRST(repository)
-    repository.commit()
-    repository.write("a.yaml", topic(H1))
-    repository.commit()
+def test_the_history_of_standard_input_is_that_of_its_topic(repository: Repository) -> None:
+    commit(repository, FIRST, NEXT)
     new = topic(H1, "new")
     done = check(repository, "--git", "main", "-", stdin=in_yaml(policy(), topic(ADDED), new))
     assert done.returncode == 1
@@ -414,9 +339,10 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "stdin", "words"), WRONG.values(), ids=WRONG)
-def test_wrong_input_is_explained(repository: Repository, arguments: list[str], stdin: str, words: str) -> None:
-    FIRST(repository)
-    repository.commit()
+def test_wrong_input_is_an_error_with_its_reason(
+    repository: Repository, arguments: list[str], stdin: str, words: str
+) -> None:
+    commit(repository, FIRST)
     (repository.root / "v1.avsc").write_text(H0)
     (repository.root.parent / "elsewhere.yaml").write_text(in_yaml(topic(H0, "elsewhere")))
     done = check(repository, *arguments, stdin=stdin)
@@ -425,10 +351,7 @@ def test_wrong_input_is_explained(repository: Repository, arguments: list[str], 
 
 
 def test_a_shallow_clone_is_refused_with_the_remedy(repository: Repository, tmp_path: Path) -> None:
-    FIRST(repository)
-    repository.commit()
-    put("a.yaml", topic(H1))(repository)
-    repository.commit()
+    commit(repository, FIRST, NEXT)
     repository.git("clone", "--quiet", "--depth=1", repository.root.as_uri(), str(tmp_path / "shallow"))
     done = check(Repository(tmp_path / "shallow"), "--git", "main", ".")
     assert (done.returncode, done.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""`check --live`: what the command sends, and what it makes of the answers. The cluster tier has a real API server."""
+"""`check --live`: the requests of the command, and its verdict by the responses. The cluster tier has a real server."""
 
 import json
 import re
@@ -24,8 +24,8 @@ CAUSE = {
 QUERY = "dryRun=All&fieldManager=topicschema-check&fieldValidation=Strict"
 
 
-class Answers:
-    """The requests that a server got, and its answers by the resource's name."""
+class Exchange:
+    """The requests that a server received, and its responses by the resource's name."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
@@ -34,26 +34,26 @@ class Answers:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
-    answers = Answers()
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Exchange]:
+    exchange = Exchange()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            stored = answers.stored.get(self.path.rpartition("/")[2])
-            self._answer(404 if stored is None else 200, stored or {"message": "not found"}, [])
+            stored = exchange.stored.get(self.path.rpartition("/")[2])
+            self._respond(404 if stored is None else 200, stored or {"message": "not found"}, [])
 
         def do_POST(self) -> None:
             wire = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            answers.requests.append((f"{self.command} {self.path}", wire))
+            exchange.requests.append((f"{self.command} {self.path}", wire))
             if wire["metadata"].get("resourceVersion") == "old":
-                answers.stored[wire["metadata"]["name"]]["metadata"]["resourceVersion"] = "new"
-                self._answer(409, {"message": "conflict"}, [])
+                exchange.stored[wire["metadata"]["name"]]["metadata"]["resourceVersion"] = "new"
+                self._respond(409, {"message": "conflict"}, [])
                 return
-            self._answer(*answers.by_name.get(wire["metadata"]["name"], (200, wire, [])))
+            self._respond(*exchange.by_name.get(wire["metadata"]["name"], (200, wire, [])))
 
         do_PUT = do_POST  # noqa: N815
 
-        def _answer(self, code: int, body: dict[str, Any], warnings: list[str]) -> None:
+        def _respond(self, code: int, body: dict[str, Any], warnings: list[str]) -> None:
             self.send_response(code)
             for each in warnings:
                 self.send_header("Warning", f'299 - "{each}"')
@@ -76,12 +76,12 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]
         }
         (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
-        yield answers
+        yield exchange
         listening.shutdown()
         thread.join()
 
 
-def test_each_resource_is_applied_without_effect(server: Answers, tmp_path: Path) -> None:
+def test_each_resource_is_applied_without_effect(server: Exchange, tmp_path: Path) -> None:
     bare = topic(fields("id"), "bare")
     del bare["metadata"]["namespace"]
     (tmp_path / "a.yaml").write_text(in_yaml(policy(), topic(fields("id")), bare))
@@ -105,7 +105,7 @@ def test_each_resource_is_applied_without_effect(server: Answers, tmp_path: Path
     assert text.count("To refuse such changes, set strictness: Strict in the policy.") == 1
 
 
-def test_a_stored_resource_is_replaced_with_what_else_it_has(server: Answers, tmp_path: Path) -> None:
+def test_a_stored_resource_is_replaced_with_what_else_it_has(server: Exchange, tmp_path: Path) -> None:
     stored = topic(fields("id", "x="), schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
     stored["metadata"] |= {"resourceVersion": "old", "finalizers": ["topicschema.io/history"]}
     server.stored["created"] = stored
@@ -117,7 +117,7 @@ def test_a_stored_resource_is_replaced_with_what_else_it_has(server: Answers, tm
     assert (wire["metadata"]["finalizers"], wire["metadata"]["resourceVersion"]) == (["topicschema.io/history"], "new")
 
 
-def test_causes_are_reasons_at_their_lines(server: Answers, tmp_path: Path) -> None:
+def test_causes_are_reasons_at_their_lines(server: Exchange, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(in_yaml(topic(fields("id", "x:int").replace(", {", ",\n{"))))
     server.by_name["created"] = (422, {"details": {"causes": [CAUSE]}, "message": "refused"}, [])
     done = command_line.run(tmp_path, "check", "--live", "-o", "github", "a.yaml")
@@ -128,7 +128,9 @@ def test_causes_are_reasons_at_their_lines(server: Answers, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("code", "message"), [(403, "forbidden: no right"), (404, "not found"), (500, "webhook")])
-def test_without_an_answer_there_is_no_verdict(server: Answers, tmp_path: Path, code: int, message: str) -> None:
+def test_after_an_error_of_the_server_there_is_no_verdict(
+    server: Exchange, tmp_path: Path, code: int, message: str
+) -> None:
     (tmp_path / "a.yaml").write_text(in_yaml(topic(fields("id"))))
     server.by_name["created"] = (code, {"message": message}, [])
     done = command_line.run(tmp_path, "check", "--live", "a.yaml")
@@ -136,7 +138,7 @@ def test_without_an_answer_there_is_no_verdict(server: Answers, tmp_path: Path, 
     assert done.stderr == f"topicschema check: shop/created: HTTP {code}: {message}\n"
 
 
-def test_a_server_that_is_away_is_named(server: Answers, tmp_path: Path) -> None:
+def test_an_unreachable_server_is_named(server: Exchange, tmp_path: Path) -> None:
     text = (tmp_path / "kubeconfig").read_text()
     (tmp_path / "kubeconfig").write_text(re.sub("127.0.0.1:[0-9]+", "127.0.0.1:1", text))
     (tmp_path / "a.yaml").write_text(in_yaml(topic(fields("id"))))

@@ -1,4 +1,4 @@
-"""`check` of manifests: where they are read from, which policy judges them, and the forms of the output."""
+"""`check` of manifests: their files, the policy of each topic, and the forms of the output."""
 
 import json
 import os
@@ -24,12 +24,16 @@ def check(where: Path, *arguments: str, stdin: str = "") -> subprocess.Completed
     return command_line.run(where, "check", *arguments, stdin=stdin)
 
 
-def answer(where: Path, *arguments: str, stdin: str = "") -> dict[str, Any]:
+def words_of(where: Path, *arguments: str) -> str:
+    return " ".join(check(where, *arguments).stdout.split())
+
+
+def output(where: Path, *arguments: str, stdin: str = "") -> dict[str, Any]:
     done = check(where, "-o", "json", *arguments, stdin=stdin)
     assert done.stderr == ""
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert done.returncode == (0 if found["compatible"] else 1)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == (0 if result["compatible"] else 1)
+    return result
 
 
 def write(path: Path, *resources: dict[str, Any]) -> None:
@@ -48,8 +52,8 @@ def test_files_folders_documents_lists_and_standard_input_are_read(tmp_path: Pat
     (tmp_path / "d/values.yaml").write_text("{{ not: YAML")
     write(tmp_path / "d/.hidden/e.yaml", topic(H0, "e"))
     write(tmp_path / "d.yaml", topic(H0, "d"))
-    found = answer(tmp_path, "d", "d.yaml", "-", stdin=in_yaml(topic(H0, "f")))["results"]
-    assert [(each["name"], each["id"], each["line"]) for each in found] == [
+    results = output(tmp_path, "d", "d.yaml", "-", stdin=in_yaml(topic(H0, "f")))["results"]
+    assert [(each["name"], each["id"], each["line"]) for each in results] == [
         ("c", "d/list.json", 1),
         ("orders", "d/policy.yaml", 1),
         ("a", "d/deep/two.yml", 1),
@@ -57,7 +61,7 @@ def test_files_folders_documents_lists_and_standard_input_are_read(tmp_path: Pat
         ("d", "d.yaml", 1),
         ("f", "standard input", 1),
     ]
-    assert {each["policy"] for each in found if each["kind"] == "TopicSchema"} == {"orders"}
+    assert {each["policy"] for each in results if each["kind"] == "TopicSchema"} == {"orders"}
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
@@ -74,55 +78,40 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     assert done.stderr.endswith("d: File name too long\n")
 
 
-POLICIES: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str | None]]] = {
-    "the policy's strategy": (policy(), topic(REQUIRED), ("BACKWARD_TRANSITIVE", "Namespace", "FIELD_WITHOUT_DEFAULT")),
-    "the manifest's own": (
-        policy(),
-        topic(REQUIRED, schemaCompatibilityStrategy="FORWARD"),
-        ("FORWARD", "Topic", None),
-    ),
-    "the manifest's own, which the policy forbids": (
-        policy(constraints={"allowedStrategies": ["FULL"]}),
-        topic(REQUIRED, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE"),
-        ("ALWAYS_COMPATIBLE", "Topic", "STRATEGY_NOT_ALLOWED"),
-    ),
-    "the broker's own": (
-        policy(schemaCompatibilityStrategy="UNDEFINED", brokerProfile={"schemaCompatibilityStrategy": "FORWARD"}),
-        topic(REQUIRED),
-        ("FORWARD", "Broker", None),
-    ),
-    "a policy in another namespace": (
-        policy(namespace="other"),
-        topic(REQUIRED),
-        ("FULL", "Broker", "FIELD_WITHOUT_DEFAULT"),
-    ),
-    "a policy of another Pulsar namespace": (
-        policy(pulsarNamespace="shop/other"),
-        topic(REQUIRED),
-        ("FULL", "Broker", "FIELD_WITHOUT_DEFAULT"),
-    ),
-    "a type that is not allowed": (
-        policy(constraints={"allowedTypes": ["JSON"]}),
-        topic(H1),
-        ("BACKWARD_TRANSITIVE", "Namespace", "TYPE_NOT_ALLOWED"),
-    ),
-    "a property that is missing": (
-        policy(constraints={"requiredProperties": ["owner"]}),
-        topic(H1),
-        ("BACKWARD_TRANSITIVE", "Namespace", "PROPERTY_MISSING"),
-    ),
-}
+BY_NAMESPACE, BY_DEFAULT = ("BACKWARD_TRANSITIVE", "Namespace"), ("FULL", "Broker")
+BY_BROKER = {"schemaCompatibilityStrategy": "UNDEFINED", "brokerProfile": {"schemaCompatibilityStrategy": "FORWARD"}}
 
 
-@pytest.mark.parametrize(("ruling", "candidate", "expected"), POLICIES.values(), ids=POLICIES)
-def test_a_topic_is_judged_by(
-    tmp_path: Path, ruling: dict[str, Any], candidate: dict[str, Any], expected: tuple[str, str, str | None]
+def with_strategy(strategy: str) -> dict[str, Any]:
+    return topic(REQUIRED, schemaCompatibilityStrategy=strategy)
+
+
+@pytest.mark.parametrize(
+    ("ruling", "candidate", "strategy", "rule"),
+    [
+        (policy(), topic(REQUIRED), BY_NAMESPACE, "FIELD_WITHOUT_DEFAULT"),
+        (policy(), with_strategy("FORWARD"), ("FORWARD", "Topic"), None),
+        (
+            policy(constraints={"allowedStrategies": ["FULL"]}),
+            with_strategy("ALWAYS_COMPATIBLE"),
+            ("ALWAYS_COMPATIBLE", "Topic"),
+            "STRATEGY_NOT_ALLOWED",
+        ),
+        (policy(**BY_BROKER), topic(REQUIRED), ("FORWARD", "Broker"), None),
+        (policy(namespace="other"), topic(REQUIRED), BY_DEFAULT, "FIELD_WITHOUT_DEFAULT"),
+        (policy(pulsarNamespace="shop/other"), topic(REQUIRED), BY_DEFAULT, "FIELD_WITHOUT_DEFAULT"),
+        (policy(constraints={"allowedTypes": ["JSON"]}), topic(H1), BY_NAMESPACE, "TYPE_NOT_ALLOWED"),
+        (policy(constraints={"requiredProperties": ["owner"]}), topic(H1), BY_NAMESPACE, "PROPERTY_MISSING"),
+    ],
+)
+def test_a_topic_is_judged_by_its_own_strategy_or_by_the_policy_that_governs_it(
+    tmp_path: Path, ruling: dict[str, Any], candidate: dict[str, Any], strategy: tuple[str, str], rule: str | None
 ) -> None:
     write(tmp_path / "all.yaml", ruling, candidate)
     (tmp_path / "v1.avsc").write_text(H1)
-    found = answer(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]
-    rules = [each["rule"] for each in found["incompatibilities"]]
-    assert (found["strategy"], found["strategySource"], rules[0] if rules else None) == expected
+    result = output(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]
+    assert (result["strategy"], result["strategySource"]) == strategy
+    assert [each["rule"] for each in result["incompatibilities"]][:1] == ([] if rule is None else [rule])
 
 
 def suit(*symbols: str) -> str:
@@ -132,7 +121,7 @@ def suit(*symbols: str) -> str:
 
 @pytest.mark.parametrize("version", [PulsarVersion.V4_2, PulsarVersion.V5_0])
 def test_sources_become_the_envelope_of_the_policys_pulsar_version(tmp_path: Path, version: PulsarVersion) -> None:
-    """The clients of 4.2 and 5.0 have different descriptors of the imported file."""
+    # The clients of 4.2 and 5.0 have different descriptors of the imported file.
     files = {
         "a.proto": 'syntax = "proto3";\nimport "google/protobuf/api.proto";\nmessage A { google.protobuf.Api b = 1; }\n'
     }
@@ -142,8 +131,8 @@ def test_sources_become_the_envelope_of_the_policys_pulsar_version(tmp_path: Pat
     resource["spec"] |= {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A", "files": files}}
     del resource["spec"]["schema"]
     write(tmp_path / "all.yaml", policy(brokerProfile={"pulsarVersion": version.value}), resource)
-    found = answer(tmp_path, "--history", "envelope.json", "all.yaml")["results"]
-    assert [each["equalTo"] for each in found if each["kind"] == "TopicSchema"] == [0]
+    results = output(tmp_path, "--history", "envelope.json", "all.yaml")["results"]
+    assert [each["equalTo"] for each in results if each["kind"] == "TopicSchema"] == [0]
 
 
 def test_strict_policies_refuse_risks(tmp_path: Path) -> None:
@@ -161,97 +150,84 @@ def test_warnings_of_harm_name_what_refuses_it_once(tmp_path: Path) -> None:
         ([harmful], "To refuse such changes, use --strictness Strict for topics without a policy."),
     ):
         write(tmp_path / "all.yaml", *resources)
-        done = check(tmp_path, "--strategy", "BACKWARD", "--history", "v1.avsc", "all.yaml")
+        arguments = ("--strategy", "BACKWARD", "--history", "v1.avsc", "all.yaml")
+        done = check(tmp_path, *arguments)
         assert (done.returncode, " ".join(done.stdout.split()).count(how)) == (0, 1)
-        assert (
-            how in check(tmp_path, "--strategy", "BACKWARD", "--history", "v1.avsc", "-o", "github", "all.yaml").stdout
-        )
+        assert how in check(tmp_path, *arguments, "-o", "github").stdout
 
 
-def test_the_output_says_what_the_verdict_lacks(tmp_path: Path) -> None:
+def test_the_output_names_what_the_verdict_lacks(tmp_path: Path) -> None:
     write(tmp_path / "all.yaml", policy(), topic(H1))
     write(tmp_path / "alone.yaml", topic(H1, schemaCompatibilityStrategy="FULL_TRANSITIVE"))
-    (tmp_path / "v1.avsc").write_text(H1)
-    first = "compared with 1 version; the topic may have more"
-    assert check(tmp_path, "--history", "v1.avsc", "all.yaml").stdout.splitlines()[0] == first
-    assert check(tmp_path, "--history", "v1.avsc", "alone.yaml").stdout.splitlines()[0] == first
-    plain = ("--strategy", "FULL_TRANSITIVE", "--history", "v1.avsc", "v1.avsc")
-    assert check(tmp_path, *plain).stdout.splitlines()[0] == first
-    assert answer(tmp_path, *plain)["mayLackVersions"]
-    assert answer(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]["mayLackVersions"]
-    assert check(tmp_path, "all.yaml").stdout.startswith("only validity and the policies' constraints were checked")
-    said = " ".join(check(tmp_path, "alone.yaml").stdout.split())
-    assert "no policy is given for shop/created: it is judged by FULL_TRANSITIVE on Pulsar 5.0 " in said
     write(tmp_path / "plain.yaml", topic(H1))
-    chosen = check(tmp_path, "--strategy", "FORWARD", "--history", "v1.avsc", "plain.yaml").stdout
-    assert "no policy is given for shop/created: it is judged by FORWARD on Pulsar" in " ".join(chosen.split())
     write(tmp_path / "three.yaml", *(topic(H1, each) for each in "abc"))
-    said = " ".join(check(tmp_path, "three.yaml").stdout.split())
-    assert (
-        "no policy is given for shop/a and 2 others: they are judged by FULL on Pulsar 5.0, unless they name a strategy"
-        in said
-    )
+    (tmp_path / "v1.avsc").write_text(H1)
+    for arguments in (("all.yaml",), ("alone.yaml",), ("--strategy", "FULL_TRANSITIVE", "v1.avsc")):
+        lines = check(tmp_path, "--history", "v1.avsc", *arguments).stdout.splitlines()
+        assert lines[0] == "compared with 1 version; the topic may have more"
+    assert output(tmp_path, "--strategy", "FULL_TRANSITIVE", "--history", "v1.avsc", "v1.avsc")["mayLackVersions"]
+    assert output(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]["mayLackVersions"]
+    assert check(tmp_path, "all.yaml").stdout.startswith("only validity and the policies' constraints were checked")
+    for arguments, words in (
+        (("alone.yaml",), "shop/created: it is judged by FULL_TRANSITIVE on Pulsar 5.0 "),
+        (("--strategy", "FORWARD", "--history", "v1.avsc", "plain.yaml"), "shop/created: it is judged by FORWARD on"),
+        (("three.yaml",), "shop/a and 2 others: they are judged by FULL on Pulsar 5.0, unless they name a strategy"),
+    ):
+        assert f"no policy is given for {words}" in words_of(tmp_path, *arguments)
 
 
 def test_a_policy_in_another_kubernetes_namespace_is_named(tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", policy(), topic(H1), topic(H1, "b", "bnak"), topic(H1, "c", "bnak", topic=f"{TOPIC}c"))
-    found = answer(tmp_path, "a.yaml")
-    assert found["compatible"]
-    _, good, wrong, other = found["results"]
+    result = output(tmp_path, "a.yaml")
+    assert result["compatible"]
+    _, good, wrong, other = result["results"]
     assert (good["warnings"], other["warnings"]) == ([], [])
     [warning] = wrong["warnings"]
     assert (warning["rule"], warning["path"], warning["line"]) == ("PolicyNotFound", "metadata.namespace", 20)
     assert warning["message"].startswith(
         "policy orders governs shop/orders in the Kubernetes namespace shop, and this resource is in bnak: "
     )
-    said = " ".join(check(tmp_path, "a.yaml").stdout.split())
-    assert "no policy is given for bnak/c: it is judged by FULL" in said
-    assert "warning: PolicyNotFound: policy orders governs shop/orders in the Kubernetes namespace shop" in said
+    text = words_of(tmp_path, "a.yaml")
+    assert "no policy is given for bnak/c: it is judged by FULL" in text
+    assert "warning: PolicyNotFound: policy orders governs shop/orders in the Kubernetes namespace shop" in text
 
 
-WRONG: dict[str, tuple[list[str], dict[str, list[dict[str, Any]]], str]] = {
-    "two policies": (
-        ["."],
-        {"dev.yaml": [policy("a"), topic(H1)], "prod.yaml": [policy("b")]},
-        "several policies govern shop/orders in the namespace shop: dev.yaml:1 and prod.yaml:1",
-    ),
-    "a resource twice": (["."], {"dev.yaml": [topic(H1)], "prod.yaml": [topic(H1)]}, "is given twice: dev.yaml:1 and"),
-    "nothing": (["."], {"a.yaml": [{"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {}}]}, ". has neither"),
-    "a schema among manifests": (
-        ["a.yaml", "v1.avsc"],
-        {"a.yaml": [topic(H1)]},
-        "v1.avsc has neither a TopicSchema nor",
-    ),
-    "an own type": (["--type", "JSON", "a.yaml"], {"a.yaml": [topic(H1)]}, "remove --type and --property"),
-    "two topics with files": (
-        ["--history", "v1.avsc", "a.yaml"],
-        {"a.yaml": [topic(H1, "a"), topic(H1, "b")]},
-        "--history is for one TopicSchema, and 2 are given",
-    ),
-    "an invalid topic": (["a.yaml"], {"a.yaml": [topic(H1, topic="shop/orders/a")]}, "a.yaml: line 5: "),
-    "an unknown member": (["a.yaml"], {"a.yaml": [topic(H1, schemaCompat="FULL")]}, "spec has no member schemaCompat"),
-    "no cluster": (["--live", "a.yaml"], {"a.yaml": [topic(H1)]}, "--live finds no cluster"),
-}
+ONE = {"a.yaml": [topic(H1)]}
+TWO = {"a.yaml": [topic(H1, "a"), topic(H1, "b")]}
 
 
-@pytest.mark.parametrize(("arguments", "given", "words"), WRONG.values(), ids=WRONG)
-def test_wrong_input_is_explained(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    given: dict[str, list[dict[str, Any]]],
-    words: str,
+@pytest.mark.parametrize(
+    ("line", "resources", "words"),
+    [
+        (
+            ".",
+            {"dev.yaml": [policy("a"), topic(H1)], "prod.yaml": [policy("b")]},
+            "several policies govern shop/orders in the namespace shop: dev.yaml:1 and prod.yaml:1",
+        ),
+        (".", {"dev.yaml": [topic(H1)], "prod.yaml": [topic(H1)]}, "is given twice: dev.yaml:1 and"),
+        (".", {"a.yaml": [{"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {}}]}, ". has neither"),
+        ("a.yaml v1.avsc", ONE, "v1.avsc has neither a TopicSchema nor"),
+        ("--type JSON a.yaml", ONE, "remove --type and --property"),
+        ("--history v1.avsc a.yaml", TWO, "--history is for one TopicSchema, and 2 are given"),
+        ("a.yaml", {"a.yaml": [topic(H1, topic="shop/orders/a")]}, "a.yaml: line 5: "),
+        ("a.yaml", {"a.yaml": [topic(H1, schemaCompat="FULL")]}, "spec has no member schemaCompat"),
+        ("--live a.yaml", ONE, "--live finds no cluster"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_wrong_input_is_an_error_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, resources: dict[str, list[dict[str, Any]]], words: str
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    for file, resources in given.items():
-        write(tmp_path / file, *resources)
+    for file, each in resources.items():
+        write(tmp_path / file, *each)
     (tmp_path / "v1.avsc").write_text(H1)
-    done = check(tmp_path, *arguments)
+    done = check(tmp_path, *line.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
 
 
-def test_what_is_wrong_does_not_hide_the_verdicts_on_the_others(tmp_path: Path) -> None:
+def test_a_wrong_resource_does_not_hide_the_verdicts_on_the_others(tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", policy(), topic("{", "broken"), topic(H1, "other", topic="shop"))
     done = check(tmp_path, "-o", "github", "a.yaml")
     assert done.returncode == 2
@@ -264,24 +240,20 @@ def test_what_is_wrong_does_not_hide_the_verdicts_on_the_others(tmp_path: Path) 
 def test_one_topic_has_one_resource(tmp_path: Path) -> None:
     same = {"topic": "persistent://shop/orders/created"}
     write(tmp_path / "a.yaml", topic(H1), topic(H1, "second", **same))
-    first, second = answer(tmp_path, "a.yaml")["results"]
+    first, second = output(tmp_path, "a.yaml")["results"]
     assert (first["compatible"], second["error"]["reason"]) == (True, "TopicAlreadyClaimed")
 
 
 def test_annotations_are_at_the_lines_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "team a,b"
-    pair = {"encoding": "INLINE", "key": {"type": "STRING"}, "value": {"type": "AVRO", "schema": REQUIRED}}
-    write(folder / "pair.yaml", topic("", "pair", type="KEY_VALUE", keyValue=pair))
-    text = (folder / "pair.yaml").read_text().replace("  schema: |\n", "")
-    (folder / "pair.yaml").write_text(text)
-    write(
-        folder / "v1.yaml",
-        topic("", "pair", type="KEY_VALUE", keyValue=pair | {"value": {"type": "AVRO", "schema": H1}}),
-    )
-    (folder / "v1.yaml").write_text((folder / "v1.yaml").read_text().replace("  schema: |\n", ""))
+    for file, schema in (("pair.yaml", REQUIRED), ("v1.yaml", H1)):
+        pair = {"encoding": "INLINE", "key": {"type": "STRING"}, "value": {"type": "AVRO", "schema": schema}}
+        resource = topic("", "pair", type="KEY_VALUE", keyValue=pair)
+        del resource["spec"]["schema"]
+        write(folder / file, resource)
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    told = check(folder, "-o", "github", "--history", "v1.yaml", "pair.yaml").stdout.splitlines()
-    [error] = [line for line in told if line.startswith("::error")]
+    lines = check(folder, "-o", "github", "--history", "v1.yaml", "pair.yaml").stdout.splitlines()
+    [error] = [line for line in lines if line.startswith("::error")]
     where, _, message = error.removeprefix("::").partition("::")
     assert where == "error file=team a%2Cb/pair.yaml,line=7,col=3,title=FIELD_WITHOUT_DEFAULT"
     assert message.startswith("shop/pair: field 'note' of the candidate is not in version 0")

@@ -28,7 +28,7 @@ _SPECS = {TopicSchema: TopicSchemaSpec, NamespaceSchemaPolicy: NamespaceSchemaPo
 
 
 def of_users(*rows: Row) -> pytest.MarkDecorator:
-    """The rows about kinds that users write."""
+    """Parametrize a test by the rows about kinds that users write."""
     some = [each for each in rows if each.base["kind"] in KINDS]
     return pytest.mark.parametrize("row", some, ids=[f"{each.base['kind']}: {each.sentence}" for each in some])
 
@@ -46,7 +46,7 @@ def test_a_wrong_object_is_refused(row: Row) -> None:
 
 
 @of_users(*RIGHT, *RIGHT_EDITS, *RIGHT_BROKERS, *RIGHT_BROKER_EDITS, *RIGHT_VALIDATIONS)
-def test_a_right_object_is_taken(row: Row) -> None:
+def test_a_right_object_is_accepted(row: Row) -> None:
     assert errors(row) == []
 
 

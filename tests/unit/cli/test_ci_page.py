@@ -1,4 +1,4 @@
-"""docs/ci.md and the hook for pre-commit: their command lines do what they say, in a clone as a CI job has it."""
+"""docs/ci.md and the hook for pre-commit: their command lines run in a clone as a CI job has it."""
 
 import os
 import re
@@ -20,7 +20,7 @@ H0, H2 = fields("id", "x="), fields("id", "x:int")
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Repository:
-    """A clone on a branch with an edit that the webhook would refuse, of a repository whose main goes on."""
+    """Return a clone on a branch with an edit that the webhook would refuse."""
     origin = Repository.create(tmp_path / "origin")
     origin.write("manifests/policy.yaml", policy())
     origin.write("manifests/created.yaml", topic(H0))

@@ -14,13 +14,13 @@ ZSH = shutil.which("zsh")
 
 
 def completed(where: Path, *words: str) -> set[str]:
-    """What bash offers for the last word."""
+    """Return what bash offers for the last word."""
     assert BASH is not None
-    ask = (
+    program = (
         f'{script("bash")}\nCOMP_WORDS=(topicschema "$@"); COMP_CWORD=$#; _shtab_topicschema; '
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run([BASH, "-c", ask, "-", *words], cwd=where, capture_output=True, text=True, check=True)
+    done = subprocess.run([BASH, "-c", program, "-", *words], cwd=where, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return set(done.stdout.split())
 
@@ -55,8 +55,8 @@ def test_commands_options_values_and_files_are_completed(tmp_path: Path, words: 
 @pytest.mark.skipif(ZSH is None, reason="no zsh on the path")
 def test_zsh_has_a_completion_once_the_script_is_sourced(tmp_path: Path) -> None:
     (tmp_path / "completion").write_text(script("zsh"))
-    ask = "source ./completion; print $_comps[topicschema]"
-    done = subprocess.run([str(ZSH), "-f", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
+    program = "source ./completion; print $_comps[topicschema]"
+    done = subprocess.run([str(ZSH), "-f", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("_shtab_topicschema\n", "")
 
 

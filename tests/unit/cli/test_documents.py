@@ -1,4 +1,4 @@
-"""docs/cli.md shows what really happens: its commands are run.
+"""docs/cli.md shows the real output of its commands.
 
 Each command of the page is a process of its own.
 """
@@ -25,7 +25,7 @@ WITH_X = ORDER.replace('"long"}', '"long"},\n  {"name": "x", "type": %s}')
 
 
 def make_repository(root: Path) -> None:
-    """The repository of the page: `x` was an int, was removed, and comes back as a text."""
+    """Create the repository of the page: `x` was an int, was removed, and comes back as a text."""
     repository = Repository.create(root)
     repository.write("policy.yaml", policy(brokerProfile={"pulsarVersion": "4.2"}))
     for schema in (WITH_X % '"int", "default": 0', ORDER):
@@ -35,12 +35,12 @@ def make_repository(root: Path) -> None:
 
 
 def consoles() -> list[tuple[str, str]]:
-    """The commands of the page and what it says they print."""
+    """Return the commands of the page, each with its output there."""
     blocks = re.findall(r"```console\n\$ (.*?)\n```", PAGE, re.DOTALL)
     return [tuple(re.split(r"(?<!\|)\n", block, maxsplit=1)) for block in blocks]
 
 
-def test_what_the_page_shows_is_what_is_printed(tmp_path: Path) -> None:
+def test_the_page_shows_the_real_output(tmp_path: Path) -> None:
     make_repository(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)

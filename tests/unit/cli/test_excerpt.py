@@ -1,4 +1,4 @@
-"""The place in the text, for eyes: numbers, carets, long lines, wide characters, what terminals must never get."""
+"""The place in the text: line numbers, carets, long lines, wide and control characters."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_place_is_shown_with_the_line_before_it_and_a_caret(text: str, place: 
 
 
 @pytest.mark.parametrize("column", [1, 30, 60, 77, 500, 999, 1000, 1001])
-def test_a_long_line_is_cut_around_the_place(column: int) -> None:
+def test_a_long_line_is_cut_to_the_columns_near_the_place(column: int) -> None:
     line = "".join(chr(ord("a") + number % 26) for number in range(1000))
     text, caret = shown(line, Place("$", 1, column))
     assert max(len(text), len(caret)) <= 80
@@ -51,7 +51,7 @@ def test_control_characters_never_reach_the_terminal() -> None:
     assert all("\x1b" not in line for line in shown('"\x1b[31m"', Place("$", 1, 1)))
 
 
-def test_many_places_are_found_in_one_text() -> None:
+def test_one_text_has_excerpts_of_many_places() -> None:
     places = [Place("$.fields[0].name"), Place("$.type"), Place("$.nowhere")]
     excerpts = Excerpts(TEXT, places)
     assert [list(excerpts.at(each))[-2].split(" | ")[0].strip() for each in places] == ["3", "2", "1"]

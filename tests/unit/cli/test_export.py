@@ -1,4 +1,4 @@
-"""`topicschema export`: what kubectl prints of a record, as uploads in order, or why they cannot be those versions."""
+"""`topicschema export`: the history and payloads that kubectl prints, as uploads in the order of the versions."""
 
 import json
 import subprocess
@@ -23,8 +23,8 @@ PAIR = key_value.encode(
 )
 
 
-def recorded(*schemas: Schema) -> tuple[History, list[dict[str, Any]]]:
-    """The record of these versions, and its payloads as the API server has them."""
+def stored(*schemas: Schema) -> tuple[History, list[dict[str, Any]]]:
+    """Return the history of these versions, and its payloads as the API server has them."""
     history, payloads = History(KEY), []
     for each in schemas:
         history = history.with_version(each, Origin.SPEC, WHEN)
@@ -32,8 +32,8 @@ def recorded(*schemas: Schema) -> tuple[History, list[dict[str, Any]]]:
     return history, payloads
 
 
-def asked(history: History, payloads: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
-    """What the command answers to both, printed as kubectl does: an object, and a list."""
+def export(history: History, payloads: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
+    """Export both, printed as kubectl does: an object, and a list."""
     first = store.history_to_wire(history, namespace="s", resource_version="1")
     return run(json.dumps(first, indent=4) + "\n" + json.dumps({"kind": "List", "items": payloads}) + "\n")
 
@@ -44,8 +44,8 @@ def run(stdin: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_versions_are_bodies_of_uploads_in_the_order_of_their_numbers() -> None:
     first, pair = schema(ID), formats.parse(PAIR)
-    history, payloads = recorded(first, schema(ID, NOTE), pair)
-    done = asked(history, payloads[::-1])
+    history, payloads = stored(first, schema(ID, NOTE), pair)
+    done = export(history, payloads[::-1])
     assert (done.returncode, done.stderr) == (0, "")
     bodies = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["type"] for each in bodies] == ["AVRO", "AVRO", "KEY_VALUE"]
@@ -54,9 +54,9 @@ def test_the_versions_are_bodies_of_uploads_in_the_order_of_their_numbers() -> N
     assert bodies[2]["properties"]["value.schema.type"] == "AVRO"
 
 
-def test_a_payload_of_another_incarnation_is_not_taken_for_this_one_s() -> None:
-    history, payloads = recorded(schema(ID))
-    done = asked(replace(history, incarnation=1), payloads)
+def test_a_payload_of_another_incarnation_does_not_belong_to_the_history() -> None:
+    history, payloads = stored(schema(ID))
+    done = export(replace(history, incarnation=1), payloads)
     assert (done.returncode, done.stdout) == (2, "")
     assert "SchemaVersion h-" in done.stderr
 
@@ -66,15 +66,15 @@ def test_a_payload_of_another_incarnation_is_not_taken_for_this_one_s() -> None:
     [({"is_tombstone": True}, "version 1 is a deletion"), ({"schema_version": 2}, "there is no version 1 in")],
     ids=["deletion", "gap"],
 )
-def test_numbers_that_no_upload_gives_are_told_and_nothing_is_printed(change: dict[str, Any], words: str) -> None:
-    history, payloads = recorded(schema(ID), schema(ID, NOTE))
+def test_numbers_that_no_upload_gives_are_an_error_and_nothing_is_printed(change: dict[str, Any], words: str) -> None:
+    history, payloads = stored(schema(ID), schema(ID, NOTE))
     first, second = history.entries
-    done = asked(replace(history, entries=(first, replace(second, **change))), payloads)
+    done = export(replace(history, entries=(first, replace(second, **change))), payloads)
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
 
 
-NO_RECORD = [
+NO_HISTORY = [
     "",
     "{",
     "[]",
@@ -89,16 +89,16 @@ NO_RECORD = [
 ]
 
 
-@pytest.mark.parametrize("stdin", NO_RECORD, ids=lambda each: each[:40])
-def test_what_is_no_record_is_wrong_input(stdin: str) -> None:
+@pytest.mark.parametrize("stdin", NO_HISTORY, ids=lambda each: each[:40])
+def test_what_is_no_history_is_wrong_input(stdin: str) -> None:
     done = run(stdin)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert any(each in done.stderr for each in ("kubectl", "one is needed", "cannot be read"))
 
 
-def test_a_payload_without_a_name_is_none_of_the_history_s() -> None:
-    history, payloads = recorded(schema(ID))
+def test_a_payload_without_a_name_does_not_belong_to_the_history() -> None:
+    history, payloads = stored(schema(ID))
     for metadata in (None, [], {"name": ["a"]}):
-        done = asked(history, [{**payloads[0], "metadata": metadata}])
+        done = export(history, [{**payloads[0], "metadata": metadata}])
         assert (done.returncode, "is missing" in done.stderr) == (2, True), done.stderr

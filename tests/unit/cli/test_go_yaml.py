@@ -1,4 +1,7 @@
-"""YAML is read by go-yaml's rules. tests/cluster/test_go_yaml.py compares the reader with go-yaml itself."""
+"""YAML is read by go-yaml's rules.
+
+tests/cluster/test_go_yaml.py compares all scalars, names and random texts with go-yaml itself.
+"""
 
 import json
 
@@ -18,31 +21,13 @@ def value(text: str | bytes) -> object:
     ("written", "read"),
     [
         ("y", True),
-        ("N", False),
-        ("Off", False),
-        ("tRue", "tRue"),
-        ("~", None),
         ("", None),
         ("08", 8),
-        ("0777", 511),
-        ("0o17", 15),
-        ("0x1F", 31),
-        ("0b-1", -1),
-        ("1_000", 1000),
-        ("_1", "_1"),
         ("1e3", 1000),
-        ("1.e3", 1000),
-        (".5", 0.5),
-        ("1e999", "1e999"),
-        ("-9223372036854775808", -(2**63)),
         ("18446744073709551615", 2**64 - 1),
         ("18446744073709551616", 18446744073709552000),
         ("12:30:45", "12:30:45"),
-        ("2026-02-30", "2026-02-30"),
-        ("'y'", "y"),
-        ("!!str y", "y"),
         ("!!float 1", 1),
-        ("=", "="),
         ("| # literal\n  y\n", "y\n"),
     ],
 )
@@ -52,18 +37,7 @@ def test_a_plain_scalar_is_what_go_yaml_makes_of_it(written: str, read: object) 
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("y", "true"),
-        ("08", "8"),
-        ("12345678", "12345678"),
-        ("8.0", "8"),
-        ("1234567.0", "1.234567e+06"),
-        ("0.00001", "1e-05"),
-        ("16777217.0", "1.6777216e+07"),
-        ("1234e56", ".inf"),
-        (".nan", ".nan"),
-    ],
+    ("written", "read"), [("y", "true"), ("1234567.0", "1.234567e+06"), ("1234e56", ".inf"), (".nan", ".nan")]
 )
 def test_the_name_of_a_member_becomes_a_text(written: str, read: str) -> None:
     assert value(f"{written}: 1\n") == {read: 1}

@@ -1,4 +1,4 @@
-"""The documents of manifests: resources of all kinds, with their lines, and the members that nobody reads."""
+"""The documents of manifests: resources of all kinds with their lines, and unknown members."""
 
 import json
 
@@ -34,24 +34,16 @@ def read(text: str) -> list[ManifestDocument]:
     return documents("a.yaml", text.encode())
 
 
-def test_a_document_knows_the_lines_of_its_members() -> None:
+def test_a_document_has_the_lines_of_its_members() -> None:
     [document] = read("---\n" + ONE)
     assert (document.kind, document.namespace, document.name) == ("TopicSchema", "shop", "created")
     lines = {"": 3, "kind": 4, "metadata.name": 5, "spec": 6, "spec.properties[owner]": 10, "spec.properties[b.c]": 11}
     assert {path: document.line_of(path) for path in lines} == lines
-    assert (
-        document.line_of("spec.schema"),
-        document.line_of("spec.schema", 1),
-        document.line_of("spec.schema", 2),
-    ) == (
-        12,
-        13,
-        14,
-    )
+    assert [document.line_of("spec.schema", line) for line in (0, 1, 2)] == [12, 13, 14]
     assert (document.line_of("spec.type", 1), document.line_of("spec.nothing.there")) == (8, 6)
 
 
-def test_all_documents_of_a_file_are_found_and_empty_ones_are_not() -> None:
+def test_all_documents_of_a_file_are_read_but_empty_ones() -> None:
     text = f"---\n---\n{ONE}---\n# nothing\n---\n{POLICY}---\nkind: ConfigMap\n---\n- a list\n"
     assert [(each.kind, each.name, each.line_of("kind")) for each in read(text)] == [
         ("TopicSchema", "created", 5),
@@ -112,9 +104,7 @@ def test_a_text_that_begins_with_a_brace_is_json_as_for_kubectl() -> None:
         ("schema: |", "schema: |\n    {{ .Files.Get }}", 11, "this is a template"),
     ],
 )
-def test_what_the_api_server_would_not_take_is_an_error_with_its_line(
-    old: str, new: str, line: int, words: str
-) -> None:
+def test_what_the_api_server_would_refuse_is_an_error_with_its_line(old: str, new: str, line: int, words: str) -> None:
     with pytest.raises(ManifestError) as raised:
         read(ONE.replace(old, new, 1))
     assert words in raised.value.why

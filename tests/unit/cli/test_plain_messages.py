@@ -91,7 +91,7 @@ def test_a_version_of_a_primitive_type_with_a_text_is_no_history_in_a_batch(here
         ('"some-thing"', "INVALID_NAME", "may not contain '-'"),
     ],
 )
-def test_a_slip_in_avro_is_named(written: str, rule: str, words: str) -> None:
+def test_a_mistake_in_avro_is_named(written: str, rule: str, words: str) -> None:
     text = f'{{"type": "record", "name": "R", "fields": [{{"name": "f", "type": {written}}}]}}'
     with pytest.raises(InvalidSchemaError) as raised:
         formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarVersion.V4_0)

@@ -1,4 +1,4 @@
-"""The progress bar of `topicschema validate-messages`: on a terminal alone, and nothing of it stays."""
+"""The progress bar of `topicschema validate-messages`: only on a terminal, and removed in the end."""
 
 import fcntl
 import os
@@ -33,31 +33,31 @@ def command(*files: str) -> list[str]:
 
 
 def on_a_terminal(here: Path, *files: str, columns: int = 80) -> tuple[str, int, str]:
-    """What the command prints, how it ends, and all that a terminal of that width gets as its standard error."""
+    """Return standard output, exit code, and all that a terminal of that width receives as standard error."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(command(*files), cwd=here, stdout=subprocess.PIPE, stderr=its, text=True) as process:
         os.close(its)
-        told = b""
+        received = b""
         while chunk := read(ours):
-            told += chunk
+            received += chunk
         os.close(ours)
         printed, _ = process.communicate()
-    return printed, process.returncode, told.decode()
+    return printed, process.returncode, received.decode()
 
 
 def read(terminal: int) -> bytes:
-    """What comes next; nothing when no one has the other side any more, which Linux tells as an error."""
+    """Return the next bytes; none after the other side was closed, which Linux reports as an error."""
     try:
         return os.read(terminal, 4096)
     except OSError:
         return b""
 
 
-def screen(told: str, columns: int = 80) -> list[str]:
-    """What is to be seen in the end of what a terminal got."""
+def screen(received: str, columns: int = 80) -> list[str]:
+    """Return the lines on the terminal after it received the text."""
     rows, at = [""], 0
-    for part in re.findall(r"\r|\n|\x1b\[K|[^\r\n\x1b]", told):
+    for part in re.findall(r"\r|\n|\x1b\[K|[^\r\n\x1b]", received):
         if part == "\r":
             at = 0
         elif part == "\x1b[K":
@@ -70,27 +70,27 @@ def screen(told: str, columns: int = 80) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [80, 40])
-def test_a_terminal_sees_how_far_a_run_is_and_in_the_end_nothing(here: Path, columns: int) -> None:
-    printed, status, told = on_a_terminal(here, "0.parquet", "1.parquet", "2.parquet", columns=columns)
+def test_a_terminal_shows_the_progress_of_a_run_and_in_the_end_nothing(here: Path, columns: int) -> None:
+    printed, status, received = on_a_terminal(here, "0.parquet", "1.parquet", "2.parquet", columns=columns)
     assert status == 1
     assert printed.startswith("3,000 messages judged, ")
     assert "\x1b" not in printed
-    shares = [int(share) for _, share in BAR.findall(told)] if columns == 80 else []
+    shares = [int(share) for _, share in BAR.findall(received)] if columns == 80 else []
     assert shares == sorted(shares)
     assert columns < 80 or (shares[0], shares[-1]) == (0, 100)
-    assert told.endswith("\r\x1b[K")
-    assert screen(told, columns) == []
+    assert received.endswith("\r\x1b[K")
+    assert screen(received, columns) == []
 
 
-def test_what_is_not_a_terminal_gets_no_bar_and_the_same_words(here: Path) -> None:
+def test_other_outputs_have_no_bar_and_the_same_text(here: Path) -> None:
     printed, status, _ = on_a_terminal(here, "0.parquet")
     done = subprocess.run(command("0.parquet"), cwd=here, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (status, "", printed)
 
 
-def test_of_a_run_that_fails_the_terminal_keeps_the_reason_alone(here: Path) -> None:
-    printed, status, told = on_a_terminal(here, "cut.json", columns=200)
+def test_after_a_run_that_failed_the_terminal_shows_only_the_reason(here: Path) -> None:
+    printed, status, received = on_a_terminal(here, "cut.json", columns=200)
     assert (printed, status) == ("", 3)
-    assert BAR.search(told)
-    (left,) = screen(told, 200)
+    assert BAR.search(received)
+    (left,) = screen(received, 200)
     assert left == "topicschema validate-messages: the run failed: cut.json, the line at byte 44985: it is not JSON"

@@ -1,4 +1,4 @@
-"""The rules' explanations: complete, true, and what docs/rules.md says."""
+"""The explanations of the rules: complete, true, and the same in docs/rules.md."""
 
 import ast
 import functools
@@ -27,14 +27,14 @@ from topicschema.judging.cpu_time import MOST_SECONDS
 from topicschema.protoc import ProtobufSources, compile_envelope
 
 ROOT = Path(__file__).parents[3]
-ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload", "protoc")]
+PACKAGES = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload", "protoc")]
 SHOWN = [rule for rule in rules.every() if rule.refused is not None]
 COMPARED = [
     rule for rule in SHOWN if rule.refused and rule.refused.earlier and not isinstance(rule.refused, PayloadExample)
 ]
 # Ids have an underscore, but for these; other capitals in the code are Pulsar's names.
 SINGLE_WORDS = {"SYNTAX", "TRUNCATED", "UNRESOLVABLE"}
-ELSEWHERE = {"columnar"}  # what these say of retained messages is explained in docs/validation-reasons.md
+ELSEWHERE = {"columnar"}  # docs/validation-reasons.md explains its reasons
 OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"MAX_DEPTH", "MAX_FILES", "MAX_NAME"}
 
 
@@ -50,7 +50,7 @@ def compiled(example: ProtoExample) -> CheckRequest:
 
 
 def of_payload(example: PayloadExample) -> set[str]:
-    """The rules that answer the example of a payload."""
+    """Return the rules that the payload breaks."""
     request = example.request
     try:
         schema, *others = (
@@ -61,14 +61,12 @@ def of_payload(example: PayloadExample) -> set[str]:
             payload.encode(schema, json.loads(example.value))
             return set()
         return {each.rule for each in payload.reader(schema, *others).read(example.content)[1]}
-    except InvalidPayloadError as error:
-        return {error.rule}
-    except InvalidSchemaError as error:
+    except (InvalidPayloadError, InvalidSchemaError) as error:
         return {error.rule}
 
 
-def found(example: Example) -> set[str]:
-    """The rules that answer the example, with the policy's constraints."""
+def broken_rules(example: Example) -> set[str]:
+    """Return the rules that the example breaks, and the policy's constraints."""
     if isinstance(example, PayloadExample):
         return of_payload(example)
     try:
@@ -76,42 +74,42 @@ def found(example: Example) -> set[str]:
     except InvalidSchemaError as error:
         return {error.rule}
     broken = policy.violations(request.candidate, example.own_strategy, example.constraints)
-    answer = engine.answer(request)
-    told = {each.rule for each in (*broken, *answer.incompatibilities, *answer.warnings)}
-    return told | ({answer.refusal.reason} if answer.refusal else set())
+    result = engine.answer(request)
+    reported = {each.rule for each in (*broken, *result.incompatibilities, *result.warnings)}
+    return reported | ({result.refusal.reason} if result.refusal else set())
 
 
 @pytest.mark.parametrize("rule", SHOWN, ids=lambda rule: rule.id)
 def test_the_bad_example_breaks_its_rule_alone_and_the_good_one_passes(rule: DocumentedRule) -> None:
     assert rule.refused is not None
     assert rule.accepted is not None
-    assert found(rule.refused) == {rule.id}
-    assert found(rule.accepted) <= {"STORED_SCHEMA_UNCHANGED"} - {rule.id}
+    assert broken_rules(rule.refused) == {rule.id}
+    assert broken_rules(rule.accepted) <= {"STORED_SCHEMA_UNCHANGED"} - {rule.id}
 
 
-def rejected(request: CheckRequest, strictness: Strictness) -> set[str]:
+def reasons(request: CheckRequest, strictness: Strictness) -> set[str]:
     policy_ = replace(request.policy, strictness=strictness)
     return {each.rule for each in engine.answer(replace(request, policy=policy_)).incompatibilities}
 
 
 def as_protobuf(request: CheckRequest) -> CheckRequest:
-    """The same texts under a type that the broker does not compare."""
+    """Return a request with the same texts under a type that the broker does not compare."""
     every = (replace(each, type=SchemaType.PROTOBUF) for each in (request.candidate, *request.history))
     candidate, *history = every
     return replace(request, candidate=candidate, history=tuple(history))
 
 
 @pytest.mark.parametrize("rule", COMPARED, ids=lambda rule: rule.id)
-def test_what_strict_alone_rejects_has_a_severity(rule: DocumentedRule) -> None:
+def test_a_reason_of_strict_alone_has_a_severity(rule: DocumentedRule) -> None:
     example = rule.refused
     assert example is not None
     request = compiled(example) if isinstance(example, ProtoExample) else example.request
     for each in (request, as_protobuf(request)) if example.type is SchemaType.AVRO else (request,):
-        risks = rejected(each, Strictness.STRICT) - rejected(each, Strictness.BROKER)
+        risks = reasons(each, Strictness.STRICT) - reasons(each, Strictness.BROKER)
         assert all(map(severity_of, risks)), risks
 
 
-def test_only_what_never_happens_or_fills_pages_has_no_example() -> None:
+def test_only_rules_that_never_apply_or_fill_pages_have_no_example() -> None:
     assert [rule.id for rule in rules.every() if rule.refused is None] == [
         "UNDEFINED",
         "COMPARISON_TOO_COMPLEX",
@@ -124,9 +122,9 @@ def test_only_what_never_happens_or_fills_pages_has_no_example() -> None:
 def ids_in_code() -> set[str]:
     texts = {
         node.value
-        for room in ROOMS
-        for path in room.rglob("*.py")
-        if not ELSEWHERE & set(path.relative_to(room).parts)
+        for package in PACKAGES
+        for path in package.rglob("*.py")
+        if not ELSEWHERE & set(path.relative_to(package).parts)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
@@ -135,7 +133,7 @@ def ids_in_code() -> set[str]:
 
 def test_every_rule_is_explained() -> None:
     known = {rule.id for rule in rules.every()}
-    assert len(ids_in_code()) > 20  # the search does find them
+    assert len(ids_in_code()) > 20  # the search is not empty
     assert ids_in_code() | SINGLE_WORDS <= known
 
 
@@ -144,7 +142,7 @@ def test_ids_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_a_rule_is_found_in_small_letters_too() -> None:
+def test_a_rule_may_be_named_in_small_letters() -> None:
     assert rules.find("type_mismatch") == rules.find("TYPE_MISMATCH")
     assert rules.find("TYPE_MISMATCH") is not None
     assert rules.find("TYPE") is None
@@ -169,5 +167,5 @@ def test_examples_fit_into_a_terminal() -> None:
     assert max(map(len, lines)) <= 79
 
 
-def test_the_document_is_what_the_code_says() -> None:
+def test_the_document_is_the_generated_page() -> None:
     assert (ROOT / "docs" / "rules.md").read_text(encoding="utf-8") == rules_page.page()

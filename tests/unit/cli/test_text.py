@@ -1,4 +1,4 @@
-"""What a person reads of an answer."""
+"""The result of a check as text. docs/cli.md has whole outputs, which are tested, too."""
 
 import pytest
 
@@ -14,11 +14,8 @@ V1 = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": 
 V2 = V1.replace("}]}", '},\n  {"name": "note", "type": "string"}]}')
 
 
-def told(
-    candidate: str,
-    *history: str,
-    strategy: Strategy = Strategy.BACKWARD,
-    strictness: Strictness = Strictness.BROKER,
+def render(
+    candidate: str, *history: str, strategy: Strategy = Strategy.BACKWARD, strictness: Strictness = Strictness.BROKER
 ) -> str:
     infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in (*history, candidate)]
     request = CheckRequest(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness))
@@ -28,60 +25,24 @@ def told(
     return rest
 
 
-def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> None:
-    assert told(V2, V1).splitlines() == [
-        "new.avsc is incompatible under BACKWARD: 1 reason",
-        "",
-        "FIELD_WITHOUT_DEFAULT at $.fields[1]",
-        "  field 'note' of the candidate is not in version 0 (record 'Order') and has no",
-        "  default; give it a default",
-        '  2 |   {"name": "id", "type": "long"},',
-        '  3 |   {"name": "note", "type": "string"}]}',
-        "    |   ^",
-        "  BACKWARD: consumers with the candidate must read messages of version 0",
-        "  (v0.avsc).",
-        "",
-        "What a rule means and what to do: topicschema explain FIELD_WITHOUT_DEFAULT",
-    ]
-
-
-FIELDS = ("a", "b", "c")
-
-
 def test_a_mistake_for_several_versions_is_one() -> None:
-    versions = [
-        V1.replace("long", "int").replace("}]}", f'}}, {{"name": "{each}", "type": "int"}}]}}') for each in FIELDS
-    ]
-    candidate = V2.replace("long", "string")
-    lines = told(candidate, *versions, strategy=Strategy.BACKWARD_TRANSITIVE).splitlines()
-    assert lines == [
-        "new.avsc is incompatible under BACKWARD_TRANSITIVE: 2 reasons",
-        "",
+    numbered = V1.replace("long", "int")
+    history = [numbered.replace("}]}", f'}}, {{"name": "{each}", "type": "int"}}]}}') for each in "abc"]
+    lines = render(V2.replace("long", "string"), *history, strategy=Strategy.BACKWARD_TRANSITIVE).splitlines()
+    assert lines[0] == "new.avsc is incompatible under BACKWARD_TRANSITIVE: 2 reasons"
+    assert [line for line in lines if " at $" in line] == [
         "TYPE_MISMATCH at $.fields[0].type",
-        "  field 'id': version 2 has int where the candidate has string, which cannot",
-        "  read it",
-        '  1 | {"type": "record", "name": "Order", "fields": [',
-        '  2 |   {"name": "id", "type": "string"},',
-        "    |                          ^",
-        "  BACKWARD: consumers with the candidate must read messages of versions 0 to 2.",
-        "  To do: keep the earlier type, or put the new one into a field of another name",
-        "  with a default.",
-        "",
         "FIELD_WITHOUT_DEFAULT at $.fields[1]",
-        "  field 'note' of the candidate is not in version 2 (record 'Order') and has no",
-        "  default; give it a default",
-        '  2 |   {"name": "id", "type": "string"},',
-        '  3 |   {"name": "note", "type": "string"}]}',
-        "    |   ^",
-        "  BACKWARD: consumers with the candidate must read messages of versions 0 to 2.",
-        "",
+    ]
+    assert lines.count("  BACKWARD: consumers with the candidate must read messages of versions 0 to 2.") == 2
+    assert lines[-2:] == [
         "What the rules mean and what to do:",
         "  topicschema explain TYPE_MISMATCH FIELD_WITHOUT_DEFAULT",
     ]
 
 
 def test_one_place_has_one_heading() -> None:
-    lines = told(V1.replace("long", "string"), V1, strategy=Strategy.FULL).splitlines()
+    lines = render(V1.replace("long", "string"), V1, strategy=Strategy.FULL).splitlines()
     assert lines[0] == "new.avsc is incompatible under FULL: 2 reasons"
     for each in ("TYPE_MISMATCH at", "    |", "  BACKWARD: ", "  FORWARD: ", "  To do: "):
         assert sum(line.startswith(each) for line in lines) == 1, each
@@ -100,8 +61,8 @@ def test_a_changed_type_has_an_excerpt_and_a_remedy() -> None:
     ]
 
 
-def test_a_text_that_is_no_schema_is_told_with_its_place() -> None:
-    assert told('{"type": "fixed",}').splitlines() == [
+def test_a_text_that_is_no_schema_has_an_excerpt_at_its_place() -> None:
+    assert render('{"type": "fixed",}').splitlines() == [
         "new.avsc is not a schema that a broker of Pulsar 4.0 accepts",
         "",
         "SYNTAX at line 1, column 18",
@@ -113,55 +74,44 @@ def test_a_text_that_is_no_schema_is_told_with_its_place() -> None:
     ]
 
 
-def test_a_version_that_cannot_be_read_is_told_by_its_file() -> None:
-    lines = told(V1, "{").splitlines()
+def test_a_version_that_cannot_be_read_is_named_by_its_file() -> None:
+    lines = render(V1, "{").splitlines()
     assert lines[0] == "new.avsc cannot be compared: the broker would answer with an error"
     assert lines[2] == "INVALID_HISTORY at v0.avsc"
 
 
+COMPATIBLE, CONSUMERS = "new.avsc is compatible: ", "Upgrade the consumers first."
+NOTHING = "Nothing was compared: that strategy accepts every schema."
+EQUAL = "new.avsc equals version 0 (v0.avsc): nothing would be registered"
+
+
 @pytest.mark.parametrize(
-    ("history", "strategy", "lines"),
+    ("history", "strategy", "text"),
     [
-        ((), Strategy.FULL, ["new.avsc is compatible: it would be version 0, the first"]),
-        (
-            (V2,),
-            Strategy.BACKWARD,
-            [
-                "new.avsc is compatible: it may follow version 0 (v0.avsc) under BACKWARD",
-                "Upgrade the consumers first.",
-            ],
-        ),
+        ((), Strategy.FULL, f"{COMPATIBLE}it would be version 0, the first"),
+        ((V2,), Strategy.BACKWARD, f"{COMPATIBLE}it may follow version 0 (v0.avsc) under BACKWARD\n{CONSUMERS}"),
         (
             (V2, V2.replace("note", "hint")),
             Strategy.BACKWARD_TRANSITIVE,
-            [
-                "new.avsc is compatible: it may follow versions 0 to 1 under BACKWARD_TRANSITIVE",
-                "Upgrade the consumers first.",
-            ],
+            f"{COMPATIBLE}it may follow versions 0 to 1 under BACKWARD_TRANSITIVE\n{CONSUMERS}",
         ),
         (
             (V2,),
             Strategy.ALWAYS_COMPATIBLE,
-            [
-                "new.avsc is compatible: it may follow version 0 (v0.avsc) under",
-                "ALWAYS_COMPATIBLE",
-                "Nothing was compared: that strategy accepts every schema.",
-            ],
+            f"{COMPATIBLE}it may follow version 0 (v0.avsc) under\nALWAYS_COMPATIBLE\n{NOTHING}",
         ),
-        ((V1,), Strategy.FULL, ["new.avsc equals version 0 (v0.avsc): nothing would be registered"]),
-        (
-            (V1, V2),
-            Strategy.FULL,
-            ["new.avsc equals version 0 (v0.avsc): nothing would be registered", "Version 1 stays the latest."],
-        ),
+        ((V1,), Strategy.FULL, EQUAL),
+        ((V1, V2), Strategy.FULL, f"{EQUAL}\nVersion 1 stays the latest."),
     ],
 )
-def test_a_yes_says_what_it_is_a_yes_to(history: tuple[str, ...], strategy: Strategy, lines: list[str]) -> None:
-    assert told(V1, *history, strategy=strategy).splitlines() == lines
+def test_a_compatible_candidate_is_named_with_what_it_may_follow(
+    history: tuple[str, ...], strategy: Strategy, text: str
+) -> None:
+    assert render(V1, *history, strategy=strategy) == text
 
 
-def test_a_warning_is_told_too() -> None:
-    assert "warning: STORED_SCHEMA_UNCHANGED: the schema equals version 0" in told(V1 + "\n", V1)
+def test_a_note_is_a_warning() -> None:
+    assert "warning: STORED_SCHEMA_UNCHANGED: the schema equals version 0" in render(V1 + "\n", V1)
 
 
 ENUM = """{"type": "record", "name": "R", "fields": [
@@ -169,8 +119,8 @@ ENUM = """{"type": "record", "name": "R", "fields": [
    "symbols": ["A", "B"]}}]}"""
 
 
-def test_a_risk_is_told_with_what_breaks_its_place_and_excerpt() -> None:
-    assert told(ENUM.replace(', "B"', ""), ENUM).splitlines() == [
+def test_a_risk_has_its_severity_place_and_excerpt() -> None:
+    assert render(ENUM.replace(', "B"', ""), ENUM).splitlines() == [
         "new.avsc is compatible: it may follow version 0 (v0.avsc) under BACKWARD",
         "Upgrade the consumers first.",
         "",
@@ -193,7 +143,7 @@ def test_a_risk_is_told_with_what_breaks_its_place_and_excerpt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("warned", "effect"),
+    ("warning", "effect"),
     [
         (("ENUM_SYMBOL_UNKNOWN", Direction.FORWARD), "consumers with earlier schemas may fail on, lose or misread new"),
         (("CHARSET_CHANGED", None), "although consumers may fail on, lose or misread messages."),
@@ -201,15 +151,15 @@ def test_a_risk_is_told_with_what_breaks_its_place_and_excerpt() -> None:
         (("STORED_SCHEMA_UNCHANGED", None), ""),
     ],
 )
-def test_what_warnings_mean_depends_on_the_risk(warned: tuple[str, Direction | None], effect: str) -> None:
-    rule, direction = warned
+def test_the_harm_of_warnings_depends_on_the_risk(warning: tuple[str, Direction | None], effect: str) -> None:
+    rule, direction = warning
     words = check_text.accepted_harm([Incompatibility(rule, "$", "m", direction, 0)], "refuse")
     assert effect in words
     assert bool(words) == bool(effect)
 
 
-def test_under_strict_it_is_a_reason_to_refuse() -> None:
-    text = told(ENUM.replace(', "B"', ""), ENUM, strictness=Strictness.STRICT)
+def test_under_strict_a_risk_is_a_reason_to_refuse() -> None:
+    text = render(ENUM.replace(', "B"', ""), ENUM, strictness=Strictness.STRICT)
     assert text.startswith("new.avsc is incompatible under BACKWARD, Strict: 1 reason\n\nENUM_SYMBOL_UNKNOWN at")
     assert "warning" not in text
 
@@ -217,15 +167,15 @@ def test_under_strict_it_is_a_reason_to_refuse() -> None:
 def test_of_very_many_warnings_and_findings_the_first_are_printed() -> None:
     kinds = [f'{{"name": "f{n}", "type": "{{}}"}}' for n in range(50)]
     before, after = (V1.replace("}]}", f"}}, {', '.join(kinds).replace('{}', kind)}]}}") for kind in ("long", "double"))
-    text = told(after, before)
+    text = render(after, before)
     assert text.count("warning: NUMBER_ROUNDED at") == 20
     assert "and 30 more warnings; -o json lists them" in text
-    text = told(before, V1)
+    text = render(before, V1)
     assert text.count("FIELD_WITHOUT_DEFAULT at") == 20
     assert "and 30 more; -o json lists them" in text
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_what_a_schema_says_cannot_move_the_cursor() -> None:
-    text = told('{"type": "record", "name": "A", "fields": [{"name": "\\u001b[2J", "type": "int"}]}')
+def test_control_characters_of_a_schema_are_not_printed() -> None:
+    text = render('{"type": "record", "name": "A", "fields": [{"name": "\\u001b[2J", "type": "int"}]}')
     assert "\x1b" not in text

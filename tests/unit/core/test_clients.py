@@ -140,11 +140,8 @@ PRODUCERS = {
 def test_each_strategy_looks_at_the_latest_version_or_at_all_in_its_own_directions(
     strategy: Strategy, expected: tuple[bool, ...]
 ) -> None:
-    response = (
-        producer(NEEDS, topic(ID, MORE, strategy=strategy)),
-        producer(NEEDS, topic(ID, strategy=strategy)),
-        producer(STRANGER, topic(ID, strategy=strategy)),
-    )
+    cases = ((NEEDS, (ID, MORE)), (NEEDS, (ID,)), (STRANGER, (ID,)))
+    response = [producer(sent, topic(*history, strategy=strategy)) for sent, history in cases]
     assert tuple(each.may_connect for each in response) == expected
     for each in response:
         assert each.may_connect or is_refused(

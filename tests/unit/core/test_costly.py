@@ -183,11 +183,10 @@ def test_what_is_put_in_or_skipped_counts_for_each_version_with_all_it_holds(sha
 
 
 def test_partial_values_of_a_wide_record_are_checked_until_no_steps_are_left() -> None:
-    fields = [{"name": f"f{number}", "type": "int", "default": 0} for number in range(2_000)]
+    wide = record("Wide", *(field(f"f{number}", "int", default=0) for number in range(2_000)))
     rows = [{f"f{number}": 1} for number in range(2_000)]
-    wide = {"name": "w", "type": {"type": "record", "name": "Wide", "fields": fields}, "default": {}}
-    values = {"name": "v", "type": {"type": "array", "items": ["null", "Wide"]}, "default": rows}
-    text = json.dumps({"type": "record", "name": "R", "fields": [wide, values]}).encode()
+    values = field("v", array(["null", "Wide"]), default=rows)
+    text = json.dumps(record("R", field("w", wide, default={}), values)).encode()
     with pytest.raises(InvalidSchemaError) as caught:
         formats.parse(SchemaInfo(SchemaType.AVRO, text), PulsarVersion.V4_1)
     assert (caught.value.rule, caught.value.place.path) == ("COMPARISON_TOO_COMPLEX", "$.fields[1].default")

@@ -12,17 +12,17 @@ from demo.errors import DemoError
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No demo runs in this test's own cache."""
+    """Set a cache of this test, in which no demo runs."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def test_only_one_demo_plays_at_a_time() -> None:
+def test_only_one_demo_runs_at_a_time() -> None:
     with alone():
         with pytest.raises(DemoError, match="another demo is running"), alone():
             pass
         assert main([]) == 1
     with alone():
-        pass  # the first has let go
+        pass  # the first has released the lock
 
 
 def test_a_killed_demo_leaves_no_lock_behind() -> None:

@@ -35,9 +35,9 @@ def release_of(wheel: Path, number: str) -> Release:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that is pip's only source of packages."""
-    folder = tmp_path / "shop"
+    folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
@@ -53,27 +53,27 @@ def test_a_file_that_is_not_there_exactly_once_is_refused(tmp_path: Path, files:
         wheels.extract(wheel, "Event.avsc")
 
 
-def test_releases_are_fetched_through_pip_with_progress_and_fetched_once(shop: Path, tmp_path: Path) -> None:
-    releases = tuple(release_of(make_wheel(shop, number, {}), number) for number in ("1.0", "1.1"))
+def test_releases_are_fetched_through_pip_with_progress_and_fetched_once(index: Path, tmp_path: Path) -> None:
+    releases = tuple(release_of(make_wheel(index, number, {}), number) for number in ("1.0", "1.1"))
     progress = io.StringIO()
     wheel_of = wheels.fetch(releases, Progress(progress), tmp_path / "cache")
     assert [wheel.read_bytes()[:2] for wheel in wheel_of.values()] == [b"PK", b"PK"]
     assert progress.getvalue().splitlines() == ["fetching tiny==1.0 (1 of 2)", "fetching tiny==1.1 (2 of 2)"]
-    for wheel in shop.iterdir():
+    for wheel in index.iterdir():
         wheel.unlink()  # nothing can be fetched any more
     assert wheels.fetch(releases, Progress(progress), tmp_path / "cache") == wheel_of
 
 
-def test_a_broken_wheel_in_the_cache_is_fetched_again(shop: Path, tmp_path: Path) -> None:
-    release = release_of(make_wheel(shop, "1.0", {"tiny/Event.avsc": _TEXT}), "1.0")
+def test_a_broken_wheel_in_the_cache_is_fetched_again(index: Path, tmp_path: Path) -> None:
+    release = release_of(make_wheel(index, "1.0", {"tiny/Event.avsc": _TEXT}), "1.0")
     wheel = wheels.fetch((release,), Progress(io.StringIO()), tmp_path)[release]
     wheel.write_bytes(wheel.read_bytes()[:50])
     wheels.fetch((release,), Progress(io.StringIO()), tmp_path)
     assert wheels.extract(wheel, "Event.avsc") == _TEXT
 
 
-def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing_behind(shop: Path, tmp_path: Path) -> None:
-    make_wheel(shop, "1.0", {})
+def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing_behind(index: Path, tmp_path: Path) -> None:
+    make_wheel(index, "1.0", {})
     cache = tmp_path / "cache"
     with pytest.raises(DemoError, match=r"pip could not fetch tiny==1\.0"):
         wheels.fetch((Release("tiny", "1.0", "0" * 64),), Progress(io.StringIO()), cache)

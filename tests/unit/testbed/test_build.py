@@ -1,4 +1,4 @@
-"""Programs are built once per content of what they are built from."""
+"""Programs are built once for each content of their sources."""
 
 import io
 import signal

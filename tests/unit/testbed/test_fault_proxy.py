@@ -1,4 +1,4 @@
-"""The fault proxy before a server that stands for a broker: what callers get, what it hears, what is counted."""
+"""The fault proxy before a server that stands for a broker: responses, forwarded requests, and recorded calls."""
 
 from collections.abc import AsyncIterator, Iterator
 

@@ -1,4 +1,4 @@
-"""Programs live as long as they should, and not longer. Real processes, no cluster."""
+"""The life of programs: real processes, no cluster."""
 
 import os
 import signal
@@ -59,9 +59,7 @@ def test_a_program_gets_no_ambient_variable(instance: Instance, monkeypatch: pyt
     assert "KUBECONFIG" not in program.log_tail()
 
 
-def test_what_is_to_be_done_at_the_end_is_done_last_first_while_programs_run(
-    detached: Instance, tmp_path: Path
-) -> None:
+def test_commands_for_the_end_run_in_reverse_order_while_programs_run(detached: Instance, tmp_path: Path) -> None:
     program = detached.run("sleeper", _SLEEP)
     done = tmp_path / "done"
     for name in ("first", "second"):
@@ -74,7 +72,7 @@ def test_what_is_to_be_done_at_the_end_is_done_last_first_while_programs_run(
 
 
 @pytest.mark.parametrize("kind", ["alone", "forking"])
-def test_what_a_killed_owner_started_dies_and_leaves_no_folder(kind: str) -> None:
+def test_the_programs_of_a_killed_owner_end_and_its_folder_is_removed(kind: str) -> None:
     with subprocess.Popen([sys.executable, "-c", _OWNER, kind], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
         folder, forked = owner.stdout.readline().split()

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from support.schemas.avro import enum, field, mapping, record
 from support.sizes import sized
 from support.validation import order_files
 from topicschema.validation.errors import SourceError
@@ -30,12 +31,8 @@ ORDERS = order_files.orders(2_500)
 SIZES = (1, 700, 5_003, 1 << 30)
 FEW = sized(100, 2_500)
 """The number of messages if each byte is a split."""
-RECORD = {
-    "type": "record",
-    "name": "Node",
-    "fields": [{"name": "id", "type": "long"}, {"name": "text", "type": ["null", "string"]},
-               {"name": "next", "type": ["null", "Node"]}, {"name": "tags", "type": {"type": "map", "values": "int"}}],
-}  # fmt: skip
+TAGS = field("tags", mapping("int"))
+RECORD = record("Node", field("id", "long"), field("text", ["null", "string"]), field("next", ["null", "Node"]), TAGS)
 INNER = {"id": 1, "text": None, "next": None, "tags": {}}
 NODES = [
     {"id": n, "text": None if n % 3 else "t" * (n % 90), "next": None if n % 7 else INNER, "tags": {"a": n}}
@@ -55,9 +52,9 @@ def rows_of(files: FileSource, size: int) -> list[dict[str, Any]]:
     )
 
 
-def encoded(record: Any, schema: Any = RECORD) -> bytes:
+def encoded(value: Any, schema: Any = RECORD) -> bytes:
     out = io.BytesIO()
-    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), record)
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), value)
     return out.getvalue()
 
 
@@ -117,13 +114,9 @@ def test_each_record_of_a_container_is_read_once_byte_for_byte_with_every_codec(
 
 
 def test_records_of_any_size_are_separated(tmp_path: Path) -> None:
-    fields = [
-        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 0},
-        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}},
-        {"name": "amounts", "type": {"type": "map", "values": ["null", "double"]}},
-        {"name": "text", "type": "string"},
-    ]
-    schema = fastavro.parse_schema({"type": "record", "name": "Order", "fields": fields})
+    at = field("at", {"type": "long", "logicalType": "timestamp-millis"}, default=0)
+    state, amounts = field("state", enum("State", "NEW", "PAID")), field("amounts", mapping(["null", "double"]))
+    schema = fastavro.parse_schema(record("Order", at, state, amounts, field("text", "string")))
     sizes = [0, 5, 600_000, 3_000_000, 1, *[400_000] * 6, *range(2_000)]
     orders = [{"at": -(1 << 62), "state": "PAID", "amounts": {"a": 1.5, "b": None}, "text": "é" * n} for n in sizes]
     path = tmp_path / "orders.avro"

@@ -3,24 +3,17 @@ from typing import Any
 
 import pytest
 
+from support.schemas.avro import array, enum, field, fixed, mapping, record
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
-POINT = {
-    "type": "record",
-    "name": "P",
-    "fields": [{"name": "x", "type": "int"}, {"name": "y", "type": "int", "default": 0}],
-}
-ENUM = {"type": "enum", "name": "E", "symbols": ["A"]}
-FIXED = {"type": "fixed", "name": "F", "size": 2}
-INTS = {"type": "array", "items": "int"}
-LONGS = {"type": "map", "values": "long"}
+POINT = record("P", field("x", "int"), field("y", "int", default=0))
+ENUM, FIXED, INTS, LONGS = enum("E", "A"), fixed("F", 2), array("int"), mapping("long")
 
 
 def parse(kind: Any, default: Any, *, validate_defaults: bool = True) -> Any:
-    schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind, "default": default}]}
-    info = SchemaInfo(SchemaType.AVRO, json.dumps(schema).encode())
+    info = SchemaInfo(SchemaType.AVRO, json.dumps(record("R", field("a", kind, default=default))).encode())
     return parser.parse(info, validate_defaults=validate_defaults)
 
 
@@ -99,10 +92,10 @@ def test_the_compatibility_check_alone_parses_without_defaults() -> None:
 
 
 def test_a_default_may_lean_on_the_defaults_of_the_records_in_it_at_linear_cost() -> None:
-    fields: list[Any] = [{"name": "f0", "type": {"type": "record", "name": "R0", "fields": []}}]
+    fields: list[Any] = [field("f0", record("R0"))]
     for i in range(1, 200):  # each has the one before twice: 2^200 values in all
-        halves = [{"name": half, "type": f"R{i - 1}", "default": {}} for half in "ab"]
-        fields.append({"name": f"f{i}", "type": {"type": "record", "name": f"R{i}", "fields": halves}, "default": {}})
-    text = json.dumps({"type": "record", "name": "Top", "fields": fields})
+        halves = (field(half, f"R{i - 1}", default={}) for half in "ab")
+        fields.append(field(f"f{i}", record(f"R{i}", *halves), default={}))
+    text = json.dumps(record("Top", *fields))
     root: Any = parser.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
     assert len(root.fields) == 200

@@ -188,11 +188,9 @@ def test_every_pair_is_reported_once_however_often_it_is_met() -> None:
 def test_risks_are_reported_in_the_readers_order_with_their_field() -> None:
     reader = record("R", field("x", MICROS), field("y", array(A)), field("z", "string"))
     writer = record("R", field("z", "bytes"), field("y", array(AB)), field("x", MILLIS))
-    assert [(each.rule, each.message.split(":")[0]) for each in mismatches(reader, writer)] == [
-        ("LOGICAL_TYPE_CHANGED", "field 'x'"),
-        ("ENUM_SYMBOL_UNKNOWN", "field 'y'"),
-        ("BYTES_AS_TEXT", "field 'z'"),
-    ]
+    results = mismatches(reader, writer)
+    assert [each.rule for each in results] == ["LOGICAL_TYPE_CHANGED", "ENUM_SYMBOL_UNKNOWN", "BYTES_AS_TEXT"]
+    assert [each.message[:10] for each in results] == ["field 'x':", "field 'y':", "field 'z':"]
 
 
 def test_depth_costs_no_recursion() -> None:

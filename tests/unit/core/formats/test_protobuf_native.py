@@ -7,11 +7,8 @@ from typing import Any, Final
 
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from support.schemas import protobuf_schemas
-from support.schemas.avro_schemas import seeded
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
@@ -220,7 +217,6 @@ def test_strategies_that_pulsars_checker_does_not_know_admit_nothing() -> None:
         assert [each.rule for each in check(OTHER, parsed(PLAIN), strategy)] == [strategy.value]
 
 
-SEEDS = st.integers(min_value=0, max_value=2**32)
 INT32, STRING, BYTES, MESSAGE, ENUM = 5, 9, 12, 11, 14
 OPTIONAL, REPEATED = 1, 3
 
@@ -427,27 +423,6 @@ def test_an_enums_default_is_one_of_its_values() -> None:
 def test_a_default_fits_its_kind(kind: Kind, fits: list[str], does_not: list[str]) -> None:
     assert [text for text in fits if not defaults.is_default(kind, text)] == []
     assert [text for text in does_not if defaults.is_default(kind, text)] == []
-
-
-@given(SEEDS)
-@settings(max_examples=150, deadline=None)
-def test_every_type_that_a_field_names_is_in_the_model(seed: int) -> None:
-    info = SchemaInfo(SchemaType.PROTOBUF_NATIVE, protobuf_schemas.random_envelope(seeded(seed), 0))
-    try:
-        schema = formats.parse(info)
-    except InvalidSchemaError:
-        return
-    assert isinstance(schema, ProtobufNativeSchema)
-    descriptors = schema.descriptors
-    assert descriptors.messages[descriptors.root.full_name].full_name == descriptors.root.full_name
-    for message in descriptors.messages.values():
-        for number, each in message.fields.items():
-            assert each.number == number
-            assert each.oneof is None or each.oneof in message.oneofs
-            if each.kind is Kind.ENUM:
-                assert each.type_name in descriptors.enums
-            elif each.kind in (Kind.MESSAGE, Kind.GROUP):
-                assert each.type_name in descriptors.messages
 
 
 @pytest.mark.parametrize(("number", "fits"), [(99, False), (100, True), (199, True), (200, False), (300, True)])

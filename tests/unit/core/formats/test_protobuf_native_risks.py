@@ -41,13 +41,11 @@ def risks(
 
 def test_a_risk_names_the_field_in_the_candidate_the_effect_and_the_remedy() -> None:
     (risk,) = risks(order(("buyer", 1, F.TYPE_STRING)), order(ID))
-    assert risk == Incompatibility(
-        "FIELD_NUMBER_REUSED",
-        "$.fileDescriptorSet.p.M.buyer",
+    assert (risk.rule, risk.path) == ("FIELD_NUMBER_REUSED", "$.fileDescriptorSet.p.M.buyer")
+    assert (risk.direction, risk.schema_version) == (None, 3)
+    assert risk.message == (
         "field 1 is id (int64) in version 3 and buyer (string) in the candidate, which reads the one as the other; "
-        "a new field takes a number never used before",
-        None,
-        3,
+        "a new field takes a number never used before"
     )
 
 

@@ -6,7 +6,6 @@ from support.schemas.avro import array, enum, field, fixed, mapping, record, unr
 from topicschema.core.formats.avro.model import Array, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.model import Field as Part
 from topicschema.core.formats.avro.resolution import resolver
-from topicschema.core.formats.format import Mismatch
 
 ENUM = enum("E", "A")
 FIXED = fixed("F", 2)
@@ -53,14 +52,9 @@ def test_a_default_that_can_be_encoded_is_put_in(kind: Any, default: Any) -> Non
 @pytest.mark.parametrize(("kind", "default", "why"), NOT_PUT_IN)
 def test_a_default_that_cannot_be_encoded_makes_the_field_unreadable(kind: Any, default: Any, why: str) -> None:
     reader = record("R", field("b", "int", default=0), field("a", kind, default=default))
-    assert unreadable(reader, record("R")) == (
-        Mismatch(
-            "INVALID_DEFAULT",
-            f"field 'a' of {{reader}} is not in {{writer}} (record 'R'), and its default {why}",
-            "$.fields[1]",
-            "$",
-        ),
-    )
+    (mismatch,) = unreadable(reader, record("R"))
+    assert (mismatch.rule, mismatch.reader_path, mismatch.writer_path) == ("INVALID_DEFAULT", "$.fields[1]", "$")
+    assert mismatch.message == f"field 'a' of {{reader}} is not in {{writer}} (record 'R'), and its default {why}"
 
 
 def test_the_default_of_a_field_that_the_writer_has_is_not_checked() -> None:
@@ -69,24 +63,16 @@ def test_the_default_of_a_field_that_the_writer_has_is_not_checked() -> None:
 
 def test_bad_and_missing_defaults_are_all_reported() -> None:
     reader = record("R", field("a", "int"), field("b", "int", default="x"), field("c", "int"))
-    assert [(each.rule, each.reader_path) for each in unreadable(reader, record("R"))] == [
-        ("FIELD_WITHOUT_DEFAULT", "$.fields[0]"),
-        ("INVALID_DEFAULT", "$.fields[1]"),
-        ("FIELD_WITHOUT_DEFAULT", "$.fields[2]"),
-    ]
+    mismatches = unreadable(reader, record("R"))
+    assert [each.reader_path for each in mismatches] == ["$.fields[0]", "$.fields[1]", "$.fields[2]"]
+    assert [each.rule for each in mismatches] == ["FIELD_WITHOUT_DEFAULT", "INVALID_DEFAULT", "FIELD_WITHOUT_DEFAULT"]
 
 
 def test_a_default_that_comes_back_to_its_record_is_endless() -> None:
     reader = record("R3", field("c", ["R3", "null"], default=None))
-    assert unreadable(reader, record("R3")) == (
-        Mismatch(
-            "RECURSIVE_DEFAULT",
-            "field 'c' of {reader} is not in {writer} (record 'R3'), and its default comes back to itself "
-            "at field 'c', without end",
-            "$.fields[0]",
-            "$",
-        ),
-    )
+    (mismatch,) = unreadable(reader, record("R3"))
+    assert (mismatch.rule, mismatch.reader_path, mismatch.writer_path) == ("RECURSIVE_DEFAULT", "$.fields[0]", "$")
+    assert mismatch.message.endswith(", and its default comes back to itself at field 'c', without end")
 
 
 def test_a_default_of_a_type_that_leads_to_an_endless_record_is_endless_before_any_that_follows() -> None:

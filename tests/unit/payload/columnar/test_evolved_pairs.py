@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
 from support.payloads.verdicts import losses, verdicts
+from support.schemas.avro import enum, field, record
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, Side, encode
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
@@ -38,14 +38,11 @@ OTHERS = [b"k" * each for each in (0, 3, 1, 7, 2, 5, 4)]
 
 def order(*, is_old: bool) -> SchemaInfo:
     """Return a pair: the writer's has a promoted number, and a symbol and a field that the reader's lacks."""
-    state = {"type": "enum", "name": "State", "symbols": ["NEW", "PAID", *(["GONE"] if is_old else [])]}
-    fields: list[dict[str, Any]] = [
-        {"name": "id", "type": "int" if is_old else "double"},
-        {"name": "state", "type": state},
-        *([{"name": "old", "type": "string"}] if is_old else []),
-        {"name": "line", "type": {"type": "record", "name": "Line", "fields": [{"name": "state", "type": "State"}]}},
-    ]
-    return SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "Order", "fields": fields}).encode())
+    state = enum("State", "NEW", "PAID", *(["GONE"] if is_old else []))
+    fields = [field("id", "int" if is_old else "double"), field("state", state)]
+    fields += [field("old", "string")] if is_old else []
+    text = record("Order", *fields, field("line", record("Line", field("state", "State"))))
+    return SchemaInfo(SchemaType.AVRO, json.dumps(text).encode())
 
 
 def pair(avro: SchemaInfo, side: Side, encoding: Encoding) -> SchemaInfo:
