@@ -20,7 +20,7 @@ TESTS = (
     *("benchmarks", "broker", "cluster", "conformance", "demo", "differential", "e2e", "faults", "hostile", "plugins"),
     *("property", "protobuf_evolution", "spark", "suite", "support", "testbed"),
     *(f"unit/{name}" for name in ("api", "broker", "cluster", "core", "demo", "payload", "protoc", "testbed")),
-    *("unit/admission", "unit/cli", "unit/validation", "unit/webhook"),
+    *(f"unit/{name}" for name in ("admission", "cli", "judging", "reconcile", "storage", "validation", "webhook")),
     *(f"unit/{path.name}" for path in Path(__file__).parent.glob("*.py")),
 )
 # These quote the words that they ban.

@@ -1,7 +1,9 @@
 """Reviews over a socket: the real application, client and record, and a fake API server on loopback."""
 
+import contextlib
 import io
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -198,17 +200,26 @@ def new_policy(**spec: Any) -> Object:
 
 
 @asynccontextmanager
+async def run_endpoint(endpoint: Endpoint, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """Run the endpoint on a socket of loopback, and yield its port."""
+    runner = endpoint.runner()
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
 async def run_webhook(**environment: str) -> AsyncIterator[World]:
     """Run the webhook's application on a socket, with an empty fake API server."""
     settings = WebhookSettings.load({"TOPICSCHEMA_NAMESPACE": SYSTEM, **environment})
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
         storage = KubernetesStorage(client, SYSTEM)
-        judge = Judge(storage)
-        runner = Endpoint(reviewers(client, judge, storage, settings)).runner()
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0]
-        async with aiohttp.ClientSession(f"http://{host}:{port}") as session:
-            yield World(api, client, session)
-        await runner.cleanup()
-        judge.close()
+        with contextlib.closing(Judge(storage)) as judge:
+            async with (
+                run_endpoint(Endpoint(reviewers(client, judge, storage, settings))) as port,
+                aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+            ):
+                yield World(api, client, session)

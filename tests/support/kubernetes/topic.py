@@ -1,8 +1,8 @@
-"""A topic with a record at a fake API server and a broker in memory: the results of reconciles."""
+"""A topic with a history at a fake API server and a broker in memory: the results of reconciles."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from yarl import URL
@@ -22,7 +22,7 @@ from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Owner
+from topicschema.core.history import History, Origin, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -37,12 +37,13 @@ TOPIC = "created"
 KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
 open_store: Callable[[FakeApiServer, ApiClient], Store] = KubernetesStore
 """The store of the topics that are opened."""
-_PASSES = 12
+_RECONCILES = 12
+_LONG_AGO = "2026-11-20T00:00:00Z"
 
 
 @dataclass
 class World:
-    """A topic, its record and its broker."""
+    """A topic, its history and its broker."""
 
     ctx: ReconcileContext
     broker: FakeSchemaBroker
@@ -79,7 +80,7 @@ class World:
 
     async def settle(self) -> str:
         """Reconcile until nothing is left to do. Return the reason that it stops with, "" if all is settled."""
-        for _ in range(_PASSES):
+        for _ in range(_RECONCILES):
             with suppress(ConflictError, BrokerInconsistentError):
                 judged = await self.apply_actions()
                 if judged is None:
@@ -90,6 +91,11 @@ class World:
                 return "" if judged.verdict is not None and judged.verdict.is_compatible else "Incompatible"
         raise AssertionError("the topic does not settle")
 
+    async def apply(self, schema: Schema, **spec: object) -> str:
+        """Set the resource's schema and spec, and return as `settle`."""
+        self.set_schema(schema, **spec)
+        return await self.settle()
+
     async def reason(self) -> str:
         """Return as `settle`, but also the reason of a StalledError."""
         try:
@@ -99,6 +105,42 @@ class World:
 
     async def history(self) -> History:
         return (await self.ctx.storage.get_history(KEY)).history
+
+    async def store_versions(self, *schemas: Schema, key: TopicKey = KEY, others: int = 0, **members: Any) -> History:
+        """Add these versions to a topic's history, without its broker. Other clients made the first `others`."""
+        stored = await self.ctx.storage.get_history(key)
+        history = stored.history
+        for number, schema in enumerate(schemas):
+            history = history.with_version(schema, Origin.BROKER if number < others else Origin.SPEC, _LONG_AGO)
+        history = replace(history, **members)
+        return (await self.ctx.storage.put(stored, history, tuple(each.info for each in schemas))).history
+
+    def set_policy(self, **spec: object) -> None:
+        """Set these fields of the policy; None removes a field."""
+
+        def edit(wire: dict[str, Any]) -> None:
+            wire["spec"] = {name: value for name, value in {**wire["spec"], **spec}.items() if value is not None}
+            wire["metadata"]["generation"] += 1
+
+        self.api.change("/shop/namespaceschemapolicies/orders", edit)
+
+    async def change_policy(self, **spec: object) -> None:
+        """Set these fields of the policy, and its claim."""
+        self.set_policy(**spec)
+        await self.claim()
+
+    async def claim(self) -> None:
+        """Let the policy have the claim at the broker that it names."""
+        policy = await self.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+        url = policy["spec"].get("pulsar", {}).get("adminURL")
+        claim = await self.ctx.storage.get_claim(replace(ORDERS, pulsar_cluster=policy["spec"]["pulsarCluster"]))
+        owner = Owner("shop", "orders", policy["metadata"]["uid"])
+        await self.ctx.storage.put_claim(claim, owner, URL(url).authority if url else "")
+
+    @property
+    def pulsar(self) -> dict[str, Any]:
+        """The policy's field `pulsar` that names this broker."""
+        return {"adminURL": self.broker.url}
 
     @property
     def storage(self) -> ObservedStorage:
@@ -111,8 +153,8 @@ class World:
         annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
         self.api.put(NAMESPACE, "", namespace, {"metadata": {"annotations": annotations}})
 
-    async def delete_record(self) -> None:
-        """Another client deletes it, payloads too."""
+    async def delete_history(self) -> None:
+        """Delete history and payloads, as another client."""
         self.store.lose(KEY)
 
     @property
@@ -126,7 +168,7 @@ class World:
             self.broker.schemas.upload(TOPIC, schema.info)
 
     async def is_recorded(self) -> bool:
-        """Return True if record and broker have the same versions, each content once."""
+        """Return True if history and broker have the same versions, each content once."""
         history, served = await self.history(), self.broker.schemas.served(TOPIC)
         contents = [version.info.content_hash for version in served]
         assert len(set(contents)) == len(contents), "a version is stored twice"
@@ -147,13 +189,16 @@ async def open_topic() -> AsyncIterator[World]:
     schemas = PulsarSchemas(now, Strategy.FULL)
     api = FakeApiServer()
     async with api.running(), ApiClient(api.connection) as client, run_schema_broker(schemas) as broker:
-        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": broker.url}}
-        spec["brokerProfile"] = {"pulsarVersion": "4.0"}  # the policy is not reconciled in most tests
-        policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
+        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders"}
+        profile = {"pulsarVersion": "4.0"}  # the policy is not reconciled in most tests
+        pulsar = {"adminURL": broker.url}
+        api.put(
+            NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": {**spec, "brokerProfile": profile, "pulsar": pulsar}}
+        )
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, ManualClock().as_clock())
         store = open_store(api, client)
         storage: Any = ObservedStorage(store.client())
         async with reconcile_context(client, brokers, storage) as ctx:
-            owner = Owner("shop", "orders", policy["metadata"]["uid"])
-            await ctx.storage.put_claim(await ctx.storage.get_claim(ORDERS), owner, URL(broker.url).authority)
-            yield World(ctx, broker, api, store)
+            world = World(ctx, broker, api, store)
+            await world.claim()
+            yield world

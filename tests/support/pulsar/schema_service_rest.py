@@ -71,6 +71,11 @@ class FakeSchemaBroker:
     requests: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
+    @property
+    def writes(self) -> list[str]:
+        """The calls that write."""
+        return [call for call in self.calls if not call.startswith("GET")]
+
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Authenticate the request and respond to it."""
         if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":

@@ -6,15 +6,22 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from yarl import URL
-
+from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.argo_health import assert_tools_agree
 from support.kubernetes.jobs import ended_pod
-from support.kubernetes.topic import ORDERS, World, open_topic
+from support.kubernetes.topic import World, open_topic
+from support.pulsar.schema_service_rest import FakeSchemaBroker
 from support.schemas.examples import record
-from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
+from topicschema.api.kinds import (
+    CONFIG_MAP,
+    CUSTOM_RESOURCE_DEFINITION,
+    JOB,
+    NAMESPACE,
+    NAMESPACE_SCHEMA_POLICY,
+    POD,
+    TOPIC_SCHEMA,
+)
 from topicschema.core.errors import TopicSchemaError
-from topicschema.core.history import Owner
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.context import ValidationContext
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
@@ -27,7 +34,9 @@ from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 Object = dict[str, Any]
 
 FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
+JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
+POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 WELL = {"Ready": TRUE, "Compatible": TRUE, "Registered": TRUE, "InSync": TRUE}
 
@@ -41,8 +50,11 @@ class ValidatedTopic:
     clock: str = "2026-11-21T12:00:00Z"
     seconds: float = 0.0
     topics: TopicSchemaReconciler = field(init=False)
+    api: FakeApiServer = field(init=False)
+    broker: FakeSchemaBroker = field(init=False)
 
     def __post_init__(self) -> None:
+        self.api, self.broker = self.world.api, self.world.broker
         ctx = replace(
             self.world.ctx,
             validation=ValidationContext("validation:1", JobLimiter(clock=count(step=60.0).__next__)),
@@ -55,24 +67,38 @@ class ValidatedTopic:
 
     def set_policy_validation(self, mode: str, **validation: Any) -> None:
         """Set the policy's validation."""
-        validation_spec = {"mode": mode, "source": FILES, **validation}
-        self.world.api.change(
-            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda wire: wire["spec"].update(validation=validation_spec)
-        )
+        self.world.set_policy(validation={"mode": mode, "source": FILES, **validation})
 
     def set_topic(self, schema: Schema | None = None, /, **spec: Any) -> None:
         """Set the resource's spec. Its status stays."""
         text = (schema or record("id")).info.schema.decode()
         resource_spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text, **spec}
         try:
-            self.world.api.change("/topicschemas/created", lambda wire: _edit(wire, resource_spec))
+            self.api.change("/topicschemas/created", lambda wire: _edit(wire, resource_spec))
         except ValueError:
-            self.world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": resource_spec})
+            self.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": resource_spec})
+
+    async def apply(self, schema: Schema | None = None, /, **spec: Any) -> str:
+        """Set the resource's spec, and return as `reconcile`."""
+        self.set_topic(schema, **spec)
+        return await self.reconcile()
+
+    def set_metadata(self, **metadata: Any) -> None:
+        """Set these members of the resource's metadata."""
+        self.api.change("/topicschemas/created", lambda wire: wire["metadata"].update(metadata))
+
+    def begin_deletion(self) -> None:
+        """Begin the resource's deletion."""
+        self.set_metadata(deletionTimestamp=self.clock)
+
+    def put_namespace(self) -> None:
+        """Create the Kubernetes namespace and the CRD, which deletions read."""
+        self.api.put(CUSTOM_RESOURCE_DEFINITION, "", TOPIC_SCHEMA.crd_name, {})
+        self.api.put(NAMESPACE, "", "shop", {})
 
     def annotate(self, value: str | None) -> None:
         """Set the annotation that requests another validation; None removes it."""
-        annotations = {} if value is None else {"topicschema.io/revalidate": value}
-        self.world.api.change("/topicschemas/created", lambda wire: wire["metadata"].update(annotations=annotations))
+        self.set_metadata(annotations={} if value is None else {"topicschema.io/revalidate": value})
 
     async def settle(self) -> Object:
         """Check that another reconcile writes nothing, and return the status."""
@@ -111,20 +137,6 @@ class ValidatedTopic:
         await self.settle()
         return {kind: each["status"] for kind, each in (await self.conditions()).items()}
 
-    async def change_policy(self, **spec: Any) -> None:
-        """Set these fields of the policy; None removes a field."""
-
-        def change(wire: Object) -> None:
-            wire["spec"] = {name: value for name, value in {**wire["spec"], **spec}.items() if value is not None}
-            wire["metadata"]["generation"] += 1
-
-        self.world.api.change("/shop/namespaceschemapolicies/orders", change)
-        policy = await self.world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-        pulsar = policy["spec"].get("pulsar")
-        address = "" if pulsar is None else URL(pulsar["adminURL"]).authority
-        storage, owner = self.world.ctx.storage, Owner("shop", "orders", policy["metadata"]["uid"])
-        await storage.put_claim(await storage.get_claim(ORDERS), owner, address)
-
     async def jobs(self) -> list[Object]:
         """Return the Jobs, by attempt."""
         jobs = [dict(each) for each in await self.world.ctx.client.list(JOB, "shop")]
@@ -138,8 +150,11 @@ class ValidatedTopic:
         name = (await self.status())["validation"]["job"]
         return next(job for job in await self.jobs() if job["metadata"]["name"] == name)
 
-    def finish_job(self, job: Object, answer: MessagesVerdict, when: str, messages: int | None = 10) -> None:
+    def finish_job(
+        self, job: Object, answer: MessagesVerdict = MessagesVerdict.PASS, when: str = "", messages: int | None = 10
+    ) -> None:
         """End the Job and its pod with that verdict and a report; `messages` is None if the topic did not exist."""
+        when = when or self.clock
         metadata, is_pass = job["metadata"], answer is MessagesVerdict.PASS
         document = VerdictDocument(
             request_hash=metadata["annotations"][REQUEST_ANNOTATION],
@@ -152,9 +167,16 @@ class ValidatedTopic:
         labels = {"batch.kubernetes.io/job-name": metadata["name"]}
         pod["metadata"] |= {"name": f"{metadata['name']}-x", "labels": labels}
         pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = when
-        self.world.api.put(POD, "shop", pod["metadata"]["name"], pod)
-        self.world.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
+        self.api.put(POD, "shop", pod["metadata"]["name"], pod)
+        self.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
         self._over(job, "Complete" if is_pass else "Failed", "PodFailurePolicy", when)
+
+    async def finish(
+        self, answer: MessagesVerdict = MessagesVerdict.PASS, when: str = "", messages: int | None = 10
+    ) -> str:
+        """End the Job that the status names, and reconcile."""
+        self.finish_job(await self.current_job(), answer, when, messages)
+        return await self.reconcile()
 
     def fail_job(self, job: Object, when: str) -> None:
         """End the Job without a verdict."""
@@ -163,10 +185,10 @@ class ValidatedTopic:
     def delete_job(self, job: Object) -> None:
         """Delete the Job and all that it owns."""
         name = job["metadata"]["name"]
-        self.world.api.delete(JOB, "shop", name)
+        self.api.delete(JOB, "shop", name)
         for kind, owned in ((CONFIG_MAP, f"{name}-0"), (POD, f"{name}-x")):
-            if self.world.api.has(kind, "shop", owned):
-                self.world.api.delete(kind, "shop", owned)
+            if self.api.has(kind, "shop", owned):
+                self.api.delete(kind, "shop", owned)
 
     def _over(self, job: Object, kind: str, reason: str, when: str) -> None:
         end = {"type": kind, "status": "True", "reason": reason, "lastTransitionTime": when}
@@ -175,7 +197,7 @@ class ValidatedTopic:
             wire["spec"]["suspend"] = False
             wire["status"] = {"conditions": [end]}
 
-        self.world.api.change(f"/jobs/{job['metadata']['name']}", edit)
+        self.api.change(f"/jobs/{job['metadata']['name']}", edit)
 
 
 def _edit(wire: Object, spec: Object) -> None:

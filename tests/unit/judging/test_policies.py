@@ -1,7 +1,7 @@
 """The policy that governs a topic, and its rules by what it sets itself and what was observed at its broker.
 
 The order of strategies is Pulsar's: topic, namespace, the namespace's deprecated setting, broker (AdminResource and
-SchemaRegistryServiceImpl, Pulsar 4.0); "not set" and UNDEFINED ask the next level.
+SchemaRegistryServiceImpl, Pulsar 4.0); after "not set" and UNDEFINED comes the next level.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -18,7 +18,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiUnavailableError
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Owner
-from topicschema.core.policy import StrategySource, effective_strategy
+from topicschema.core.policy import effective_strategy
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -215,8 +215,8 @@ def policy(observed: dict[str, Any] | None = None, **spec: Any) -> NamespaceSche
     return decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": members, "status": status})
 
 
-def strategy_of(resource: NamespaceSchemaPolicy, override: Strategy | None = None) -> tuple[str, str]:
-    strategy = effective_strategy(policy_of(resource), override)
+def strategy_of(resource: NamespaceSchemaPolicy) -> tuple[str, str]:
+    strategy = effective_strategy(policy_of(resource), None)
     return strategy.value.value, strategy.source.value
 
 
@@ -237,15 +237,15 @@ UNKNOWN = {"schemaAutoUpdateCompatibilityStrategy": "Sometimes"}
         ("nothing anywhere", {}, {}, "FULL", "Broker"),
         ("a broker that is named no more", {"pulsar": None}, NAMESPACE | OLDER | BROKER, "FULL", "Broker"),
         ("a status that cannot be read", {}, {"schemaCompatibilityStrategy": 7}, "FULL", "Broker"),
-        ("what was seen at this broker", {}, NAMESPACE | {"address": "pulsar:8443"}, "FORWARD", "Namespace"),
-        ("what was seen at an earlier one", {}, NAMESPACE | {"address": "former:8443"}, "FULL", "Broker"),
-        ("a broker that was never seen", {}, None, "FULL", "Broker"),
+        ("what was observed at this broker", {}, NAMESPACE | {"address": "pulsar:8443"}, "FORWARD", "Namespace"),
+        ("what was observed at an earlier one", {}, NAMESPACE | {"address": "former:8443"}, "FULL", "Broker"),
+        ("a broker that was never read", {}, None, "FULL", "Broker"),
         ("the profile alone", {"brokerProfile": PROFILE}, {}, "FULL_TRANSITIVE", "Broker"),
         ("the broker's own before the profile", {"brokerProfile": PROFILE}, BROKER, "BACKWARD", "Broker"),
-        ("a broker that does not tell", {"brokerProfile": PROFILE}, {"broker": {}}, "FULL_TRANSITIVE", "Broker"),
+        ("a broker without a value", {"brokerProfile": PROFILE}, {"broker": {}}, "FULL_TRANSITIVE", "Broker"),
         ("the deprecated setting before the broker's", {}, OLDER | BROKER, "BACKWARD_TRANSITIVE", "Namespace"),
         ("the namespace's before both", {}, NAMESPACE | OLDER | BROKER, "FORWARD", "Namespace"),
-        ("UNDEFINED there asks the next level", {}, UNDEFINED | OLDER, "BACKWARD_TRANSITIVE", "Namespace"),
+        ("UNDEFINED there is the next level", {}, UNDEFINED | OLDER, "BACKWARD_TRANSITIVE", "Namespace"),
         ("UNDEFINED at the broker is FULL", {"brokerProfile": PROFILE}, {"broker": UNDEFINED}, "FULL", "Broker"),
         ("the spec first", ALWAYS, NAMESPACE | OLDER | BROKER, "ALWAYS_COMPATIBLE", "Namespace"),
         ("the spec unsets the namespace's", UNDEFINED, NAMESPACE | BROKER, "BACKWARD", "Broker"),
@@ -254,19 +254,13 @@ UNKNOWN = {"schemaAutoUpdateCompatibilityStrategy": "Sometimes"}
         ("a policy that only observes", {"managementPolicy": "Observe"}, NAMESPACE, "FORWARD", "Namespace"),
     ],
 )
-def test_the_first_level_that_says_something_counts(
+def test_the_first_level_that_is_set_counts(
     sentence: str, spec: dict[str, Any], observed: dict[str, Any] | None, value: str, source: str
 ) -> None:
     assert strategy_of(policy(observed, **spec)) == (value, source), sentence
 
 
-def test_a_topic_s_own_strategy_comes_before_all_others() -> None:
-    resource = policy(NAMESPACE | OLDER | BROKER, schemaCompatibilityStrategy="FULL")
-    assert strategy_of(resource, Strategy.BACKWARD) == ("BACKWARD", StrategySource.TOPIC.value)
-    assert strategy_of(resource, Strategy.UNDEFINED) == ("FULL", StrategySource.NAMESPACE.value)
-
-
 @pytest.mark.parametrize(("name", "strategy"), BY_AUTO_UPDATE_NAME.items())
 def test_each_name_of_the_deprecated_setting_stands_for_a_strategy(name: str, strategy: Strategy) -> None:
-    seen = policy({"schemaAutoUpdateCompatibilityStrategy": name})
-    assert strategy_of(seen) == (strategy.value, "Namespace")
+    resource = policy({"schemaAutoUpdateCompatibilityStrategy": name})
+    assert strategy_of(resource) == (strategy.value, "Namespace")

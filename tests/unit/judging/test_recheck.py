@@ -62,9 +62,9 @@ async def test_the_newest_version_is_compared_with_those_before_it(
     judge_of: JudgeOf,
 ) -> None:
     storage, history = await on_record(*schemas)
-    found = await Recheck(judge_of(storage)).newest(history, strategy, policy)
-    assert found is not None
-    assert [(each.rule, each.schema_version) for each in found] == rules
+    findings = await Recheck(judge_of(storage)).newest(history, strategy, policy)
+    assert findings is not None
+    assert [(each.rule, each.schema_version) for each in findings] == rules
 
 
 async def test_a_first_version_that_another_line_cannot_read_is_reported(judge_of: JudgeOf) -> None:
@@ -73,9 +73,9 @@ async def test_a_first_version_that_another_line_cannot_read_is_reported(judge_o
     history = History(KEY).with_version(parsed, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(PulsarVersion.V4_1)
     storage = MemoryStorage()
     await storage.put(Stored(History(KEY)), history, (dollar,))
-    found = await Recheck(judge_of(storage)).newest(history, None, BACKWARD)
-    assert [(each.rule, each.schema_version) for each in found or ()] == [("INVALID_HISTORY", 0)]
-    assert "registered under Pulsar 4.1" in (found or ())[0].message
+    (finding,) = await Recheck(judge_of(storage)).newest(history, None, BACKWARD) or ()
+    assert (finding.rule, finding.schema_version) == ("INVALID_HISTORY", 0)
+    assert "registered under Pulsar 4.1" in finding.message
 
 
 @pytest.mark.parametrize("other", [0, 1, 15, 16, 17, 39, 40])
@@ -86,9 +86,9 @@ async def test_the_reason_is_the_first_that_the_whole_comparison_gives(other: in
     storage, history = await on_record(*schemas)
     before = History(history.key, entries=history.entries[:-1])
     whole = await judge_of(storage).judge(Candidate(incompatible), before, TRANSITIVE)
-    found = await Recheck(judge_of(storage)).newest(history, None, TRANSITIVE)
-    assert found
-    assert found[0] == whole.incompatibilities[0]
+    findings = await Recheck(judge_of(storage)).newest(history, None, TRANSITIVE)
+    assert findings
+    assert findings[0] == whole.incompatibilities[0]
 
 
 @pytest.mark.parametrize(("count", "doc", "largest"), [(60, "", recheck._PART_VERSIONS), (10, "d" * 100_000, 3)])

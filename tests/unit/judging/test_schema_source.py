@@ -62,7 +62,7 @@ def test_a_pair_is_what_an_upload_over_rest_stores() -> None:
     ],
     ids=str,
 )
-def test_a_part_of_each_sort_is_read_back_as_it_was_given(part: dict[str, Any]) -> None:
+def test_a_part_of_each_sort_is_read_back_unchanged(part: dict[str, Any]) -> None:
     parsed = formats.parse(info_of(pair(key=part)))
     read = key_value.decode(parsed.info).key
     assert (read.name, read.info.type.value) == (part.get("name", ""), part["type"])
@@ -108,7 +108,7 @@ def test_only_protobuf_s_own_type_has_sources() -> None:
     assert sources_of(spec("AVRO", protobuf=SOURCES)) is None
 
 
-def test_what_is_said_of_the_text_of_a_pair_is_said_of_the_pair() -> None:
+def test_a_finding_about_the_text_of_a_pair_is_about_the_field_of_the_pair() -> None:
     large = Incompatibility("SCHEMA_TOO_LARGE", "spec.schema", "m")
     assert with_spec_field(large, pair()).path == "spec.keyValue"
     assert with_spec_field(large, spec("AVRO")) == large

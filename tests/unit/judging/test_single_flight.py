@@ -1,4 +1,4 @@
-"""Whoever asks gets what a read found that began after the question."""
+"""A caller gets the result of a read that began after its call."""
 
 import asyncio
 
@@ -7,86 +7,85 @@ import pytest
 from topicschema.judging.single_flight import SingleFlight
 
 
-class Place:
-    """Holds a number that tests change, and answers reads when told to."""
+class Source:
+    """A number that tests change. Its reads end when `may_respond` is set."""
 
     def __init__(self) -> None:
         self.value = 0
         self.reads = 0
-        self.answer = asyncio.Event()
+        self.may_respond = asyncio.Event()
         self.shared = SingleFlight(self.read)
 
     async def read(self, key: str) -> int:
         self.reads += 1
-        value = self.value  # what a server saw when the request came in
-        await self.answer.wait()
+        value = self.value  # as of the beginning of the read
+        await self.may_respond.wait()
         if value < 0:
             raise LookupError(key)
         return value
 
-    async def ask(self, count: int = 1) -> list[asyncio.Task[int]]:
-        asked = [asyncio.create_task(self.shared.get("k")) for _ in range(count)]
+    async def calls(self, count: int = 1, key: str = "k") -> list[asyncio.Task[int]]:
+        """Return calls that wait for their read."""
+        tasks = [asyncio.create_task(self.shared.get(key)) for _ in range(count)]
         for _ in range(5):
             await asyncio.sleep(0)
-        return asked
+        return tasks
 
 
 @pytest.fixture
-async def place() -> Place:
-    return Place()
+async def source() -> Source:
+    return Source()
 
 
-async def test_those_who_ask_at_once_share_one_read(place: Place) -> None:
-    asked = await place.ask(20)
-    place.answer.set()
-    assert await asyncio.gather(*asked) == [0] * 20
-    assert place.reads == 1
-    place.value = 1
-    assert await place.shared.get("k") == 1  # no result is cached
+async def test_concurrent_calls_share_one_read(source: Source) -> None:
+    calls = await source.calls(20)
+    source.may_respond.set()
+    assert await asyncio.gather(*calls) == [0] * 20
+    assert source.reads == 1
+    source.value = 1
+    assert await source.shared.get("k") == 1  # no result is cached
 
 
-async def test_a_read_under_way_is_no_answer_to_a_later_question(place: Place) -> None:
-    early = await place.ask()
-    place.value = 1
-    late = await place.ask(20)
-    assert place.reads == 1
-    place.answer.set()
+async def test_a_running_read_is_no_result_of_a_later_call(source: Source) -> None:
+    early = await source.calls()
+    source.value = 1
+    late = await source.calls(20)
+    assert source.reads == 1
+    source.may_respond.set()
     assert await asyncio.gather(*early, *late) == [0] + [1] * 20
-    assert place.reads == 2
+    assert source.reads == 2
 
 
-async def test_keys_do_not_wait_for_each_other(place: Place) -> None:
-    await place.ask()
-    other = asyncio.create_task(place.shared.get("other"))
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert place.reads == 2
-    place.answer.set()
+async def test_keys_do_not_wait_for_each_other(source: Source) -> None:
+    await source.calls()
+    (other,) = await source.calls(key="other")
+    assert source.reads == 2
+    source.may_respond.set()
     assert await other == 0
 
 
-async def test_one_who_gives_up_takes_nothing_from_the_others(place: Place) -> None:
-    first, second = await place.ask(2)
+async def test_a_cancelled_call_leaves_the_result_of_the_others(source: Source) -> None:
+    first, second = await source.calls(2)
     first.cancel()
-    place.answer.set()
+    source.may_respond.set()
     assert await second == 0
 
 
-async def test_an_error_is_told_to_all_and_the_next_question_reads_again(place: Place) -> None:
-    place.value = -1
-    asked = await place.ask(3)
-    place.value = 7
-    place.answer.set()
-    told = await asyncio.gather(*asked, return_exceptions=True)
-    assert [type(each) for each in told] == [LookupError] * 3
-    assert await place.shared.get("k") == 7
+async def test_an_error_is_raised_by_all_calls_and_the_next_one_reads_again(source: Source) -> None:
+    source.value = -1
+    calls = await source.calls(3)
+    source.value = 7
+    source.may_respond.set()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(each) for each in results] == [LookupError] * 3
+    assert await source.shared.get("k") == 7
 
 
-async def test_a_read_that_hangs_does_not_hold_up_those_who_come_later(place: Place) -> None:
-    hanging = await place.ask()
-    answer, place.answer = place.answer, asyncio.Event()
-    place.answer.set()
-    assert await place.shared.get("k") == 0
+async def test_a_read_that_hangs_does_not_delay_later_calls(source: Source) -> None:
+    hanging = await source.calls()
+    first, source.may_respond = source.may_respond, asyncio.Event()
+    source.may_respond.set()
+    assert await source.shared.get("k") == 0
     assert not hanging[0].done()
-    answer.set()
+    first.set()
     assert await hanging[0] == 0

@@ -1,5 +1,6 @@
-"""Stored versions that one Pulsar version cannot read: what the policy's own makes of them decides."""
+"""Stored versions that one Pulsar version cannot read: the parser of the policy's own version decides."""
 
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -13,7 +14,6 @@ from support.pulsar.schema_service import Entry
 from support.schemas.recorded_versions import KEY
 from topicschema.cli.check import engine
 from topicschema.core import formats
-from topicschema.core.errors import StalledError
 from topicschema.core.history import Flaw, History, NumberedBy, Origin
 from topicschema.core.imports import entry_of
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
@@ -42,8 +42,8 @@ SECOND_BRANCH = text(note("note", "x"))
 DASHED = text(namespace="my-shop")
 ONLY_4_0, ONLY_4_1 = [DASHED], [DOLLAR, SECOND_BRANCH]
 NOWHERE = [text(note("note", 1)), "{", '{"type": "object", "id": "urn:jsonschema:Order", "properties": {}}']
-TAKEN_BY = [(ONLY_4_0, PulsarVersion.V4_1, PulsarVersion.V4_0), (ONLY_4_1, PulsarVersion.V4_0, PulsarVersion.V4_1)]
-TURNED = [(left, before, now) for texts, before, now in TAKEN_BY for left in texts]
+PAIRS = [(ONLY_4_0, PulsarVersion.V4_1, PulsarVersion.V4_0), (ONLY_4_1, PulsarVersion.V4_0, PulsarVersion.V4_1)]
+READ_BY_ONE = [(left, before, now) for texts, before, now in PAIRS for left in texts]
 GOOD, OTHER = text(), text({"name": "note", "type": "string", "default": ""})
 WRONG_DEFAULT = text({"name": "note", "type": "string", "default": None})
 FLAWED = [WRONG_DEFAULT, NOWHERE[2], NOWHERE[1]]
@@ -59,7 +59,7 @@ def policy(pulsar_version: PulsarVersion, strategy: Strategy = BACKWARD) -> Poli
 
 
 def adopted(*infos: SchemaInfo, pulsar_version: PulsarVersion = PulsarVersion.V4_0) -> History:
-    """The record of what a broker had, as a policy of that Pulsar version read it."""
+    """Return the history of what a broker had, as a policy of that Pulsar version read it."""
     versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
     return History(
         KEY, entries=tuple(entry_of(each, pulsar_version) for each in versions), numbered_by=NumberedBy.BROKER
@@ -69,13 +69,10 @@ def adopted(*infos: SchemaInfo, pulsar_version: PulsarVersion = PulsarVersion.V4
 async def judged(
     candidate: SchemaInfo, history: History, storage: MemoryStorage, pulsar_version: PulsarVersion
 ) -> tuple[str, ...]:
-    """What the verdict comes to, in short."""
-    judge = Judge(storage, cache_bytes=0)  # so that it reads from the storage whatever it needs
-    try:
+    """Return outcome, number and rules of the verdict."""
+    with contextlib.closing(Judge(storage, cache_bytes=0)) as judge:  # which reads all from the storage
         under = await judge.for_version(history, pulsar_version)
         verdict = await judge.judge(Candidate(formats.parse(candidate, pulsar_version)), under, policy(pulsar_version))
-    finally:
-        judge.close()
     return (verdict.outcome, str(verdict.schema_version), *(each.rule for each in verdict.incompatibilities))
 
 
@@ -87,16 +84,13 @@ async def stored(*infos: SchemaInfo, pulsar_version: PulsarVersion) -> tuple[Mem
 
 async def verdict_on(candidate: SchemaInfo, *infos: SchemaInfo, policy: Policy) -> Verdict:
     storage, history = await stored(*infos, pulsar_version=PulsarVersion.V4_0)
-    judge = Judge(storage)
-    try:
+    with contextlib.closing(Judge(storage)) as judge:
         return await judge.judge(Candidate(formats.parse(candidate, policy.profile.pulsar_version)), history, policy)
-    finally:
-        judge.close()
 
 
-@pytest.mark.parametrize(("left", "before", "now"), TURNED)
+@pytest.mark.parametrize(("left", "before", "now"), READ_BY_ONE)
 @pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF])
-async def test_what_this_line_takes_is_an_equal_version_and_can_be_followed(
+async def test_a_version_that_the_policy_s_parser_reads_is_equal_to_itself_and_has_successors(
     left: str, kind: SchemaType, before: PulsarVersion, now: PulsarVersion
 ) -> None:
     storage, history = await stored(info(left, kind), pulsar_version=before)
@@ -106,27 +100,24 @@ async def test_what_this_line_takes_is_an_equal_version_and_can_be_followed(
     following = json.dumps({**json.loads(left), "fields": [*fields, note("more", None)]})
     assert await judged(info(following, kind), history, storage, now) == (Outcome.NEXT_VERSION, "1")
     if kind is not SchemaType.PROTOBUF:  # brokers compare nothing of it
-        found = await judged(info(left.replace('"string"', '"int"', 1), kind), history, storage, now)
-        assert found == (Outcome.INCOMPATIBLE, "None", "TYPE_MISMATCH")
+        verdict = await judged(info(left.replace('"string"', '"int"', 1), kind), history, storage, now)
+        assert verdict == (Outcome.INCOMPATIBLE, "None", "TYPE_MISMATCH")
 
 
 @pytest.mark.parametrize(("before", "now"), list(permutations(PulsarVersion, 2)))
 @pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])
-async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_first(
+async def test_the_verdict_is_the_same_whichever_pulsar_version_read_the_history_first(
     left: str, before: PulsarVersion, now: PulsarVersion
 ) -> None:
     infos = (info(text()), info(left), info(text(note("more", None))))
     storage, history = await stored(*infos, pulsar_version=before)
-    fresh = adopted(*infos, pulsar_version=now)
+    fresh = (await stored(*infos, pulsar_version=now))[::-1]
     for candidate in (text(), text(note("more", None)), text(note("other", None))):
-        found = await judged(info(candidate), history, storage, now)
-        there = MemoryStorage()
-        await there.put(Stored(History(KEY)), fresh, infos)
-        assert found == await judged(info(candidate), fresh, there, now)
+        assert await judged(info(candidate), history, storage, now) == await judged(info(candidate), *fresh, now)
 
 
-@pytest.mark.parametrize(("left", "before", "now"), TURNED)
-async def test_the_entry_is_as_if_it_had_come_under_this_pulsar_version(
+@pytest.mark.parametrize(("left", "before", "now"), READ_BY_ONE)
+async def test_the_entry_is_as_if_it_had_been_adopted_under_this_pulsar_version(
     left: str, before: PulsarVersion, now: PulsarVersion, judge_of: JudgeOf
 ) -> None:
     storage, history = await stored(info(text()), info(left), pulsar_version=before)
@@ -136,7 +127,9 @@ async def test_the_entry_is_as_if_it_had_come_under_this_pulsar_version(
 
 
 @pytest.mark.parametrize("left", NOWHERE)
-async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str, judge_of: JudgeOf) -> None:
+async def test_a_version_that_no_parser_reads_stays_refused_and_is_read_again_once(
+    left: str, judge_of: JudgeOf
+) -> None:
     storage, history = await stored(info(left), pulsar_version=PulsarVersion.V4_0)
     judge = judge_of(storage)
     under = await judge.for_version(history, PulsarVersion.V4_1)
@@ -144,55 +137,44 @@ async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str, j
     await storage.delete(await storage.get_history(KEY))
     assert await judge.for_version(history, PulsarVersion.V4_1) == under
     candidate = Candidate(formats.parse(info(text())))
-    (found,) = (await judge.judge(candidate, under, policy(PulsarVersion.V4_1))).incompatibilities
-    assert (found.rule, found.schema_version) == ("INVALID_HISTORY", 0)
-
-
-async def test_a_payload_that_is_lost_is_told_of(judge_of: JudgeOf) -> None:
-    storage, history = await stored(info(DOLLAR), pulsar_version=PulsarVersion.V4_0)
-    storage.memory.lose_payloads(KEY)
-    judge = judge_of(storage)
-    with pytest.raises(StalledError) as raised:
-        await judge.for_version(history, PulsarVersion.V4_1)
-    assert raised.value.reason == "HistoryDamaged"
+    (finding,) = (await judge.judge(candidate, under, policy(PulsarVersion.V4_1))).incompatibilities
+    assert (finding.rule, finding.schema_version) == ("INVALID_HISTORY", 0)
 
 
 @pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])
 @pytest.mark.parametrize("before", PulsarVersion)
-async def test_replay_tells_of_a_first_version_what_the_policy_s_line_makes_of_it(
+async def test_a_recheck_reports_a_first_version_that_the_policy_s_parser_cannot_read(
     left: str, before: PulsarVersion, judge_of: JudgeOf
 ) -> None:
     storage, history = await stored(info(left), pulsar_version=before)
     judge = judge_of(storage)
     for now in PulsarVersion:
-        is_taken = left in (ONLY_4_0 if now is PulsarVersion.V4_0 else ONLY_4_1)
-        found = await Recheck(judge).newest(history, None, policy(now))
-        assert [each.rule for each in found] == ([] if is_taken else ["INVALID_HISTORY"])
+        is_read = left in (ONLY_4_0 if now is PulsarVersion.V4_0 else ONLY_4_1)
+        findings = await Recheck(judge).newest(history, None, policy(now))
+        assert [each.rule for each in findings] == ([] if is_read else ["INVALID_HISTORY"])
 
 
-async def test_replay_follows_from_a_version_that_only_this_line_takes(judge_of: JudgeOf) -> None:
+async def test_a_recheck_compares_with_a_version_that_only_the_policy_s_parser_reads(judge_of: JudgeOf) -> None:
     storage, history = await stored(
         info(DOLLAR), info(text({"name": "n", "type": "int"}, name="R$X")), pulsar_version=PulsarVersion.V4_0
     )
-    judge = judge_of(storage)
-    found = await Recheck(judge).newest(history, None, policy(PulsarVersion.V4_1))
-    assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
+    findings = await Recheck(judge_of(storage)).newest(history, None, policy(PulsarVersion.V4_1))
+    assert [(each.rule, each.schema_version) for each in findings] == [("FIELD_WITHOUT_DEFAULT", 0)]
 
 
-async def test_what_consumers_lose_is_told_of_a_pair_that_only_this_line_takes(judge_of: JudgeOf) -> None:
+async def test_risks_of_a_pair_that_only_the_policy_s_parser_reads_are_reported(judge_of: JudgeOf) -> None:
     async def risks(pulsar_version: PulsarVersion) -> set[str]:
         storage, history = await stored(pair(DOLLAR), pulsar_version=pulsar_version)
-        judge = judge_of(storage)
         candidate = Candidate(formats.parse(pair(DOLLAR, "SEPARATED"), PulsarVersion.V4_1))
-        verdict = await judge.judge(candidate, history, policy(PulsarVersion.V4_1, Strategy.ALWAYS_COMPATIBLE))
-        judge.close()
+        rules = policy(PulsarVersion.V4_1, Strategy.ALWAYS_COMPATIBLE)
+        verdict = await judge_of(storage).judge(candidate, history, rules)
         return {each.rule for each in verdict.risks}
 
     assert await risks(PulsarVersion.V4_0) == await risks(PulsarVersion.V4_1) != set()
 
 
 def pair(value: str, encoding: str = "INLINE") -> SchemaInfo:
-    """A KEY_VALUE of a string and that value."""
+    """Return a KEY_VALUE of a string and that value."""
     part = value.encode()
     packed = (0).to_bytes(4, "big") + len(part).to_bytes(4, "big") + part
     kinds = {"key.schema.type": "STRING", "value.schema.type": "AVRO", "kv.encoding.type": encoding}
@@ -221,7 +203,7 @@ async def test_a_version_that_no_broker_reads_is_the_same_no_here_and_on_the_com
 
 
 @pytest.mark.parametrize("flawed", FLAWED)
-async def test_an_equal_version_before_it_is_found_and_one_behind_it_is_not(flawed: str) -> None:
+async def test_an_equal_version_before_an_unreadable_one_passes_and_one_behind_it_does_not(flawed: str) -> None:
     policy = Policy(Strategy.FULL)
     before = await verdict_on(info(GOOD), info(GOOD), info(flawed), policy=policy)
     assert (before.outcome, before.schema_version) == (Outcome.EQUAL_VERSION, 0)
@@ -237,7 +219,7 @@ async def test_a_version_before_a_tombstone_stops_nothing(judge_of: JudgeOf) -> 
     assert (verdict.outcome, verdict.schema_version) == (Outcome.NEXT_VERSION, 2)
 
 
-async def test_what_the_platform_team_forbids_is_answer_first() -> None:
+async def test_a_constraint_of_the_policy_is_reported_first() -> None:
     policy = Policy(Strategy.FULL, constraints=Constraints(required_properties=("owner",)))
     verdict = await verdict_on(info(GOOD), info("{"), policy=policy)
     assert [each.rule for each in verdict.incompatibilities] == ["PROPERTY_MISSING"]
@@ -259,35 +241,23 @@ async def world() -> AsyncIterator[World]:
         yield world
 
 
-def govern(world: World, pulsar_version: PulsarVersion) -> None:
-    def turn(wire: dict[str, dict[str, object]]) -> None:
-        wire["spec"]["brokerProfile"] = {"pulsarVersion": str(pulsar_version)}
-
-    world.api.change("/shop/namespaceschemapolicies/orders", turn)
-
-
-@pytest.mark.parametrize(("left", "before", "now"), TURNED)
-async def test_a_topic_is_ready_once_its_policy_names_the_line_of_its_broker(
+@pytest.mark.parametrize(("left", "before", "now"), READ_BY_ONE)
+async def test_a_topic_is_ready_once_its_policy_names_the_version_of_its_broker(
     world: World, left: str, before: PulsarVersion, now: PulsarVersion
 ) -> None:
-    govern(world, before)
+    world.set_policy(brokerProfile={"pulsarVersion": str(before)})
     world.broker.schemas.entries[TOPIC] = (Entry(0, info(left), "2026-11-21T01:00:00Z"),)
     other = formats.parse(info(text()))
     world.set_schema(other)
     assert await world.reason() == "Incompatible"
     assert [entry.flaw is Flaw.NONE for entry in (await world.history()).entries] == [False]
-    govern(world, now)
+    world.set_policy(brokerProfile={"pulsarVersion": str(now)})
     same = formats.parse(info(left), now)
-    world.set_schema(same)
-    assert await world.settle() == ""
-    (entry,) = (await world.history()).entries  # what was read again comes on record with the claim
-    assert (entry.flaw, entry.pulsar_version, entry.fingerprint, entry.origin) == (
-        Flaw.NONE,
-        now,
-        same.fingerprint,
-        Origin.BROKER,
-    )
-    assert not any(call.startswith("POST") for call in world.broker.calls)
-    govern(world, before)
+    assert await world.apply(same) == ""
+    (entry,) = (await world.history()).entries  # which is stored with the claim
+    assert (entry.flaw, entry.pulsar_version) == (Flaw.NONE, now)
+    assert (entry.fingerprint, entry.origin) == (same.fingerprint, Origin.BROKER)
+    assert world.broker.writes == []
+    world.set_policy(brokerProfile={"pulsarVersion": str(before)})
     world.set_schema(other)
     assert await world.reason() == "Incompatible"

@@ -1,4 +1,4 @@
-"""Processes that do what takes long: what comes back, what ends them, and that nothing is left of them."""
+"""Worker processes: their results, their limits, and their end."""
 
 import asyncio
 import os
@@ -62,7 +62,7 @@ def for_ever(fifo: Path) -> None:
 
 @asynccontextmanager
 async def running_for_ever(workers: Workers, folder: Path) -> AsyncIterator[asyncio.Task[None]]:
-    """A call that has begun and does not end by itself."""
+    """Yield a call that has begun and does not end by itself."""
     fifo = folder / "fifo"
     os.mkfifo(fifo)
     call = asyncio.create_task(workers.call("shop/orders", for_ever, fifo))
@@ -98,7 +98,7 @@ async def test_calls_at_once_are_answered_by_several_processes_and_more_wait(wor
     assert len(set(answers)) == 2
 
 
-async def test_an_error_is_raised_as_it_is_with_the_place_where_it_came_from(workers: Workers) -> None:
+async def test_an_error_is_raised_unchanged_with_its_place(workers: Workers) -> None:
     with pytest.raises(InvalidSchemaError) as invalid:
         await workers.call("shop/orders", failing)
     error = invalid.value
@@ -109,7 +109,7 @@ async def test_an_error_is_raised_as_it_is_with_the_place_where_it_came_from(wor
 
 
 async def test_a_call_that_takes_too_long_ends_with_its_process(workers: Workers) -> None:
-    pid = await workers.call("shop/orders", os.getpid)  # however long that takes
+    pid = await workers.call("shop/orders", os.getpid)  # which may take long
     workers._seconds = 0.1
     with pytest.raises(WaitingError) as late:
         await workers.call("shop/orders", time.sleep, FOR_EVER)
@@ -119,7 +119,7 @@ async def test_a_call_that_takes_too_long_ends_with_its_process(workers: Workers
         os.kill(pid, 0)
 
 
-async def test_the_calls_of_a_namespace_take_turns_and_hold_up_no_other(workers: Workers, tmp_path: Path) -> None:
+async def test_the_calls_of_a_namespace_take_turns_and_delay_no_other(workers: Workers, tmp_path: Path) -> None:
     async with running_for_ever(workers, tmp_path) as call:
         waiting = [asyncio.create_task(workers.call("shop/orders", os.getpid)) for _ in range(5)]
         pid = await workers.call("other/orders", os.getpid)
@@ -150,7 +150,7 @@ async def test_a_call_that_is_cancelled_ends_with_its_process(workers: Workers, 
     assert await workers.call("shop/orders", os.getpid) != pid
 
 
-async def test_a_process_that_others_end_is_told_and_the_next_call_gets_another(workers: Workers) -> None:
+async def test_a_process_that_is_killed_is_reported_and_the_next_call_gets_another(workers: Workers) -> None:
     pid = await workers.call("shop/orders", os.getpid)
     with pytest.raises(WaitingError) as ended:
         await workers.call("shop/orders", killed)
@@ -165,7 +165,7 @@ async def test_a_process_that_died_while_it_was_idle_is_replaced(workers: Worker
     assert await workers.call("shop/orders", os.getpid) != pid
 
 
-async def test_a_call_that_takes_too_much_memory_is_told_as_such(workers: Workers) -> None:
+async def test_a_call_that_takes_too_much_memory_is_reported_as_such(workers: Workers) -> None:
     with pytest.raises(WorkerOutOfMemoryError) as needed:
         await workers.call("shop/orders", grown, worker.MOST_BYTES)
     assert str(needed.value) == "takes more than 256 MiB of memory"

@@ -1,4 +1,4 @@
-"""The stream of changed histories over lists and watches whose answers a test gives.
+"""The stream of changed histories over lists and watches with the responses of a test.
 
 What a real API server sends is in the contract, in the cluster tier.
 """
@@ -44,7 +44,7 @@ class Server:
         self.since: list[str] = []
         self.is_watched = asyncio.Event()
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    async def respond(self, request: web.Request) -> web.StreamResponse:
         name = request.path.rpartition("/")[2]
         if name.startswith("h-"):
             return web.json_response(self.objects[name])
@@ -64,7 +64,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Server,
     monkeypatch.setattr(changes, "_RETRY_SECONDS", 0.0)
     fake = Server()
     async with (
-        serve(fake.answer) as url,
+        serve(fake.respond) as url,
         ApiClient(ApiConnection(url, ssl.create_default_context(), None, Configuration())) as client,
     ):
         yield fake, Changes(client, "system")
@@ -72,12 +72,12 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Server,
 
 async def until_last(stream: AsyncIterator[TopicKey]) -> list[TopicKey]:
     """Return what the stream yields before LAST."""
-    found = []
+    keys = []
     async for key in stream:
         if key == LAST:
             break
-        found.append(key)
-    return found
+        keys.append(key)
+    return keys
 
 
 async def test_it_begins_with_all_histories_and_continues_a_watch_that_ended(server: tuple[Server, Changes]) -> None:
@@ -97,10 +97,10 @@ async def test_after_a_failure_it_yields_what_changed_meanwhile(server: tuple[Se
         [history(ONE, "1"), history(TWO, "9"), history(LAST, "10")],
     ]
     fake.watches = [[GONE]]
-    found = await until_last(stream.stream())
-    assert found[:3] == [ONE, TWO, three]
-    assert set(found[3:]) <= {TWO, three}
-    assert TWO in found[3:]
+    keys = await until_last(stream.stream())
+    assert keys[:3] == [ONE, TWO, three]
+    assert set(keys[3:]) <= {TWO, three}
+    assert TWO in keys[3:]
 
 
 async def test_an_own_write_is_not_yielded_even_if_its_event_comes_before_its_answer(

@@ -1,25 +1,11 @@
 """The memory fulfills the contract of SchemaStorage."""
 
-from functools import reduce
-
 import pytest
 from typing_extensions import override
 
 from support.kubernetes.memory_storage import MemoryStorage
-from support.kubernetes.storage_contract import SchemaStorageContract, add_version, text
-from topicschema.core.topics import Topic, TopicKey
-
-
-async def test_contents_that_were_kept_beforehand_count_with_their_history() -> None:
-    storage, texts = MemoryStorage(), [text("one"), text("two"), text("three")]
-    stored = await storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
-    history = reduce(add_version, texts, stored.history)
-    with pytest.raises(ValueError, match="not the contents"):
-        await storage.keep(history, [(history.entries[0], texts[1].info)])
-    await storage.keep(history, [(e, t.info) for e, t in zip(history.entries[:2], texts[:2], strict=True)])
-    assert (await storage.get_history(history.key)).history == stored.history
-    await storage.put(stored, history, [texts[2].info])
-    assert [await storage.get(history.key, 0, each) for each in history.entries] == [each.info for each in texts]
+from support.kubernetes.storage_contract import SchemaStorageContract
+from topicschema.core.topics import TopicKey
 
 
 class TestMemoryStorage(SchemaStorageContract):

@@ -13,7 +13,7 @@ ENTRIES = "[topicschema.storage]\nacme = acme_store:open_store\ntext = acme_stor
 
 @pytest.fixture(autouse=True)
 def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A distribution as an installer leaves it."""
+    """Put a distribution with the stores, as an installer does."""
     info = tmp_path / "acme_store-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-store\nVersion: 1.0\n")

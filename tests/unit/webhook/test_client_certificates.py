@@ -8,12 +8,11 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from support.kubernetes.admission import new_topic
+from support.kubernetes.admission import new_topic, run_endpoint
 from testbed.certificates import Authority, Issued
 from topicschema.admission.review import Review, ReviewResponse, allow
 from topicschema.webhook.server import Certificate, Endpoint
@@ -50,17 +49,14 @@ def for_servers(issued: Issued) -> Issued:
 
 
 @asynccontextmanager
-async def run_endpoint(certificate: Certificate) -> AsyncIterator[str]:
+async def serve(certificate: Certificate) -> AsyncIterator[str]:
     """Serve an endpoint that allows everything with the certificate, and yield its URL."""
 
     async def answer(_: Review) -> ReviewResponse:
         return allow()
 
-    runner = Endpoint({"TopicSchema": answer}).runner()
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=certificate.context).start()
-    yield f"https://127.0.0.1:{runner.addresses[0][1]}/review"
-    await runner.cleanup()
+    async with run_endpoint(Endpoint({"TopicSchema": answer}), certificate.context) as port:
+        yield f"https://127.0.0.1:{port}/review"
 
 
 async def is_served(url: str, serving: Issued, shown: Issued | None) -> bool:
@@ -81,14 +77,14 @@ async def test_only_a_client_certificate_of_the_authority_is_served(
 ) -> None:
     strange = Authority.at(tmp_path / "others").issue_client("kube-apiserver", "masters")
     of_a_server = for_servers(Authority.at(client.ca.parent).issue("server", ["127.0.0.1"]))
-    async with run_endpoint(Certificate(serving.certificate, serving.key, client.ca)) as url:
+    async with serve(Certificate(serving.certificate, serving.key, client.ca)) as url:
         assert await is_served(url, serving, client)
         for shown in (None, strange, of_a_server, serving):
             assert not await is_served(url, serving, shown)
 
 
 async def test_without_an_authority_for_clients_everybody_is_served(serving: Issued, client: Issued) -> None:
-    async with run_endpoint(Certificate(serving.certificate, serving.key)) as url:
+    async with serve(Certificate(serving.certificate, serving.key)) as url:
         assert await is_served(url, serving, None)
         assert await is_served(url, serving, client)
 
@@ -100,7 +96,7 @@ async def test_a_changed_authority_counts_for_the_next_connection(
     bundle = tmp_path / "bundle.crt"
     shutil.copyfile(client.ca, bundle)
     certificate = Certificate(serving.certificate, serving.key, bundle)
-    async with run_endpoint(certificate) as url:
+    async with serve(certificate) as url:
         bundle.write_text("half")
         assert not certificate.reload()
         assert await is_served(url, serving, client)

@@ -4,16 +4,15 @@ import asyncio
 import json
 import logging
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
 
-from support.kubernetes.admission import V0, World, new_topic
+from support.kubernetes.admission import TOPIC, V0, World, new_topic, run_endpoint
 from support.kubernetes.api_server import FakeApiServer
 from support.metrics import counted
 from testbed import ports
@@ -22,10 +21,12 @@ from topicschema.admission.review import Review, ReviewResponse
 from topicschema.settings import WebhookSettings
 from topicschema.webhook.server import Certificate, Endpoint, main, serve
 
+OBJECT = new_topic({"topic": TOPIC, "type": "AVRO", "schema": V0})
+BODY = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": OBJECT}}
+
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"{", b"[]", b"null", b"\xff", b"{}", b'{"request": {}}', b'{"request": {"uid": 7}}', b"[" * 100_000],
+    "body", [b"", b"{", b"[]", b"null", b"\xff", b"{}", b'{"request": {}}', b'{"request": {"uid": 7}}', b"[" * 100_000]
 )
 async def test_an_invalid_admission_review_gets_400(world: World, body: bytes) -> None:
     assert (await world.post(body)).status == 400
@@ -47,8 +48,7 @@ async def test_a_refusing_api_server_gives_500_with_a_clear_message(world: World
 
 async def test_a_silent_api_server_gives_500_before_the_timeout_of_the_request(world: World) -> None:
     world.api.is_silent = True
-    body = json.dumps({"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}).encode()
-    reply = await world.post(body, timeout="1s")
+    reply = await world.post(json.dumps(BODY).encode(), timeout="1s")
     assert reply.status == 500
     assert "not judged within 0.5 s" in reply.text
     world.api.respond_again()
@@ -56,33 +56,20 @@ async def test_a_silent_api_server_gives_500_before_the_timeout_of_the_request(w
 
 
 async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureFixture) -> None:
-    async def stumble(review: Review) -> ReviewResponse:
+    async def fail(review: Review) -> ReviewResponse:
         raise KeyError(str(review.new))
 
     before = counted("internal_errors_total", component="webhook")
     with caplog.at_level(logging.ERROR, "topicschema.webhook.server"):
-        status, text = await _review({"TopicSchema": stumble})
-    assert status == 500
-    assert "KeyError" not in text
+        async with (
+            run_endpoint(Endpoint({"TopicSchema": fail})) as port,
+            aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+            session.post("/review", json=BODY) as response,
+        ):
+            assert response.status == 500
+            assert "KeyError" not in await response.text()
     assert counted("internal_errors_total", component="webhook") == before + 1
     assert "type" not in caplog.records[0].getMessage()
-
-
-async def _review(reviewers: Mapping[str, object]) -> tuple[int, str]:
-    """Return the response of an endpoint with these reviewers to one review."""
-    runner = Endpoint(reviewers).runner()  # type: ignore[arg-type]
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0]
-    body = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}
-    async with aiohttp.ClientSession() as session, session.post(f"http://{host}:{port}/review", json=body) as response:
-        answer = response.status, await response.text()
-    await runner.cleanup()
-    return answer
-
-
-def _topic() -> dict[str, object]:
-    return new_topic({"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": V0})
 
 
 @pytest.fixture
@@ -173,15 +160,14 @@ async def test_after_the_stop_the_webhook_is_not_ready_and_each_response_closes_
 async def test_after_the_stop_the_webhook_finishes_its_reviews(issued: Issued) -> None:
     async with serving(issued, drain=0.1) as process:
         process.api.is_silent = True
-        body = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}
         url = f"{process.url}?timeout=2s"
-        review = asyncio.create_task(_status(process.session, url, body))
+        review = asyncio.create_task(_status(process.session, url, BODY))
         await process.api.request_received.wait()
         process.stop.set()
         assert await review == 500
         await process.task
         with pytest.raises(aiohttp.ClientConnectorError):
-            await _status(process.session, url, body)
+            await _status(process.session, url, BODY)
 
 
 async def test_probes_and_metrics_are_served_beside_the_reviews(issued: Issued) -> None:

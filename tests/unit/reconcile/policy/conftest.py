@@ -7,7 +7,7 @@ from support.kubernetes.topic import World, open_topic
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    """Both namespaces may claim the Pulsar namespaces of `shop`, and all topics are listed."""
+    """Yield a world whose namespaces may claim the Pulsar namespaces of `shop`, and where all topics are listed."""
     async with open_topic() as world:
         for namespace in ("shop", "store"):
             world.allow_claims(namespace)

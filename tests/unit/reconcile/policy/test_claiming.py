@@ -1,4 +1,4 @@
-"""Who governs a Pulsar namespace where two policies in two Kubernetes namespaces name one broker."""
+"""The policy that governs a Pulsar namespace where two in two Kubernetes namespaces name one broker."""
 
 from collections.abc import AsyncIterator
 
@@ -25,14 +25,14 @@ THEIRS = PulsarNamespaceKey("theirs", "shop", "orders")
 
 @pytest.fixture
 async def elsewhere() -> AsyncIterator[FakeBroker]:
-    """Another broker, which has the Pulsar namespace, too."""
+    """Yield another broker, which has the Pulsar namespace, too."""
     async with run_fake_broker() as wire:
         wire.respond_with(200, {"schema_validation_enforced": False})
         yield wire
 
 
-def name_broker(world: World, url: str | None) -> None:
-    """A policy in another Kubernetes namespace, for another name of the Pulsar cluster, whose broker is there."""
+def put_second(world: World, url: str | None) -> None:
+    """Put a policy in another Kubernetes namespace, for another name of the Pulsar cluster, with that broker."""
     pulsar = {} if url is None else {"pulsar": {"adminURL": url}}
     spec = {"pulsarCluster": "theirs", "pulsarNamespace": "shop/orders", **PROFILE, **pulsar}
     world.api.put(NAMESPACE_SCHEMA_POLICY, SECOND.namespace, SECOND.name, {"spec": spec})
@@ -55,10 +55,10 @@ async def test_a_broker_under_a_second_name_of_its_cluster_has_one_policy_for_a_
     world: World, ending: str
 ) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
-    name_broker(world, world.broker.url + ending)
-    told = await refused(policies, SECOND)
-    assert "shop/orders at this broker" in told
-    assert "orders" not in told.replace("shop/orders", "")
+    put_second(world, world.broker.url + ending)
+    message = await refused(policies, SECOND)
+    assert "shop/orders at this broker" in message
+    assert "orders" not in message.replace("shop/orders", "")
     assert await holder(world, THEIRS) is None
     assert await policies.reconcile(FIRST) is ReconcileResult.DONE
     writes = world.writes
@@ -70,39 +70,37 @@ async def test_a_broker_under_a_second_name_of_its_cluster_has_one_policy_for_a_
 async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: World, elsewhere: FakeBroker) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(FIRST)
-    name_broker(world, world.broker.url)
+    put_second(world, world.broker.url)
     await refused(policies, SECOND)
-    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": elsewhere.url}}
-    spec |= PROFILE
-    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire.update(spec=spec))
+    world.set_policy(pulsar={"adminURL": elsewhere.url})
     assert await policies.reconcile(FIRST) is ReconcileResult.DONE
     assert await policies.reconcile(SECOND) is ReconcileResult.DONE
     assert (await holder(world, ORDERS), await holder(world, THEIRS)) == ("shop", "store")
 
 
-async def test_who_moves_to_a_broker_where_another_governs_governs_nothing_any_more(
+async def test_a_policy_that_moves_to_the_broker_of_another_one_governs_nothing_any_more(
     world: World, elsewhere: FakeBroker
 ) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
-    name_broker(world, elsewhere.url)
+    put_second(world, elsewhere.url)
     assert await policies.reconcile(SECOND) is ReconcileResult.DONE
-    moved = {"adminURL": world.broker.url}
-    world.api.change("/store/namespaceschemapolicies/secret-name", lambda wire: wire["spec"].update(pulsar=moved))
+    world.api.change(
+        "/store/namespaceschemapolicies/secret-name", lambda wire: wire["spec"].update(pulsar=world.pulsar)
+    )
     await refused(policies, SECOND)
     assert await holder(world, THEIRS) is None
     assert await policies.reconcile(FIRST) is ReconcileResult.DONE
 
 
 async def test_topics_wait_until_their_policy_has_claimed_the_broker_that_it_names_now(world: World) -> None:
-    moved = {"adminURL": "http://127.0.0.1:1"}
-    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsar=moved))
+    world.set_policy(pulsar={"adminURL": "http://127.0.0.1:1"})
     with pytest.raises(ConflictError, match="has not claimed"):
         await world.ctx.policies.resolve("shop", "shop/orders")
 
 
 async def test_without_a_broker_two_names_of_a_cluster_are_two_clusters(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
-    name_broker(world, None)
+    put_second(world, None)
     assert await policies.reconcile(SECOND) is ReconcileResult.DONE
     assert await policies.reconcile(FIRST) is ReconcileResult.DONE
 

@@ -1,4 +1,4 @@
-"""Passes over a policy at a played API server and a broker in memory: what they write, and what stays in memory."""
+"""Reconciles of a policy at a fake API server and a broker in memory: their writes, and what stays in memory."""
 
 import asyncio
 import gc
@@ -8,7 +8,7 @@ import pytest
 from yarl import URL
 
 from support.kubernetes.kstatus import kstatus
-from support.kubernetes.topic import World
+from support.kubernetes.topic import ORDERS, World
 from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
@@ -16,19 +16,17 @@ from topicschema.api.wire import decode
 from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core.errors import StalledError
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
-ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
-POLICY = "/namespaceschemapolicies/orders"
+TOPIC = Key(TOPIC_SCHEMA.plural, "shop", "created")
 
 
 async def test_settings_that_cannot_be_written_are_an_error_until_they_can(world: World) -> None:
-    world.api.change(POLICY, lambda wire: wire["spec"].update(schemaCompatibilityStrategy="FULL"))
+    world.set_policy(schemaCompatibilityStrategy="FULL")
     policies = NamespaceSchemaPolicies(world.ctx, 0.0)
     world.broker.settings_status = 403
     for _ in range(2):
@@ -40,11 +38,7 @@ async def test_settings_that_cannot_be_written_are_an_error_until_they_can(world
 
 
 async def test_a_policy_that_judges_nothing_has_failed_for_tools_that_wait_for_it(world: World) -> None:
-    def without_a_version(wire: dict[str, dict[str, object]]) -> None:
-        del wire["spec"]["pulsar"]
-        wire["spec"].pop("brokerProfile", None)
-
-    world.api.change(POLICY, without_a_version)
+    world.set_policy(pulsar=None, brokerProfile=None)
     with pytest.raises(StalledError, match=r"set spec\.brokerProfile\.pulsarVersion"):
         await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     assert kstatus(await world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")) == "Failed"
@@ -55,19 +49,19 @@ def test_the_strategy_of_a_topic_at_its_broker_is_indexed_also_while_the_broker_
     world: World, source: str, strategy: Strategy | None
 ) -> None:
     wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
-    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemaReconciler(world.ctx)
+    topics = TopicSchemaReconciler(world.ctx)
     known = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": source}})
     for after in (known, TopicSchemaStatus()):
-        summary = topics._summary(key, wire, after)
+        summary = topics._summary(TOPIC, wire, after)
         assert summary.strategy is strategy
-        world.ctx.index.update_topic(key, summary)
+        world.ctx.index.update_topic(TOPIC, summary)
 
 
-async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes(world: World) -> None:
+async def test_nothing_is_cached_of_a_policy_that_was_replaced_between_two_reconciles(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
     for _ in range(3):
-        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": world.broker.url}}
+        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": world.pulsar}
         uid = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
         await policies.reconcile(KEY)
     assert (await world.ctx.storage.get_claim(ORDERS)).owner is not None
@@ -108,27 +102,27 @@ async def test_a_new_and_a_deleted_policy_enqueue_only_their_own_topics_and_a_se
 async def test_the_broker_of_a_topic_is_that_of_its_policy(
     world: World, topic: str | None, *, has_broker: bool
 ) -> None:
-    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemaReconciler(world.ctx)
+    topics = TopicSchemaReconciler(world.ctx)
     if topic is not None:
         spec = {"topic": f"persistent://{topic}", "type": "AVRO", "schema": record("id").info.schema.decode()}
         world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": spec})
     address = URL(world.broker.url).authority if has_broker else ""
-    assert await topics.broker_of(key) == address
+    assert await topics.broker_of(TOPIC) == address
 
 
 async def test_the_broker_of_a_topic_is_known_without_a_read_by_the_policies_with_a_claim(world: World) -> None:
-    key, topics, index = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemaReconciler(world.ctx), world.ctx.index
+    topics, index = TopicSchemaReconciler(world.ctx), world.ctx.index
     policies, address = NamespaceSchemaPolicies(world.ctx, 600.0), URL(world.broker.url).authority
     await policies.reconcile(KEY)
     world.api.requests.clear()
-    assert (await topics.broker_of(key), world.api.requests) == (address, [])
+    assert (await topics.broker_of(TOPIC), world.api.requests) == (address, [])
     rival = Key(KEY.plural, "shop", "rival")
     index.update_policy(rival, ORDERS)  # without a claim
-    assert index.broker_of_topic(key) is None
-    index.update_topic(key, TopicSummary("shop/orders/created", "shop/orders"))
-    assert index.broker_of_topic(key) == address
-    index.update_topic(key, TopicSummary())
-    assert index.broker_of_topic(key) is None
+    assert index.broker_of_topic(TOPIC) is None
+    index.update_topic(TOPIC, TopicSummary("shop/orders/created", "shop/orders"))
+    assert index.broker_of_topic(TOPIC) == address
+    index.update_topic(TOPIC, TopicSummary())
+    assert index.broker_of_topic(TOPIC) is None
     world.api.change("/namespaces/shop", lambda wire: wire["metadata"].pop("annotations"))
     with pytest.raises(StalledError):
         await policies.reconcile(KEY)
@@ -138,10 +132,10 @@ async def test_the_broker_of_a_topic_is_known_without_a_read_by_the_policies_wit
 async def test_the_broker_of_a_policy_is_unknown_while_it_cannot_be_read(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     assert await policies.broker_of(KEY) == URL(world.broker.url).authority
-    world.api.change(POLICY, lambda wire: wire["spec"].pop("pulsar"))
+    world.set_policy(pulsar=None)
     assert await policies.broker_of(KEY) == ""
     world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert await policies.broker_of(KEY) == ""
     world.api.is_unavailable = True
     assert await policies.broker_of(KEY) == ""
-    assert await TopicSchemaReconciler(world.ctx).broker_of(Key(TOPIC_SCHEMA.plural, "shop", "created")) == ""
+    assert await TopicSchemaReconciler(world.ctx).broker_of(TOPIC) == ""

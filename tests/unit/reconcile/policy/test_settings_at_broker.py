@@ -1,4 +1,4 @@
-"""The settings of a Pulsar namespace: what is read and written, and in which order."""
+"""The settings of a Pulsar namespace: the reads and writes of a reconcile, and their order."""
 
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ async def test_without_a_difference_a_reconcile_is_one_request_and_writes_nothin
     assert world.broker.requests == []
 
 
-async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_on_record(world: World) -> None:
+async def test_a_difference_is_written_once_and_read_back_and_the_original_is_stored(world: World) -> None:
     world.broker.settings["schema_compatibility_strategy"] = "FORWARD"
     world.change(schema_compatibility_strategy=Strategy.FULL, schema_validation_enforced=True)
     state = await world.get()
@@ -84,9 +84,24 @@ async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_
     assert (await world.get()).observed == state.observed
     assert world.written == []
     assert await world.claim() == claim
+    world.change(schema_compatibility_strategy=Strategy.BACKWARD, is_allow_auto_update_schema=False)
+    await world.get()
+    assert world.written == ["schemaCompatibilityStrategy", "isAllowAutoUpdateSchema"]
+    claim = await world.claim()
+    assert (claim.original, set(claim.managed)) == (NamespaceSettings(Strategy.FORWARD), set(Setting))
 
 
-async def test_what_was_found_first_stays_on_record_when_a_write_fails_and_others_write(world: World) -> None:
+async def test_undefined_unsets_a_strategy_and_is_no_difference_from_none(world: World) -> None:
+    world.change(schema_compatibility_strategy=Strategy.UNDEFINED)
+    for strategy, written in (("FULL", ["schemaCompatibilityStrategy"]), ("UNDEFINED", [])):
+        world.broker.settings["schema_compatibility_strategy"] = strategy
+        state = await world.get()
+        assert (state.error, world.written) == (None, written)
+        assert state.observed is not None
+        assert state.observed.schema_compatibility_strategy is None
+
+
+async def test_the_original_setting_stays_stored_when_a_write_fails_and_others_write(world: World) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL)
     world.broker.settings_status = 500
     state = await world.get()
@@ -110,7 +125,7 @@ async def test_a_lifted_lock_is_a_difference_although_the_topics_cannot_be_liste
 
 
 @pytest.mark.parametrize("status", [403, 503])
-async def test_what_others_changed_and_may_not_be_put_back_is_seen_and_told(world: World, status: int) -> None:
+async def test_a_change_of_others_that_cannot_be_reverted_is_reported(world: World, status: int) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL, is_allow_auto_update_schema=False)
     assert (await world.get()).error is None
     before = await world.claim()
@@ -125,14 +140,12 @@ async def test_what_others_changed_and_may_not_be_put_back_is_seen_and_told(worl
             "isAllowAutoUpdateSchema is true in the Pulsar namespace and false in the policy"
         )
         assert state.observed is not None
-        assert (state.observed.schema_compatibility_strategy, state.observed.is_allow_auto_update_schema) == (
-            None,
-            True,
-        )
+        assert state.observed.schema_compatibility_strategy is None
+        assert state.observed.is_allow_auto_update_schema is True
         assert await world.claim() == before
 
 
-async def test_an_error_leaves_what_was_seen_before(world: World) -> None:
+async def test_an_error_leaves_the_observed_settings_of_before(world: World) -> None:
     before = await world.get()
     world.broker.are_settings_shown = False
     world.change(schema_compatibility_strategy=Strategy.FULL)
@@ -149,20 +162,18 @@ async def test_a_lock_waits_for_topics_also_after_another_client_lifted_it(world
         (None, None, ["schemaCompatibilityStrategy"]),
         ({"created"}, ("billed", "created-billing-DLQ"), []),
         (all_declared, (), ["isAllowAutoUpdateSchema"]),
-        ((), (), []),
-    )
-    for declared, undeclared, written in steps:
-        assert ((await world.get(declared)).undeclared, world.written) == (undeclared, written)
-    world.broker.settings["is_allow_auto_update_schema"] = True
-    world.broker.topics = (*all_declared, "made")
-    for declared, undeclared, written in (
+        ((), (), []),  # and now another client lifts the lock
         (all_declared, ("made",), []),
         ({*all_declared, "made"}, (), ["isAllowAutoUpdateSchema"]),
-    ):
+    )
+    for number, (declared, undeclared, written) in enumerate(steps):
+        if number == 4:
+            world.broker.settings["is_allow_auto_update_schema"] = True
+            world.broker.topics = (*all_declared, "made")
         assert ((await world.get(declared)).undeclared, world.written) == (undeclared, written)
 
 
-async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World) -> None:
+async def test_a_lock_of_undeclared_topics_lists_no_topics(world: World) -> None:
     world.broker.topics = ("created",)
     world.change(is_allow_auto_update_schema=False, lock_undeclared=True)
     assert (await world.get(declared=None)).undeclared == ()
@@ -170,7 +181,7 @@ async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World)
     assert not any("/persistent" in each for each in world.broker.requests)
 
 
-async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywhere(world: World) -> None:
+async def test_a_policy_that_only_observes_reports_the_difference_and_writes_nothing(world: World) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL, management_policy=ManagementPolicy.OBSERVE)
     before = await world.claim()
     assert "schemaCompatibilityStrategy is not set in the Pulsar namespace" in (await world.get()).difference
@@ -179,7 +190,7 @@ async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywher
 
 
 @pytest.mark.parametrize("management", ManagementPolicy)
-async def test_a_broker_of_another_version_than_the_policy_says_is_a_mismatch(
+async def test_a_broker_of_another_version_than_the_policy_names_is_a_mismatch(
     world: World, management: ManagementPolicy
 ) -> None:
     world.change(management_policy=management)
@@ -196,7 +207,7 @@ async def test_a_broker_of_another_version_than_the_policy_says_is_a_mismatch(
         assert (await world.get()).version_error is None
 
 
-async def test_the_release_is_asked_first_and_known_though_no_setting_may_be_read(world: World) -> None:
+async def test_the_release_is_read_first_and_known_though_no_setting_may_be_read(world: World) -> None:
     world.broker.are_settings_shown = False
     state = await world.get()
     assert world.broker.requests[0] == "GET /brokers/version"
@@ -205,13 +216,11 @@ async def test_the_release_is_asked_first_and_known_though_no_setting_may_be_rea
     assert (state.observed, state.release) == (None, ObservedRelease(release="4.1.2", address=address_of(world.policy)))
 
 
-async def test_without_any_version_the_policy_says_what_to_set(world: World) -> None:
+async def test_without_any_version_the_policy_names_the_field_to_set(world: World) -> None:
     world.broker.version = "unknown"
     world.change(broker_profile=BrokerProfileSpec())
-    error = (await world.get()).version_error
-    assert isinstance(error, WaitingError)
-    assert (error.reason, "set spec.brokerProfile.pulsarVersion" in error.message) == ("PulsarVersionUnknown", True)
-    world.change(pulsar=None)
-    error = (await world.get()).version_error
-    assert isinstance(error, StalledError)
-    assert (error.reason, "set spec.brokerProfile.pulsarVersion" in error.message) == ("PulsarVersionUnknown", True)
+    for kind in (WaitingError, StalledError):
+        error = (await world.get()).version_error
+        assert isinstance(error, kind)
+        assert (error.reason, "set spec.brokerProfile.pulsarVersion" in error.message) == ("PulsarVersionUnknown", True)
+        world.change(pulsar=None)

@@ -26,15 +26,15 @@ class Handlers:
         self._enqueued: dict[Key, float] = {}
         self.router = EventRouter(self.index, self.own_writes, self._enqueued.__setitem__)
 
-    def event(self, key: Key, revision: str = "1", *, is_deleted: bool = False, **metadata: Any) -> set[Key]:
+    def event(self, key: Key, revision: str = "1", **members: Any) -> set[Key]:
         """Return the keys that this event enqueues."""
-        self.send(key, revision, is_deleted=is_deleted, **metadata)
+        self.send(key, revision, **members)
         return self.enqueued()
 
-    def send(self, key: Key, revision: str = "1", *, is_listed: bool = False, **told: Any) -> None:
+    def send(self, key: Key, revision: str = "1", *, is_listed: bool = False, **members: Any) -> None:
         """Send the router this event."""
-        is_deleted = told.pop("is_deleted", False)
-        metadata = {"namespace": key.namespace, "name": key.name, "resourceVersion": revision, **told}
+        is_deleted = members.pop("is_deleted", False)
+        metadata = {"namespace": key.namespace, "name": key.name, "resourceVersion": revision, **members}
         self.router.on_event(key.plural, metadata, is_deleted=is_deleted, is_listed=is_listed)
 
     def list(self, plural: str, *keys: Key) -> set[Key]:
@@ -116,7 +116,7 @@ def test_a_list_enqueues_what_it_lacks_and_the_first_one_of_topics_all_policies(
     assert handlers.list(NAMESPACES, Key(NAMESPACES, "", "shop")) == set()
 
 
-def test_a_changed_policy_enqueues_the_topics_of_its_pulsar_namespace_and_those_that_no_pass_has_reached(
+def test_a_changed_policy_enqueues_the_topics_of_its_pulsar_namespace_and_those_not_reconciled_yet(
     handlers: Handlers,
 ) -> None:
     elsewhere, of_another = Key(TOPICS, "elsewhere", "created"), Key(TOPICS, "shop", "of-another")
@@ -152,27 +152,6 @@ def test_a_history_that_another_client_changed_enqueues_its_topics(handlers: Han
     assert handlers.enqueued() == set()
 
 
-def test_topics_that_share_a_topic_are_indexed_until_they_are_removed() -> None:
-    index, summary = ObjectIndex(), TopicSummary("shop/orders/created", "shop/orders")
-    assert [index.update_topic(key, summary) for key in (CREATED, CREATED, CHANGED)] == [True, False, True]
-    assert index.topics_sharing(summary) == {CREATED, CHANGED}
-    assert index.remove_topic(CREATED) == summary
-    assert index.topics_sharing(summary) == {CHANGED}
-
-
-def test_topics_are_counted_only_after_the_first_reconcile_of_all_of_them() -> None:
-    index = ObjectIndex()
-    index.known[TOPICS] |= {CREATED, CHANGED}
-    for key in (CREATED, CHANGED):
-        index.update_topic(key, TopicSummary())
-        assert index.all_summaries("shop") is None
-    index.are_topics_listed = True
-    assert index.all_summaries("shop") == {CREATED: TopicSummary(), CHANGED: TopicSummary()}
-    assert index.all_summaries("elsewhere") == {}
-    index.known[TOPICS].add(Key(TOPICS, "shop", "more"))
-    assert index.all_summaries("shop") is None
-
-
 def test_policies_are_indexed_by_the_pulsar_namespace_that_they_name() -> None:
     index, elsewhere = ObjectIndex(), Key(POLICIES, "elsewhere", "orders")
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -201,12 +180,12 @@ def test_a_pod_enqueues_the_topic_that_its_label_names_ahead_of_others_if_there_
     handlers.send(POD, labels={TOPIC_LABEL: "created"})
     assert handlers.ahead() == {CREATED}
     assert handlers.event(POD, "2", labels={TOPIC_LABEL: "created"}, is_deleted=True) == {CREATED}
-    assert handlers.event(POD, labels={TOPIC_LABEL: "nobody's"}) == set()
+    assert handlers.event(POD, labels={TOPIC_LABEL: "unknown"}) == set()
     assert handlers.event(Key("pods", "elsewhere", "made-up"), labels={TOPIC_LABEL: "created"}) == set()
     assert handlers.event(POD) == set()
 
 
-def test_nothing_is_kept_of_what_is_gone(handlers: Handlers) -> None:
+def test_nothing_is_cached_of_a_deleted_object(handlers: Handlers) -> None:
     for key in (ORDERS, CREATED, Key(NAMESPACES, "", "shop")):
         handlers.send(key, uid="1", annotations={ANNOTATION: "shop/*"})
         handlers.send(key, "2", uid="1", is_deleted=True)

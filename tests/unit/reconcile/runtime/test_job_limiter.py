@@ -1,4 +1,4 @@
-"""The limits of the JobLimiter hold, each namespace gets its turn, and none waits for another one that asks much."""
+"""The limits of the JobLimiter hold, namespaces take turns, and none waits for another one with many Jobs."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ def job(namespace: str, name: str, made: int, *, waits: bool = True, end: str = 
 
 def startable(jobs: list[Object], limits: JobLimits) -> list[Object]:
     """Return the Jobs that start now, in their order."""
-    there, started = [each for each in jobs if is_active(each)], []
-    while (found := next_startable(there, limits)) is not None:
-        there = [{**each, "spec": {"suspend": False}} if each is found else each for each in there]
-        started.append(found)
+    active, started = [each for each in jobs if is_active(each)], []
+    while (job := next_startable(active, limits)) is not None:
+        active = [{**each, "spec": {"suspend": False}} if each is job else each for each in active]
+        started.append(job)
     return started
 
 
@@ -65,10 +65,10 @@ def test_running_jobs_take_slots_and_ended_or_deleted_ones_do_not() -> None:
     st.integers(1, 6),
     st.integers(1, 3),
 )
-def test_caps_hold_and_no_place_is_left_empty_whoever_asks(
-    asked: list[tuple[str, int, bool]], in_all: int, in_namespace: int
+def test_limits_hold_and_no_slot_stays_free(
+    requests: list[tuple[str, int, bool]], in_all: int, in_namespace: int
 ) -> None:
-    jobs = [job(namespace, f"{n}", made, waits=waits) for n, (namespace, made, waits) in enumerate(asked)]
+    jobs = [job(namespace, f"{n}", made, waits=waits) for n, (namespace, made, waits) in enumerate(requests)]
     chosen = startable(jobs, JobLimits(in_all, in_namespace))
     ran = [each for each in jobs if not each["spec"]["suspend"]]
     run = [*ran, *chosen]
@@ -84,19 +84,19 @@ def test_caps_hold_and_no_place_is_left_empty_whoever_asks(
         assert not waiting or places >= in_all or len(here) >= in_namespace
 
 
-def test_jobs_that_a_tenant_makes_by_hand_hold_up_no_other_namespace() -> None:
+def test_jobs_that_a_tenant_creates_by_hand_delay_no_other_namespace() -> None:
     fake = [job("a", f"fake{n}", 0, waits=False) for n in range(10)]
     owned = [job("b", f"owned{n}", 0, waits=False) for n in range(10)]
-    stray = job("c", "stray", 0)
-    for each in (*fake, stray):
+    unowned = job("c", "unowned", 0)
+    for each in (*fake, unowned):
         del each["metadata"]["ownerReferences"]
-    jobs = [*fake, *owned, stray, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
+    jobs = [*fake, *owned, unowned, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
     assert names(jobs, JobLimits(in_all=10, in_namespace=2)) == ["a0", "c0"]
 
 
 @dataclass
-class Asking:
-    """An API server with a Job of each of these topics, and what they are enqueued for."""
+class Limited:
+    """A JobLimiter at an API server, and the keys that it enqueued."""
 
     api: FakeApiServer
     client: ApiClient
@@ -107,15 +107,15 @@ class Asking:
         self.limiter = JobLimiter(JobLimits(in_all=1), lambda: self.now)
 
     def job(self, name: str, made: int) -> Key:
-        """A Job that waits; its topic's key."""
+        """Put a Job that waits, and return the key of its topic."""
         self.api.put(JOB, "a", name, job("a", name, made))
         return Key("topicschemas", "a", name)
 
     def enqueue(self, key: Key, after: float) -> None:
         self.enqueued.append((key, after))
 
-    async def takes(self, key: Key) -> bool:
-        """Whether the Job runs after its topic asked for its turn."""
+    async def starts(self, key: Key) -> bool:
+        """Return True if the Job runs after its topic requested its start."""
         await self.limiter.start(self.client, key, self.enqueue)
         wire = await self.client.get(JOB, "a", key.name)
         return not wire["spec"]["suspend"]
@@ -126,82 +126,80 @@ class Asking:
 
 
 @pytest.fixture
-async def asking() -> AsyncIterator[Asking]:
+async def limited() -> AsyncIterator[Limited]:
     api = FakeApiServer()
     async with api.running(), ApiClient(api.connection) as client:
-        yield Asking(api, client)
+        yield Limited(api, client)
 
 
-async def test_a_pod_that_ends_enqueues_the_oldest_job_that_waits(asking: Asking) -> None:
-    first, third, second = asking.job("1", 1), asking.job("3", 3), asking.job("2", 2)
-    asking.limiter.slot_freed(asking.enqueue)
-    assert asking.enqueued == [], "no Job is known to wait"
-    assert await asking.takes(first)
+async def test_a_pod_that_ends_enqueues_the_oldest_job_that_waits(limited: Limited) -> None:
+    first, third, second = limited.job("1", 1), limited.job("3", 3), limited.job("2", 2)
+    limited.limiter.slot_freed(limited.enqueue)
+    assert limited.enqueued == [], "no Job is known to wait"
+    assert await limited.starts(first)
     # A Job keeps its slot until it ends, even if its pod never starts
-    asking.api.change("/jobs/1", lambda wire: wire["status"].update(startTime="2026-11-20T00:00:00Z"))
-    asking.now = 2.0
-    assert not await asking.takes(third)
-    asking.limiter.slot_freed(asking.enqueue)
-    assert asking.enqueued == [(second, 3.0)]
-    asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
-    asking.now = 5.0
-    assert await asking.takes(second)
+    limited.api.change("/jobs/1", lambda wire: wire["status"].update(startTime="2026-11-20T00:00:00Z"))
+    limited.now = 2.0
+    assert not await limited.starts(third)
+    limited.limiter.slot_freed(limited.enqueue)
+    assert limited.enqueued == [(second, 3.0)]
+    limited.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
+    limited.now = 5.0
+    assert await limited.starts(second)
 
 
 @pytest.mark.parametrize(("status", "error"), [(500, ApiUnavailableError), (422, ApiRefusedError)])
 async def test_a_job_that_cannot_be_started_delays_no_other_and_is_tried_when_its_topic_calls(
-    asking: Asking, status: int, error: type[Exception]
+    limited: Limited, status: int, error: type[Exception]
 ) -> None:
-    first, second = asking.job("1", 1), asking.job("2", 2)
-    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/1": status}
+    first, second = limited.job("1", 1), limited.job("2", 2)
+    limited.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/1": status}
     with pytest.raises(error):
-        await asking.takes(first)
-    assert not (await asking.client.get(JOB, "a", second.name))["spec"]["suspend"], "it took the slot"
-    asking.api.delete(JOB, "a", "2")
-    third = asking.job("3", 3)
-    asking.now = 2.0
-    asking.api.requests.clear()
-    assert await asking.takes(third)
-    assert not [each for each in asking.api.requests if "/jobs/1" in each]
-    asking.api.delete(JOB, "a", "3")
-    asking.api.refusals = {}
-    asking.now = 4.0
-    assert await asking.takes(first)
+        await limited.starts(first)
+    assert not (await limited.client.get(JOB, "a", second.name))["spec"]["suspend"], "it took the slot"
+    limited.api.delete(JOB, "a", "2")
+    third = limited.job("3", 3)
+    limited.now = 2.0
+    limited.api.requests.clear()
+    assert await limited.starts(third)
+    assert not [each for each in limited.api.requests if "/jobs/1" in each]
+    limited.api.delete(JOB, "a", "3")
+    limited.api.refusals = {}
+    limited.now = 4.0
+    assert await limited.starts(first)
 
 
-async def test_who_was_refused_and_asks_too_early_hears_the_same_and_is_tried_with_the_next_list(
-    asking: Asking,
-) -> None:
-    first, second = asking.job("1", 1), asking.job("2", 2)
-    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs": 422}
+async def test_a_refused_job_gets_the_same_error_until_the_next_list(limited: Limited) -> None:
+    first, second = limited.job("1", 1), limited.job("2", 2)
+    limited.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs": 422}
     with pytest.raises(ApiRefusedError):
-        await asking.takes(first)
-    asking.now = 2.0
+        await limited.starts(first)
+    limited.now = 2.0
     with pytest.raises(ApiRefusedError):
-        await asking.takes(second)
-    asking.api.refusals = {}
-    asking.now = 3.0
+        await limited.starts(second)
+    limited.api.refusals = {}
+    limited.now = 3.0
     with pytest.raises(ApiRefusedError):
-        await asking.takes(first)
-    assert asking.enqueued == [(first, 1.0)]
-    asking.now = 4.0
-    assert not await asking.takes(second)
-    assert not (await asking.client.get(JOB, "a", "1"))["spec"]["suspend"]
+        await limited.starts(first)
+    assert limited.enqueued == [(first, 1.0)]
+    limited.now = 4.0
+    assert not await limited.starts(second)
+    assert not (await limited.client.get(JOB, "a", "1"))["spec"]["suspend"]
 
 
-async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(asking: Asking) -> None:
-    first, second, third = (asking.job(str(n), n) for n in range(3))
+async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(limited: Limited) -> None:
+    first, second, third = (limited.job(str(n), n) for n in range(3))
     for _ in range(3):
         for key in (first, second, third):
-            await asking.takes(key)
-        asking.now += 0.5
-    assert asking.lists == 1
-    assert asking.enqueued == [(second, 2.0)], "one topic comes back for all"
-    asking.now, asking.enqueued = 2.0, []
+            await limited.starts(key)
+        limited.now += 0.5
+    assert limited.lists == 1
+    assert limited.enqueued == [(second, 2.0)], "one topic comes back for all"
+    limited.now, limited.enqueued = 2.0, []
     for key in (second, third):
-        await asking.takes(key)
-    assert asking.lists == 2
-    assert asking.enqueued == [(third, 2.0)]
+        await limited.starts(key)
+    assert limited.lists == 2
+    assert limited.enqueued == [(third, 2.0)]
 
 
 def test_a_job_enqueues_the_topic_that_owns_it() -> None:

@@ -42,7 +42,7 @@ def work_queue(
 
 @asynccontextmanager
 async def running(work: Callable[[Key], Awaitable[ReconcileResult]], workers: int = 1) -> AsyncIterator[WorkQueue]:
-    """A queue that runs until the end of the context."""
+    """Yield a queue that runs until the end of the context."""
     queue = WorkQueue(work, 1000.0, broker_of=broker_of)
     task = asyncio.create_task(queue.run(workers))
     async with asyncio.timeout(30):
@@ -56,7 +56,7 @@ async def running(work: Callable[[Key], Awaitable[ReconcileResult]], workers: in
     ("error", "first"),
     [
         (WAITING, 4.0),
-        (WaitingError(Reason.BROKER_UNAVAILABLE, "a broker that asks for no pause", after=0.0), 1.0),
+        (WaitingError(Reason.BROKER_UNAVAILABLE, "a broker that requests no pause", after=0.0), 1.0),
         (BrokerForbiddenError("a topic whose broker denies access"), 60.0),
         (ConflictError(""), 0.02),
         (ValueError(), 1.0),
@@ -96,11 +96,11 @@ def test_tries_are_spread_and_an_error_that_a_user_must_fix_has_none() -> None:
 async def test_a_result_is_counted_and_determines_the_time_of_the_next_reconcile(
     results: list[ReconcileResult | Exception], times: list[float], label: str
 ) -> None:
-    clock, found, before = Clock(), list[float](), counted("reconcile_total", kind="topicschemas", result=label)
+    clock, reconciled, before = Clock(), list[float](), counted("reconcile_total", kind="topicschemas", result=label)
     remaining = iter(results)
 
     async def work(_: Key) -> ReconcileResult:
-        found.append(clock.now)
+        reconciled.append(clock.now)
         result = next(remaining)
         if isinstance(result, Exception):
             raise result
@@ -108,10 +108,10 @@ async def test_a_result_is_counted_and_determines_the_time_of_the_next_reconcile
 
     queue = work_queue(clock, work)
     queue.add(A)
-    while len(found) < len(results) and queue.next_due is not None:
+    while len(reconciled) < len(results) and queue.next_due is not None:
         clock.now = queue.next_due
         await run_due(queue)
-    assert found == times
+    assert reconciled == times
     assert counted("reconcile_total", kind="topicschemas", result=label) > before
 
 

@@ -1,4 +1,4 @@
-"""A version that was uploaded and not put on record, because the controller was killed, is the operator's own."""
+"""A version that was uploaded and not stored, because the controller was killed, is the operator's own."""
 
 from contextlib import suppress
 
@@ -20,20 +20,20 @@ ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b
 OURS, THEIRS = Origin.SPEC, Origin.BROKER
 
 
-async def killed(world: World) -> None:
-    """Passes end before they put on record what the broker has."""
-    with world.storage.refusing(_away), suppress(WaitingError):
+async def reconcile_until_killed(world: World) -> None:
+    """Reconcile, but store nothing of what the broker has."""
+    with world.storage.refusing(_refuse_history), suppress(WaitingError):
         await world.settle()
 
 
-def _away(method: str, stored: object = None, *_: object) -> Exception | None:
+def _refuse_history(method: str, stored: object = None, *_: object) -> Exception | None:
     """Let no history that exists be written."""
     is_refused = method == "put" and isinstance(stored, Stored) and stored.revision != ""
     return ApiUnavailableError("no answer in time") if is_refused else None
 
 
 async def origins(world: World) -> list[Origin]:
-    """Origins of the stored versions, once the topic is settled."""
+    """Settle the topic, and return the origins of its versions."""
     assert await world.settle() == ""
     assert await world.is_recorded()
     return [entry.origin for entry in (await world.history()).entries]
@@ -43,8 +43,9 @@ async def origins(world: World) -> list[Origin]:
 async def test_it_is_from_the_spec_even_if_that_was_edited_meanwhile(world: World, edited: Schema) -> None:
     world.set_schema(ONE)
     assert await origins(world) == [OURS]
+    assert world.store.payload_writes == 1, "written once, before its upload"
     world.set_schema(TWO)
-    await killed(world)
+    await reconcile_until_killed(world)
     world.set_schema(edited)
     assert set(await origins(world)) == {OURS}
     assert len((await world.history()).entries) == (3 if edited is THREE else 2)
@@ -52,7 +53,7 @@ async def test_it_is_from_the_spec_even_if_that_was_edited_meanwhile(world: Worl
 
 async def test_a_first_version_of_our_own_is_no_adoption(world: World) -> None:
     world.set_schema(ONE, adoption_policy=AdoptionPolicy.REFUSE)
-    await killed(world)
+    await reconcile_until_killed(world)
     world.set_schema(TWO, adoption_policy=AdoptionPolicy.REFUSE)
     assert await origins(world) == [OURS, OURS]
 
@@ -63,20 +64,14 @@ async def test_a_version_of_another_client_is_theirs(world: World, *, is_beside_
     assert await origins(world) == [OURS]
     if is_beside_ours:
         world.set_schema(TWO)
-        await killed(world)
+        await reconcile_until_killed(world)
         world.set_schema(ONE)
     world.upload(record("id", "a?", "z?") if is_beside_ours else OTHER)
-    await killed(world)
+    await reconcile_until_killed(world)
     assert await origins(world) == ([OURS, OURS, THEIRS] if is_beside_ours else [OURS, THEIRS])
 
 
-async def test_a_payload_is_written_once_before_its_upload(world: World) -> None:
-    world.set_schema(ONE)
-    assert await origins(world) == [OURS]
-    assert world.store.payload_writes == 1
-
-
-async def test_what_was_left_behind_is_put_again_if_the_broker_takes_it_later(world: World) -> None:
+async def test_a_payload_is_written_again_if_the_broker_accepts_it_later(world: World) -> None:
     world.set_schema(ONE)
     world.broker.upload_status = 403
     with pytest.raises(WaitingError):

@@ -1,4 +1,4 @@
-"""A record that tells of less than the status does: nothing is registered under numbers that were given before."""
+"""A history with fewer versions than the status: nothing is registered under numbers that were used before."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -6,12 +6,10 @@ from dataclasses import replace
 import pytest
 
 from support.kubernetes.stores import on_both_stores
-from support.kubernetes.topic import ORDERS, TOPIC, World, open_topic
+from support.kubernetes.topic import TOPIC, World, open_topic
 from support.schemas.examples import record
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Origin
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 pytestmark = on_both_stores
 
@@ -19,16 +17,12 @@ ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    """Without a broker, and with two versions on record."""
+async def topic() -> AsyncIterator[World]:
+    """Yield a topic without a broker, with two stored versions."""
     async with open_topic() as world:
-        world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].pop("pulsar"))
-        claim = await world.ctx.storage.get_claim(ORDERS)
-        assert claim.owner is not None
-        await world.ctx.storage.put_claim(claim, claim.owner)
+        await world.change_policy(pulsar=None)
         for schema in (ONE, TWO):
-            world.set_schema(schema)
-            assert await world.settle() == ""
+            assert await world.apply(schema) == ""
         world.set_schema(THREE)
         yield world
 
@@ -39,64 +33,52 @@ def set_versions_in_status(world: World, incarnation: int, count: int) -> None:
     world.resource = replace(world.resource, status=status)
 
 
-async def of_incarnation_1(world: World) -> History:
-    """The record, as if a broker had begun anew once."""
-    key = (await world.history()).key
-    stored = await world.ctx.storage.get_history(key)
-    payloads = [await world.ctx.storage.get(key, 0, entry) for entry in stored.history.entries]
-    history = replace(stored.history, incarnation=1)
-    return (await world.ctx.storage.put(stored, history, tuple(payloads))).history
+async def assert_lost(world: World) -> None:
+    for _ in range(2):
+        assert await world.reason() == "HistoryLost"
 
 
-async def test_a_record_that_is_older_than_the_status_takes_no_version(world: World) -> None:
+async def test_a_history_that_is_older_than_the_status_takes_no_version(topic: World) -> None:
     for incarnation, count in ((0, 3), (1, 0), (1, 2)):
-        set_versions_in_status(world, incarnation, count)
-        for _ in range(2):
-            assert await world.reason() == "HistoryLost"
-            assert len((await world.history()).entries) == 2
+        set_versions_in_status(topic, incarnation, count)
+        await assert_lost(topic)
+        assert len((await topic.history()).entries) == 2
 
 
-async def test_a_status_that_is_older_than_the_record_or_as_old_loses_nothing(world: World) -> None:
-    set_versions_in_status(world, 0, 2)
-    assert await world.reason() == ""
-    await of_incarnation_1(world)
+async def test_a_status_that_is_older_than_the_history_or_as_old_loses_nothing(topic: World) -> None:
+    set_versions_in_status(topic, 0, 2)
+    assert await topic.reason() == ""
+    history = await topic.history()
+    payloads = [await topic.ctx.storage.get(history.key, 0, entry) for entry in history.entries]
+    stored = await topic.ctx.storage.get_history(history.key)
+    await topic.ctx.storage.put(stored, replace(history, incarnation=1), payloads)  # as if a broker had begun again
     for count in (1, 3, 5):  # of an incarnation that is over
-        set_versions_in_status(world, 0, count)
-        assert await world.reason() == ""
-    assert len((await world.history()).entries) == 3
+        set_versions_in_status(topic, 0, count)
+        assert await topic.reason() == ""
+    assert len((await topic.history()).entries) == 3
 
 
-async def test_an_older_record_is_not_uploaded_to_an_empty_broker() -> None:
-    async with open_topic() as world:
-        stored = await world.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))
-        history = stored.history.with_version(ONE, Origin.SPEC, "2026-11-21T05:30:00Z")
-        await world.ctx.storage.put(stored, history, (ONE.info,))
-        world.set_schema(THREE)
-        for incarnation, count in ((0, 6), (1, 1)):
-            set_versions_in_status(world, incarnation, count)
-            for _ in range(2):
-                assert await world.reason() == "HistoryLost"
-        assert not world.broker.schemas.served(TOPIC)
-        set_versions_in_status(world, 0, 1)
-        assert await world.reason() == ""
-        assert await world.is_recorded()
+async def test_an_older_history_is_not_uploaded_to_an_empty_broker(world: World) -> None:
+    await world.store_versions(ONE)
+    world.set_schema(THREE)
+    for incarnation, count in ((0, 6), (1, 1)):
+        set_versions_in_status(world, incarnation, count)
+        await assert_lost(world)
+    assert not world.broker.schemas.served(TOPIC)
+    set_versions_in_status(world, 0, 1)
+    assert await world.reason() == ""
+    assert await world.is_recorded()
 
 
-async def test_who_moves_to_an_empty_broker_of_another_name_is_sent_to_the_record_of_the_old_one() -> None:
-    async with open_topic() as world:
-        world.set_schema(ONE)
-        assert await world.settle() == ""
-        world.broker.schemas.force_delete(TOPIC)
-        world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsarCluster="new"))
-        before = await world.ctx.storage.get_claim(ORDERS)
-        moved = await world.ctx.storage.get_claim(PulsarNamespaceKey("new", ORDERS.tenant, ORDERS.namespace))
-        assert before.owner is not None
-        await world.ctx.storage.put_claim(moved, before.owner, before.address)
-        set_versions_in_status(world, 0, 1)
-        for _ in range(2):
-            with pytest.raises(
-                StalledError, match=r"cluster new has neither the history .* another name before"
-            ) as told:
-                await world.settle()
-            assert told.value.reason == "HistoryLost"
-        assert not world.broker.schemas.served(TOPIC)
+async def test_a_topic_that_moves_to_an_empty_broker_of_another_name_names_the_history_of_the_old_one(
+    world: World,
+) -> None:
+    assert await world.apply(ONE) == ""
+    world.broker.schemas.force_delete(TOPIC)
+    await world.change_policy(pulsarCluster="new")
+    set_versions_in_status(world, 0, 1)
+    for _ in range(2):
+        with pytest.raises(StalledError, match=r"cluster new has neither the history .* another name before") as lost:
+            await world.settle()
+        assert lost.value.reason == "HistoryLost"
+    assert not world.broker.schemas.served(TOPIC)

@@ -1,4 +1,4 @@
-"""What unchanged sources were compiled to stays, whatever a newer compiler would make of them."""
+"""Unchanged sources stay the version that they were compiled to, whatever a newer compiler would produce."""
 
 from typing import Any
 
@@ -42,54 +42,52 @@ def spec(text: str, **members: Any) -> TopicSchemaSpec:
     return decode(TopicSchemaSpec, wire)
 
 
-def hash_of(wanted: TopicSchemaSpec) -> str:
-    sources = sources_of(wanted)
-    assert sources is not None
-    return sources.source_hash
+def sources(desired: TopicSchemaSpec) -> ProtobufSources:
+    result = sources_of(desired)
+    assert result is not None
+    return result
 
 
-def by_an_older_compiler(wanted: TopicSchemaSpec) -> Schema:
-    """What another release of protoc might have made of the sources: the same descriptors, in other bytes."""
-    sources = sources_of(wanted)
-    assert sources is not None
-    envelope = compile_envelope(sources).replace(b'","', b'", "')
+def by_an_older_compiler(desired: TopicSchemaSpec) -> Schema:
+    """Return the schema as of another release of protoc: the same descriptors, in other bytes."""
+    envelope = compile_envelope(sources(desired)).replace(b'","', b'", "')
     return formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))
 
 
-async def on_record(*texts: str) -> tuple[MemoryStorage, History]:
+async def stored_versions(*texts: str) -> tuple[MemoryStorage, History]:
     storage, stored = MemoryStorage(), Stored(History(KEY, ME))
     for text in texts:
         schema = by_an_older_compiler(spec(text))
-        history = stored.history.with_version(schema, Origin.SPEC, NOW, hash_of(spec(text)))
-        stored = await storage.put(stored, history, (schema.info,), hash_of(spec(text)))
+        history = stored.history.with_version(schema, Origin.SPEC, NOW, sources(spec(text)).source_hash)
+        stored = await storage.put(stored, history, (schema.info,), sources(spec(text)).source_hash)
     return storage, stored.history
 
 
-async def seen(storage: MemoryStorage, history: History, wanted: TopicSchemaSpec) -> Judged:
-    """What a pass over the resource sees."""
+async def judged(storage: MemoryStorage, history: History, desired: TopicSchemaSpec) -> Judged:
+    """Return what a reconcile of the resource observes."""
     judge = Judge(storage)
-    schema = await judge.schema_of(wanted, PulsarVersion.V4_0, history)
-    candidate = Candidate(schema, wanted.schema_compatibility_strategy)
+    schema = await judge.schema_of(desired, PulsarVersion.V4_0, history)
+    candidate = Candidate(schema, desired.schema_compatibility_strategy)
     verdict = await judge.judge(candidate, history, BACKWARD)
     judge.close()
-    resource = TopicSchema(metadata=Metadata(name=ME.name, namespace=ME.namespace, uid=ME.uid), spec=wanted)
+    resource = TopicSchema(metadata=Metadata(name=ME.name, namespace=ME.namespace, uid=ME.uid), spec=desired)
     return Judged(Loaded(resource, POLICY, Stored(history, "1"), schema), verdict)
 
 
 @pytest.mark.parametrize(("texts", "members"), [((ORDER,), {}), ((ORDER, PLUS), {}), ((ORDER,), {"owner": "b"})])
-async def test_unchanged_sources_are_their_version_whatever_a_newer_compiler_makes_of_them(
+async def test_unchanged_sources_are_their_version_whatever_a_newer_compiler_produces(
     texts: tuple[str, ...], members: dict[str, str]
 ) -> None:
-    storage, history = await on_record(*texts)
-    found = await seen(storage, history, spec(ORDER, properties=members))
-    assert found.verdict is not None
-    assert (found.verdict.outcome, found.verdict.schema_version) == (Outcome.EQUAL_VERSION, 0)
-    assert found.loaded.schema.info.properties == members
-    assert found.planned == ()
+    storage, history = await stored_versions(*texts)
+    result = await judged(storage, history, spec(ORDER, properties=members))
+    assert result.verdict is not None
+    assert (result.verdict.outcome, result.verdict.schema_version) == (Outcome.EQUAL_VERSION, 0)
+    assert result.loaded.schema.info.properties == members
+    assert result.planned == ()
 
 
-class Counting(CompiledEnvelopes):
-    """Counts how often sources are compiled."""
+class CountingEnvelopes(CompiledEnvelopes):
+    """Envelopes that count how often sources are compiled."""
 
     compiled = 0
 
@@ -100,7 +98,7 @@ class Counting(CompiledEnvelopes):
 
 async def test_sources_that_no_line_could_take_are_compiled_once() -> None:
     judge = Judge(MemoryStorage())
-    judge._envelopes = counting = Counting()
+    judge._envelopes = counting = CountingEnvelopes()
     with pytest.raises(InvalidSchemaError) as raised:
         await judge.require_supported_version(spec("message"))
     assert (raised.value.rule, counting.compiled) == ("INVALID_PROTO", 1)
@@ -108,40 +106,40 @@ async def test_sources_that_no_line_could_take_are_compiled_once() -> None:
     judge.close()
 
 
-async def test_without_the_mark_it_would() -> None:
-    storage, history = await on_record()
+async def test_without_the_hash_of_their_sources_they_are_another_version() -> None:
+    storage, history = MemoryStorage(), History(KEY, ME)
     schema = by_an_older_compiler(spec(ORDER))
     stored = await storage.put(Stored(history), history.with_version(schema, Origin.SPEC, NOW), (schema.info,))
-    found = await seen(storage, stored.history, spec(ORDER))
-    assert found.planned == (plan.Register(ME),)
+    result = await judged(storage, stored.history, spec(ORDER))
+    assert result.planned == (plan.Register(ME),)
 
 
-async def test_sources_that_differ_in_comments_alone_are_remembered_with_the_version_they_are() -> None:
+async def test_sources_that_differ_only_in_comments_are_stored_with_the_version_that_they_are() -> None:
     storage, stored = MemoryStorage(), Stored(History(KEY, ME))
     judge = Judge(storage)
     schema = await judge.schema_of(spec(ORDER), PulsarVersion.V4_0, None)
     judge.close()
-    history = stored.history.with_version(schema, Origin.SPEC, NOW, hash_of(spec(ORDER)))
+    history = stored.history.with_version(schema, Origin.SPEC, NOW, sources(spec(ORDER)).source_hash)
     stored = await storage.put(stored, history, (schema.info,))
     commented = spec(ORDER + "// what a customer ordered\n")
-    found = await seen(storage, stored.history, commented)
-    assert found.verdict is not None
-    assert found.verdict.outcome is Outcome.EQUAL_VERSION
-    assert found.planned == (plan.ClaimTopic(ME),)
-    stored = await storage.put(stored, stored.history.with_source(0, hash_of(commented)))
-    assert (await seen(storage, stored.history, commented)).planned == ()
+    result = await judged(storage, stored.history, commented)
+    assert result.verdict is not None
+    assert result.verdict.outcome is Outcome.EQUAL_VERSION
+    assert result.planned == (plan.ClaimTopic(ME),)
+    stored = await storage.put(stored, stored.history.with_source(0, sources(commented).source_hash))
+    assert (await judged(storage, stored.history, commented)).planned == ()
 
 
-async def test_what_the_record_tells_and_has_lost_is_not_compiled_anew() -> None:
-    storage, history = await on_record(ORDER)
+async def test_a_version_whose_payload_is_lost_is_not_compiled_again() -> None:
+    storage, history = await stored_versions(ORDER)
     await storage.delete(await storage.get_history(KEY))
     await storage.put(Stored(History(KEY)), history)
     with pytest.raises(StalledError) as caught:
-        await seen(storage, history, spec(ORDER))
+        await judged(storage, history, spec(ORDER))
     assert caught.value.reason == "HistoryDamaged"
 
 
-def test_a_mark_is_found_among_the_versions_that_count() -> None:
+def test_sources_are_recognized_by_the_hash_of_any_version() -> None:
     schema = formats.parse(SchemaInfo(SchemaType.STRING))
     history = History(KEY).with_version(schema, Origin.SPEC, NOW, digest(b"a"))
     history = history.with_version(schema, Origin.SPEC, NOW, digest(b"b")).with_version(schema, Origin.SPEC, NOW)

@@ -15,7 +15,6 @@ from topicschema.validation.job.log_protocol import report_lines
 from topicschema.validation.job.result import MessagesVerdict
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
-NOON = "2026-11-21T12:00:00Z"
 SECRET = b'{"examples":[{"value":"4111 1111"}]}'
 EXAMPLE = {"message": "1:2", "reason": "TRUNCATED", "value": "4111 1111"}
 
@@ -26,47 +25,47 @@ async def topic() -> AsyncIterator[ValidatedTopic]:
         yield topic
 
 
-async def shows(topic: ValidatedTopic) -> str:
-    """Have a report with values, and an example with one in the status; return the ConfigMap's name."""
+async def report_values(topic: ValidatedTopic) -> str:
+    """Let a run report values, and set an example with one in the status. Return the ConfigMap's name."""
     await topic.reconcile()
     job = await topic.newest()
     named: str = (await topic.status())["reportWithValues"]
-    topic.finish_job(job, MessagesVerdict.FAIL, NOON)
-    topic.world.api.logs[f"{job['metadata']['name']}-x"] = "\n".join(report_lines(SECRET))
+    topic.finish_job(job, MessagesVerdict.FAIL)
+    topic.api.logs[f"{job['metadata']['name']}-x"] = "\n".join(report_lines(SECRET))
     assert await topic.reconcile() == ""
     status = await topic.settle()
     name: str = status["validation"]["report"]
     assert status["reportWithValues"] == name == named, "from the start of the Job on"
     assert "4111 1111" in json.dumps(await topic.world.ctx.client.get(CONFIG_MAP, "shop", name))
-    topic.world.api.change(
-        "/topicschemas/created", lambda there: there["status"]["validation"].update(examples=[EXAMPLE])
-    )
+    topic.api.change("/topicschemas/created", lambda wire: wire["status"]["validation"].update(examples=[EXAMPLE]))
     return name
 
 
 def is_there(topic: ValidatedTopic, name: str) -> bool:
-    return topic.world.api.has(CONFIG_MAP, "shop", name)
+    return topic.api.has(CONFIG_MAP, "shop", name)
 
 
 async def events(topic: ValidatedTopic) -> list[Any]:
     """Return the Events about values that stay."""
-    found = await topic.world.ctx.client.list(EVENT, "shop")
-    return [each for each in found if each["reason"] == "RedactionFailed"]
+    events = await topic.world.ctx.client.list(EVENT, "shop")
+    return [each for each in events if each["reason"] == "RedactionFailed"]
 
 
 async def test_a_verdict_stays_without_its_values(topic: ValidatedTopic) -> None:
-    name = await shows(topic)
+    name = await report_values(topic)
     topic.set_policy_validation("Gate")
     assert await topic.reconcile() == ""
     status = await topic.settle()
-    told = status["validation"]
-    assert (told["phase"], told["invalid"], "report" in told) == ("Failed", 1, False)
-    assert told["examples"] == [{"message": "1:2", "reason": "TRUNCATED", "path": "$"}]
+    validation = status["validation"]
+    assert (validation["phase"], validation["invalid"], "report" in validation) == ("Failed", 1, False)
+    assert validation["examples"] == [{"message": "1:2", "reason": "TRUNCATED", "path": "$"}]
     assert (is_there(topic, name), "reportWithValues" in status) == (False, False)
 
 
-async def test_values_stay_as_long_as_the_policy_wants_them_though_it_validates_nothing(topic: ValidatedTopic) -> None:
-    name = await shows(topic)
+async def test_values_stay_as_long_as_the_policy_includes_them_though_it_validates_nothing(
+    topic: ValidatedTopic,
+) -> None:
+    name = await report_values(topic)
     topic.set_policy_validation("Off", includeValues=True)
     await topic.reconcile()
     assert (await topic.settle())["reportWithValues"] == name
@@ -76,30 +75,30 @@ async def test_values_stay_as_long_as_the_policy_wants_them_though_it_validates_
 @pytest.mark.parametrize("mode", ["Report", "Off"])
 @pytest.mark.parametrize("status", [403, 409, 422, 500])
 async def test_the_deletion_of_a_report_is_tried_again(topic: ValidatedTopic, mode: str, status: int) -> None:
-    name = await shows(topic)
+    name = await report_values(topic)
     topic.set_policy_validation(mode)
-    topic.world.api.refusals = {f"DELETE {MAPS}/{name}": status}
+    topic.api.refusals = {f"DELETE {MAPS}/{name}": status}
     assert await topic.reconcile() == ""
     assert ("created", 300.0) in topic.enqueued
-    told = await topic.status()
-    assert told["reportWithValues"] == name
-    assert "4111 1111" not in json.dumps(told)
+    current = await topic.status()
+    assert current["reportWithValues"] == name
+    assert "4111 1111" not in json.dumps(current)
     (event,) = await events(topic)
     assert name in event["note"]
-    topic.world.api.refusals = {}
+    topic.api.refusals = {}
     assert await topic.reconcile() == ""
     assert not is_there(topic, name)
-    topic.world.api.requests.clear()
+    topic.api.requests.clear()
     assert "reportWithValues" not in await topic.settle()
-    assert not [each for each in topic.world.api.requests if f"{MAPS}/{name}" in each]
+    assert not [each for each in topic.api.requests if f"{MAPS}/{name}" in each]
 
 
 async def test_a_report_is_deleted_though_the_status_is_of_another_request_since(topic: ValidatedTopic) -> None:
-    name = await shows(topic)
+    name = await report_values(topic)
     topic.annotate("again")
     await topic.reconcile()
-    told = await topic.settle()
-    assert ("report" in told["validation"], told["reportWithValues"]) == (False, name)
+    current = await topic.settle()
+    assert ("report" in current["validation"], current["reportWithValues"]) == (False, name)
     topic.set_policy_validation("Off")
     await topic.reconcile()
     assert "reportWithValues" not in await topic.settle()
@@ -108,10 +107,10 @@ async def test_a_report_is_deleted_though_the_status_is_of_another_request_since
 
 @pytest.mark.parametrize("status", [200, 403], ids=["deleted before", "no access to the broker"])
 async def test_values_go_also_without_a_report_or_a_broker(topic: ValidatedTopic, status: int) -> None:
-    name = await shows(topic)
+    name = await report_values(topic)
     if status == 200:
-        topic.world.api.delete(CONFIG_MAP, "shop", name)
-    topic.world.broker.is_forbidden = status == 403
+        topic.api.delete(CONFIG_MAP, "shop", name)
+    topic.broker.is_forbidden = status == 403
     topic.set_policy_validation("Report")
     assert await topic.reconcile() == ("" if status == 200 else "BrokerForbidden")
     status_after = await topic.settle()
@@ -123,22 +122,20 @@ async def test_values_go_also_without_a_report_or_a_broker(topic: ValidatedTopic
 async def test_values_go_though_the_schema_is_refused_before_its_messages_are_read(
     topic: ValidatedTopic, spec: dict[str, str], reason: str
 ) -> None:
-    name = await shows(topic)
+    name = await report_values(topic)
     topic.set_policy_validation("Report")
-    topic.set_topic(**spec)
-    assert await topic.reconcile() == reason
+    assert await topic.apply(**spec) == reason
     assert not is_there(topic, name)
     assert "4111 1111" not in json.dumps(await topic.settle())
 
 
 async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_deleted(topic: ValidatedTopic) -> None:
-    name = await shows(topic)
+    name = await report_values(topic)
     topic.set_policy_validation("Report")
-    topic.world.api.refusals = {f"DELETE {MAPS}/{name}": 403}
+    topic.api.refusals = {f"DELETE {MAPS}/{name}": 403}
     await topic.reconcile()
-    topic.finish_job(await topic.current_job(), MessagesVerdict.FAIL, NOON)
-    await topic.reconcile()
-    topic.world.api.refusals = {}
+    await topic.finish(MessagesVerdict.FAIL)
+    topic.api.refusals = {}
     await topic.reconcile()
     status = await topic.settle()
     assert ("reportWithValues" in status, status["validation"]["report"]) == (False, name)
@@ -146,33 +143,33 @@ async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_
     assert report["data"]["report.json"] == "{}"
 
 
-async def test_a_report_without_values_stays_where_they_are_wanted_for_a_while() -> None:
-    async with open_validated_topic("Gate") as topic:
+async def test_a_report_without_values_stays_where_they_are_included_for_a_while(topic: ValidatedTopic) -> None:
+    topic.set_policy_validation("Gate")
+    await topic.reconcile()
+    await topic.finish()
+    before = await topic.settle()
+    for values in (True, False):
+        topic.set_policy_validation("Gate", includeValues=values)
         await topic.reconcile()
-        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, NOON)
-        await topic.reconcile()
-        before = await topic.settle()
-        for values in (True, False):
-            topic.set_policy_validation("Gate", includeValues=values)
-            await topic.reconcile()
-        after = await topic.settle()
-        assert (after["validation"], "reportWithValues" in after) == (before["validation"], False)
-        assert is_there(topic, before["validation"]["report"])
+    after = await topic.settle()
+    assert (after["validation"], "reportWithValues" in after) == (before["validation"], False)
+    assert is_there(topic, before["validation"]["report"])
 
 
 @pytest.mark.parametrize("status", [403, 413, 422])
-async def test_a_report_that_is_refused_leaves_the_verdict_which_is_not_asked_for_again(status: int) -> None:
-    async with open_validated_topic("Gate") as topic:
-        assert await topic.reconcile() == "Validating"
-        topic.finish_job(await topic.newest(), MessagesVerdict.PASS, NOON)
-        topic.world.api.refusals = {f"PATCH {MAPS}": status}
-        assert await topic.reconcile() == ""
-        told = (await topic.settle())["validation"]
-        assert (told["phase"], "report" in told) == ("Passed", False)
-        assert len(await topic.jobs()) == 1
+async def test_a_report_that_is_refused_leaves_the_verdict_and_no_messages_are_read_again(
+    topic: ValidatedTopic, status: int
+) -> None:
+    topic.set_policy_validation("Gate")
+    assert await topic.reconcile() == "Validating"
+    topic.api.refusals = {f"PATCH {MAPS}": status}
+    assert await topic.finish() == ""
+    validation = (await topic.settle())["validation"]
+    assert (validation["phase"], "report" in validation) == ("Passed", False)
+    assert len(await topic.jobs()) == 1
 
 
-def test_what_is_no_utf8_is_measured_as_it_is_kept() -> None:
+def test_bytes_that_are_no_utf8_are_measured_as_they_are_stored() -> None:
     report = random.Random(1).randbytes(800 * 1024)  # noqa: S311 - what lzma cannot pack
     body = manifest(Metadata(name="created", namespace="shop", uid="uid-1"), "job", report)
     assert "report.json" not in body["data"]

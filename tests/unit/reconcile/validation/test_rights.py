@@ -1,21 +1,23 @@
-"""Runs end with what gave the right to them: a policy, its claim, a resource that can be read."""
+"""Runs end with the request for them and the right to them: a policy, its claim, an allowed host, a readable spec."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from support.kubernetes.topic import ORDERS
-from support.validation.validated_topic import ValidatedTopic, open_validated_topic
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from support.validation.validated_topic import JOBS, ValidatedTopic
+from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.history import Owner
 from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.runtime.event_router import EventRouter
+from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 from topicschema.validation.job.result import MessagesVerdict
-
-JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 
 
 def refuse(method: str, *_: object) -> Exception | None:
@@ -24,9 +26,18 @@ def refuse(method: str, *_: object) -> Exception | None:
 
 
 def delete_policy(topic: ValidatedTopic) -> None:
-    topic.world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    topic.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
 
 
+def switch_off(topic: ValidatedTopic) -> None:
+    topic.set_policy_validation("Off")
+
+
+def suspend(topic: ValidatedTopic) -> None:
+    topic.set_topic(suspend=True)
+
+
+TOPIC = "/apis/topicschema.io/v1alpha1/namespaces/shop/topicschemas/created"
 EDITS = {
     "PolicyNotFound": delete_policy,
     "InvalidResource": lambda topic: topic.set_topic(type="NONE_OF_THEM"),
@@ -36,101 +47,167 @@ EDITS = {
 
 @pytest.mark.parametrize("reason", EDITS)
 @pytest.mark.parametrize("mode", ["Gate", "Report"])
-async def test_a_run_ends_with_the_permission_for_it(reason: str, mode: str) -> None:
-    async with open_validated_topic(mode) as topic:
-        await topic.reconcile()
-        assert len(await topic.jobs()) == 1
-        EDITS[reason](topic)
-        topic.world.api.refusals = {f"DELETE {JOBS}": 403}
-        assert await topic.reconcile() == reason
-        assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
-        topic.world.api.refusals = {}
-        assert await topic.reconcile() == reason
-        assert await topic.jobs() == []
-        topic.world.api.requests.clear()
-        assert "validation" not in await topic.settle()
-        assert "Validated" not in await topic.conditions()
-        assert not [each for each in topic.world.api.requests if "/jobs" in each]
+async def test_a_run_ends_with_the_permission_for_it(topic: ValidatedTopic, reason: str) -> None:
+    await topic.reconcile()
+    assert len(await topic.jobs()) == 1
+    EDITS[reason](topic)
+    topic.api.refusals = {f"DELETE {JOBS}": 403}
+    assert await topic.reconcile() == reason
+    assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
+    topic.api.refusals = {}
+    assert await topic.reconcile() == reason
+    assert await topic.jobs() == []
+    topic.api.requests.clear()
+    assert "validation" not in await topic.settle()
+    assert "Validated" not in await topic.conditions()
+    assert not [each for each in topic.api.requests if "/jobs" in each]
 
 
-async def test_a_run_ends_if_another_namespace_has_the_claim() -> None:
-    async with open_validated_topic("Gate") as topic:
-        await topic.reconcile()
-        claims = topic.world.ctx.storage
-        await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
-        assert await topic.reconcile() == "TopicAlreadyClaimed"
-        assert await topic.jobs() == []
+async def test_a_run_ends_if_another_namespace_has_the_claim(topic: ValidatedTopic) -> None:
+    await topic.reconcile()
+    claims = topic.world.ctx.storage
+    await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
+    assert await topic.reconcile() == "TopicAlreadyClaimed"
+    assert await topic.jobs() == []
 
 
-async def test_a_verdict_stays_without_the_policy() -> None:
-    async with open_validated_topic("Report") as topic:
-        await topic.reconcile()
-        topic.finish_job(await topic.newest(), MessagesVerdict.FAIL, "2026-11-21T12:00:00Z")
-        await topic.reconcile()
-        delete_policy(topic)
-        assert await topic.reconcile() == "PolicyNotFound"
-        assert (await topic.settle())["validation"]["phase"] == "Failed"
-        assert (await topic.conditions())["Validated"]["status"] == "False"
-        assert len(await topic.jobs()) == 1
+@pytest.mark.parametrize("mode", ["Report"])
+async def test_a_verdict_stays_without_the_policy(topic: ValidatedTopic) -> None:
+    await topic.reconcile()
+    await topic.finish(MessagesVerdict.FAIL)
+    delete_policy(topic)
+    assert await topic.reconcile() == "PolicyNotFound"
+    assert (await topic.settle())["validation"]["phase"] == "Failed"
+    assert (await topic.conditions())["Validated"]["status"] == "False"
+    assert len(await topic.jobs()) == 1
 
 
 @pytest.mark.parametrize("mode", ["Gate", "Report"])
-async def test_a_run_ends_if_its_broker_is_not_allowed_any_more(mode: str) -> None:
-    async with open_validated_topic(mode) as topic:
-        await topic.reconcile()
-        ctx = topic.topics._ctx
-        brokers = Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
-        async with contextlib.aclosing(brokers):
-            topic.topics = TopicSchemaReconciler(replace(ctx, brokers=brokers))
-            topic.world.api.refusals = {f"DELETE {JOBS}": 403}
-            topic.world.api.requests.clear()
-            assert await topic.reconcile() == "BrokerNotAllowed"
-            assert len([each for each in topic.world.api.requests if each.startswith(f"DELETE {JOBS}")]) == 1
-            topic.world.api.refusals = {}
-            assert await topic.reconcile() == "BrokerNotAllowed"
-            assert await topic.jobs() == []
-            conditions = await topic.conditions()
-            assert (conditions["Ready"]["status"] == "True", "Validated" in conditions) == (mode == "Report", False)
-            assert "validation" not in await topic.settle()
-
-
-async def test_a_run_goes_on_where_something_else_is_refused_than_the_right_to_it() -> None:
-    async with open_validated_topic("Gate") as topic:
-        await topic.reconcile()
-        topic.set_topic(schemaCompatibilityStrategy="FULL")  # a new generation of the same question
-        with topic.world.storage.refusing(refuse):
-            assert await topic.reconcile() == "RefusedByApiServer"
-        assert len(await topic.jobs()) == 1
-        assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
-
-
-async def test_a_run_is_not_let_in_at_a_host_that_its_service_may_not_be_on() -> None:
-    async with open_validated_topic("Gate", source={"pulsar": {}}) as topic:
-        url = "pulsar://broker.test:6650"
-        topic.world.api.change(
-            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda it: it["spec"]["pulsar"].update(serviceURL=url)
-        )
-        allowed = AllowedHosts.parse("127.0.0.1,broker.test:6650")
-        ctx = topic.topics._ctx
-        topic.topics = TopicSchemaReconciler(replace(ctx, validation=replace(ctx.validation, hosts=allowed)))
-        topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # it is not let in yet
-        await topic.reconcile()
-        assert [job["spec"]["suspend"] for job in await topic.jobs()] == [True]
-        topic.world.api.refusals = {}
-        topic.topics = TopicSchemaReconciler(replace(ctx, validation=replace(ctx.validation, hosts=AllowedHosts())))
-        await topic.reconcile()
+async def test_a_run_ends_if_its_broker_is_no_longer_allowed(topic: ValidatedTopic, mode: str) -> None:
+    await topic.reconcile()
+    ctx = topic.topics._ctx
+    async with contextlib.aclosing(Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)) as brokers:
+        topic.topics = TopicSchemaReconciler(replace(ctx, brokers=brokers))
+        topic.api.refusals = {f"DELETE {JOBS}": 403}
+        topic.api.requests.clear()
+        assert await topic.reconcile() == "BrokerNotAllowed"
+        assert len([each for each in topic.api.requests if each.startswith(f"DELETE {JOBS}")]) == 1
+        topic.api.refusals = {}
+        assert await topic.reconcile() == "BrokerNotAllowed"
         assert await topic.jobs() == []
-        assert (await topic.conditions())["Validated"]["reason"] == "ValidationError"
-        await topic.settle()
-
-
-async def test_a_run_that_is_wanted_no_more_and_cannot_be_ended_is_ended_later() -> None:
-    async with open_validated_topic("Gate") as topic:
-        await topic.reconcile()
-        topic.set_policy_validation("Off")
-        topic.world.api.refusals = {f"DELETE {JOBS}": 403}
-        assert await topic.reconcile() == "Forbidden"
-        topic.world.api.refusals = {}
-        assert await topic.reconcile() == ""
-        assert await topic.jobs() == []
+        conditions = await topic.conditions()
+        assert (conditions["Ready"]["status"] == "True", "Validated" in conditions) == (mode == "Report", False)
         assert "validation" not in await topic.settle()
+
+
+async def test_a_run_continues_if_only_the_history_may_not_be_read(topic: ValidatedTopic) -> None:
+    await topic.reconcile()
+    topic.set_topic(schemaCompatibilityStrategy="FULL")  # a new generation with the same request
+    with topic.world.storage.refusing(refuse):
+        assert await topic.reconcile() == "RefusedByApiServer"
+    assert len(await topic.jobs()) == 1
+    assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
+
+
+async def test_a_run_is_not_started_at_a_host_that_is_no_longer_allowed(topic: ValidatedTopic) -> None:
+    topic.set_policy_validation("Gate", source={"pulsar": {}})
+    topic.world.set_policy(pulsar={**topic.world.pulsar, "serviceURL": "pulsar://broker.test:6650"})
+    ctx, jobs = topic.topics._ctx, list[bool]()
+    for hosts, refusals in (("127.0.0.1,broker.test:6650", {f"PATCH {JOBS}": 409}), ("127.0.0.1", {})):
+        allowed = replace(ctx.validation, hosts=AllowedHosts.parse(hosts))
+        topic.topics = TopicSchemaReconciler(replace(ctx, validation=allowed))
+        topic.api.refusals = refusals
+        await topic.reconcile()
+        jobs += [job["spec"]["suspend"] for job in await topic.jobs()]
+    assert jobs == [True], "created and not started, then deleted"
+    validated = (await topic.conditions())["Validated"]
+    assert validated["reason"] == "ValidationError"
+    assert "spec.pulsar.serviceURL" in validated["message"]
+    await topic.settle()
+
+
+async def test_a_run_that_is_switched_off_and_cannot_be_deleted_is_deleted_later(topic: ValidatedTopic) -> None:
+    await topic.reconcile()
+    switch_off(topic)
+    topic.api.refusals = {f"DELETE {JOBS}": 403}
+    assert await topic.reconcile() == "Forbidden"
+    topic.api.refusals = {}
+    assert await topic.reconcile() == ""
+    assert await topic.jobs() == []
+    assert "validation" not in await topic.settle()
+
+
+def restart(topic: ValidatedTopic, *listed: Any) -> EventRouter:
+    """Continue as another process, which has listed these Jobs."""
+    ctx = replace(topic.topics._ctx, index=ObjectIndex())
+    topic.topics = TopicSchemaReconciler(ctx)
+    router = EventRouter(ctx.index, ctx.own_writes, ctx.enqueue)
+    for job in listed:
+        router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
+    return router
+
+
+def lists(topic: ValidatedTopic) -> int:
+    """Return how often Jobs were read."""
+    return len([each for each in topic.api.requests if each.startswith(f"GET {JOBS}")])
+
+
+async def lists_when_settled(topic: ValidatedTopic) -> int:
+    topic.api.requests.clear()
+    await topic.settle()
+    return lists(topic)
+
+
+@pytest.mark.parametrize(("edit", "reason"), [(suspend, ""), (switch_off, ""), (delete_policy, "PolicyNotFound")])
+@pytest.mark.parametrize("is_new", [False, True])
+async def test_a_job_ends_although_the_status_lacks_it(
+    topic: ValidatedTopic, edit: Callable[[ValidatedTopic], None], reason: str, *, is_new: bool
+) -> None:
+    topic.api.refusals = {f"PATCH {TOPIC}/status": 409}  # another client edited the resource meanwhile
+    assert await topic.reconcile() == "Conflict"
+    topic.api.refusals = {}
+    assert [job["spec"]["suspend"] for job in await topic.jobs()] == [False]
+    edit(topic)
+    if is_new:
+        restart(topic, *await topic.jobs())
+    for method in ("DELETE", "GET"):
+        topic.api.refusals = {f"{method} {JOBS}": 403}
+        await topic.reconcile()
+    topic.api.refusals = {}
+    assert len(await topic.jobs()) == 1
+    assert await topic.reconcile() == reason
+    assert await topic.jobs() == []
+    assert await lists_when_settled(topic) == 0
+
+
+@pytest.mark.parametrize("edit", [suspend, switch_off])
+@pytest.mark.parametrize("has_ended", [True, False])
+@pytest.mark.parametrize("mode", ["Report"])
+async def test_a_job_with_a_reported_verdict_is_listed_once_and_ends_by_itself(
+    topic: ValidatedTopic, edit: Callable[[ValidatedTopic], None], *, has_ended: bool
+) -> None:
+    await topic.reconcile()
+    job = await topic.newest()
+    await topic.finish()
+    if not has_ended:
+        topic.api.change(f"/jobs/{job['metadata']['name']}", lambda wire: wire.pop("status"))
+    edit(topic)
+    restart(topic, job)
+    topic.api.requests.clear()
+    await topic.reconcile()
+    assert lists(topic) == 1
+    assert not has_ended or await lists_when_settled(topic) == 0
+    assert len(await topic.jobs()) == 1
+
+
+@pytest.mark.parametrize("mode", ["Report"])
+async def test_deleted_jobs_and_pods_are_no_reason_to_list_jobs(topic: ValidatedTopic) -> None:
+    await topic.reconcile()
+    job = (await topic.newest())["metadata"]
+    topic.set_policy_validation("Off")
+    await topic.reconcile()
+    router = restart(topic)
+    router.on_event(JOB.plural, {**job, "deletionTimestamp": topic.clock}, is_deleted=False)
+    router.on_event(JOB.plural, job, is_deleted=True)
+    router.on_event(POD.plural, job, is_deleted=False)
+    assert await lists_when_settled(topic) == 0

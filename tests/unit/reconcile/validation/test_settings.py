@@ -1,4 +1,4 @@
-"""The settings in force and the question that follows: the topic's fields win, and what is the same is asked once."""
+"""The effective settings and the request by them: the topic's fields win, and an equal request has an equal hash."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,18 +46,14 @@ def policy(validation: Mapping[str, Any] | None, status: Mapping[str, Any] | Non
 
 
 def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
-    spec = {
-        "topic": TOPIC,
-        "type": "AVRO",
-        **({"validation": validation} if validation else {}),
-    }
+    spec = {"topic": TOPIC, "type": "AVRO", **({"validation": validation} if validation else {})}
     return decode(TopicSchema, {"metadata": {"name": "created"}, "spec": spec})
 
 
-def in_force(found: ActivePolicy, resource: TopicSchema | None = None) -> EffectiveSettings:
-    made = effective(found, resource or topic(), IMAGE, HOSTS)
-    assert made is not None
-    return made
+def in_force(active: ActivePolicy, resource: TopicSchema | None = None) -> EffectiveSettings:
+    settings = effective(active, resource or topic(), IMAGE, HOSTS)
+    assert settings is not None
+    return settings
 
 
 @pytest.mark.parametrize(
@@ -74,21 +70,21 @@ def in_force(found: ActivePolicy, resource: TopicSchema | None = None) -> Effect
     ],
 )
 def test_the_topics_fields_win_one_by_one(of_policy: Any, of_topic: Any, mode: str | None) -> None:
-    found = effective(policy(of_policy), topic(of_topic), IMAGE, HOSTS)
-    assert (None if found is None else found.mode) == mode
+    settings = effective(policy(of_policy), topic(of_topic), IMAGE, HOSTS)
+    assert (None if settings is None else settings.mode) == mode
 
 
-def test_what_a_topic_says_leaves_the_policys_other_fields() -> None:
+def test_a_field_of_the_topic_leaves_the_policys_other_fields() -> None:
     of_policy = {
         "mode": "Gate",
         "executors": 2,
         "sample": {"percent": 10},
         "template": {"serviceAccountName": "reader"},
     }
-    found = in_force(policy(of_policy), topic({"sample": {"maxMessages": 5}}))
-    assert (found.spec.executors, found.template.service_account_name) == (2, "reader")
-    assert found.spec.sample is not None
-    assert (found.spec.sample.max_messages, found.spec.sample.percent) == (5, None)
+    settings = in_force(policy(of_policy), topic({"sample": {"maxMessages": 5}}))
+    assert (settings.spec.executors, settings.template.service_account_name) == (2, "reader")
+    assert settings.spec.sample is not None
+    assert (settings.spec.sample.max_messages, settings.spec.sample.percent) == (5, None)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +101,8 @@ def test_what_a_topic_says_leaves_the_policys_other_fields() -> None:
     ],
 )
 def test_a_gate_is_locked_if_the_broker_lets_no_client_add_schemas(observed: Any, *, is_locked: bool) -> None:
-    assert in_force(policy({"mode": "Gate"}, {"observed": observed} if observed is not None else None)).is_locked == (
-        is_locked
-    )
+    status = None if observed is None else {"observed": observed}
+    assert in_force(policy({"mode": "Gate"}, status)).is_locked == is_locked
     assert in_force(policy({"mode": "Gate"}, pulsar=None)).is_locked
 
 
@@ -161,27 +156,27 @@ def test_the_hash_of_a_request_covers_what_is_read_and_not_how() -> None:
         assert RequestSpec(other, in_force(policy(base))).hash != same
 
 
-def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
+def test_the_hash_of_a_run_changes_with_what_may_repair_a_failed_run() -> None:
     plain = in_force(policy({"mode": "Gate"})).run_hash
-    for mended in ({"template": {"resources": {"limits": {"memory": "4Gi"}}}}, {"activeDeadlineSeconds": 7200}):
-        assert in_force(policy({"mode": "Gate", **mended})).run_hash != plain
+    for edited in ({"template": {"resources": {"limits": {"memory": "4Gi"}}}}, {"activeDeadlineSeconds": 7200}):
+        assert in_force(policy({"mode": "Gate", **edited})).run_hash != plain
     assert in_force(policy({"mode": "Gate"}, pulsar={**PULSAR, "adminURL": "https://pulsar:443"})).run_hash != plain
-    found = []
+    ref, hashes = {"name": "reader", "key": "key.json"}, set()
     for issuer in ("https://a", "https://b"):
-        oauth2 = {"issuerURL": issuer, "secretKeyRef": {"name": "reader", "key": "key.json"}}
-        found.append(in_force(policy({"mode": "Gate", "authentication": {"oauth2": oauth2}})).run_hash)
-    assert found[0] != found[1]
+        oauth2 = {"issuerURL": issuer, "secretKeyRef": ref}
+        hashes.add(in_force(policy({"mode": "Gate", "authentication": {"oauth2": oauth2}})).run_hash)
+    assert len(hashes) == 2
 
 
 def test_the_request_has_every_version_and_the_candidate_under_its_number() -> None:
     run = RequestSpec(NEXT, in_force(policy({"mode": "Gate"})), "again")
-    question = job_request(run, {0: ONE.info}, ME, TOPIC, 3).validation_request
-    assert (question.versions, question.candidate) == ({0: ONE.info, 1: TWO.info}, TWO.info)
-    assert question.labels == {"revalidate": "again"}
+    request = job_request(run, {0: ONE.info}, ME, TOPIC, 3).validation_request
+    assert (request.versions, request.candidate) == ({0: ONE.info, 1: TWO.info}, TWO.info)
+    assert request.labels == {"revalidate": "again"}
 
 
 def test_every_setting_of_the_policy_is_in_the_request_or_its_job() -> None:
-    said = {
+    members = {
         "sample": {"maxMessages": 500, "percent": 20, "since": "2m", "seed": 42},
         "tolerance": {"maxInvalidPerMillion": 7},
         "includeValues": True,
@@ -190,17 +185,17 @@ def test_every_setting_of_the_policy_is_in_the_request_or_its_job() -> None:
         "ttlSecondsAfterFinished": 0,
         "template": {"serviceAccountName": "reader"},
     }
-    for members, sample, tolerance, others in (
+    for validation, sample, tolerance, others in (
         ({}, Sample(None, 100, None, 0), 0, (False, 0, 3600, 86_400, None)),
-        (said, Sample(500, 20, 120, 42), 7, (True, 3, 7200, 0, "reader")),
+        (members, Sample(500, 20, 120, 42), 7, (True, 3, 7200, 0, "reader")),
     ):
         made = job_request(
-            RequestSpec(NEXT, in_force(policy({"mode": "Gate", **members}))), {0: ONE.info}, ME, TOPIC, 3
+            RequestSpec(NEXT, in_force(policy({"mode": "Gate", **validation}))), {0: ONE.info}, ME, TOPIC, 3
         )
-        question, account = made.validation_request, made.template.service_account_name
-        assert (question.sample, question.tolerance.max_invalid_per_million) == (sample, tolerance)
-        deadline, stay = made.active_deadline_seconds, made.ttl_seconds_after_finished
-        assert (question.include_values, question.executors, deadline, stay, account) == others
+        request, account = made.validation_request, made.template.service_account_name
+        assert (request.sample, request.tolerance.max_invalid_per_million) == (sample, tolerance)
+        deadline, ttl = made.active_deadline_seconds, made.ttl_seconds_after_finished
+        assert (request.include_values, request.executors, deadline, ttl, account) == others
         assert (made.attempt, made.image) == (3, IMAGE)
 
 
@@ -218,23 +213,19 @@ def test_every_setting_of_the_policy_is_in_the_request_or_its_job() -> None:
             {"tls.crt": "tls.crt", "tls.key": "tls.key"},
             {"certificate_file": "/credentials/tls.crt", "key_file": "/credentials/tls.key"},
         ),
-        (
-            {"oauth2": {"issuerURL": "https://issuer", "secretKeyRef": {"name": "s", "key": "f"}}},
-            {"key.json": "f"},
-            {},
-        ),
+        ({"oauth2": {"issuerURL": "https://issuer", "secretKeyRef": {"name": "s", "key": "f"}}}, {"key.json": "f"}, {}),
     ],
 )
-def test_credentials_are_mounted_and_the_question_names_their_files_alone(
+def test_credentials_are_mounted_and_the_request_names_only_their_files(
     authentication: Any, members: dict[str, str], names: dict[str, str]
 ) -> None:
-    said = {"mode": "Gate", **({"authentication": authentication} if authentication else {})}
+    validation = {"mode": "Gate", **({"authentication": authentication} if authentication else {})}
     secured = {**PULSAR, "tls": {"caSecretKeyRef": {"name": "trust", "key": "ca.pem"}}}
-    found = in_force(policy(said, pulsar=secured))
-    pulsar = found.source()["pulsar"]
+    settings = in_force(policy(validation, pulsar=secured))
+    pulsar = settings.source()["pulsar"]
     assert pulsar.ca_file == "/trust/ca.crt"
     assert {name: getattr(pulsar, name) for name in names} == names
-    assert [mount.members for mount in found.mounts()] == ([members] if members else []) + [{"ca.crt": "ca.pem"}]
+    assert [mount.members for mount in settings.mounts()] == ([members] if members else []) + [{"ca.crt": "ca.pem"}]
     if authentication and "oauth2" in authentication:
         assert pulsar.oauth2.key_file == "/credentials/key.json"
 
