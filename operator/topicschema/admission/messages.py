@@ -84,8 +84,7 @@ def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
     """Yield a warning for each mistake that the broker accepts and that harms consumers."""
     mistakes = mistakes_of(risks)
     for each in mistakes[:_RISKS]:
-        registered = [number for number in each.versions if number is not None]
-        after = f" after {versions_in_words(registered)}" if registered else ""
+        after = f" after {versions_in_words(each.registered)}" if each.registered else ""
         yield f"ConsumerRisk: {each.newest.rule} at {each.newest.path}{after}: {each.newest.message}"
     if len(mistakes) > _RISKS:
         yield f"ConsumerRisk: and {len(mistakes) - _RISKS} more; topicschema check lists all"
@@ -132,6 +131,5 @@ def _harm(mistake: Mistake) -> str:
 
 
 def _earlier(mistake: Mistake) -> str:
-    registered = [each for each in mistake.versions if each is not None]
-    names = [versions_in_words(registered)] if registered else []
+    names = [versions_in_words(mistake.registered)] if mistake.registered else []
     return " and ".join((*names, "the edit before it") if None in mistake.versions else names)

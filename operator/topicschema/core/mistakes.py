@@ -53,6 +53,11 @@ class Mistake:
     versions: tuple[int | None, ...]
 
     @property
+    def registered(self) -> list[int]:
+        """The numbers of the registered versions."""
+        return [each for each in self.versions if each is not None]
+
+    @property
     def remedy(self) -> str:
         """The remedy, or "" if the message has it, as those of a webhook do."""
         remedy = _REMEDIES.get(self.newest.rule, "")

@@ -144,39 +144,41 @@ class GitHistory:
 
     def at_tip(self, manifest: Manifest) -> Resource | None:
         """Return the resource of that kind and name at the REF's commit: in the same file, or else in any file."""
-        own = manifest.resource
         here = self._tip.get(self._places[id(manifest)].path, ())
         every = (each for file in (here, *self._tip.values()) for each in file)
-        return next((e for e in every if (e.kind, e.namespace, e.name) == (own.kind, own.namespace, own.name)), None)
+        return next((each for each in every if each.key == manifest.resource.key), None)
 
     def governing(self, namespace: str, pulsar_namespace: str) -> Governing | None:
         """Return the policy of a Pulsar namespace at the REF's commit, if it is the only one there."""
-        latest = {each.place: each.resource for each in self._policies[pulsar_namespace]}
-        result = [each for place, each in latest.items() if each is not None and place.namespace == namespace]
+        result = [each for place, each in self._policies_of(pulsar_namespace) if place.namespace == namespace]
         return self._rules(result[0]) if len(result) == 1 else None
 
     def policy_of(self, pulsar_namespace: str) -> Resource | None:
         """Return a policy of the Pulsar namespace at the REF's commit, in any Kubernetes namespace."""
-        latest = {each.place: each.resource for each in self._policies[pulsar_namespace]}
-        return next(filter(None, latest.values()), None)
+        return next((each for _, each in self._policies_of(pulsar_namespace)), None)
 
     def removed(self, names: Collection[str], manifests: Collection[Manifest]) -> Iterator[Manifest]:
         """Yield the resources at the REF's commit in these files and folders that are not among the manifests."""
-        present = {_name(each.resource) for each in manifests}
+        present = {each.resource.key for each in manifests}
         named = [(self.repository.path_of(Path(each)), Path(each).is_dir()) for each in names if each != STANDARD_INPUT]
         paths = [
             path
             for path in self._contents
             if any(_is_below(path, *each) for each in named)
-            and (path not in self._paths or not present.issuperset(map(_name, self._tip[path])))
+            and (path not in self._paths or not present.issuperset(each.key for each in self._tip[path]))
         ]
         contents = self.repository.contents([self._contents[path] for path in paths]) if paths else ()
         for path, content in zip(paths, contents, strict=True):
             file = self.repository.root / path
             for each in self._resources(path, content):
-                if _name(each) not in present and each.fault is None:
-                    present.add(_name(each))
+                if each.key not in present and each.fault is None:
+                    present.add(each.key)
                     yield Manifest(os.path.relpath(file), file, content, each)
+
+    def _policies_of(self, pulsar_namespace: str) -> Iterator[tuple[FilePlace, Resource]]:
+        """Yield the policies of the Pulsar namespace at the REF's commit, with their places."""
+        latest = {each.place: each.resource for each in self._policies[pulsar_namespace]}
+        yield from ((place, each) for place, each in latest.items() if each is not None)
 
     def _place(self, manifest: Manifest) -> FilePlace:
         path = "" if manifest.path is None else self.repository.path_of(manifest.path)
@@ -258,10 +260,6 @@ class GitHistory:
 def _identity(resource: Resource) -> tuple[str, str, str]:
     is_policy = resource.kind == NAMESPACE_SCHEMA_POLICY.name
     return resource.kind, resource.namespace, resource.pulsar_namespace if is_policy else resource.topic
-
-
-def _name(resource: Resource) -> tuple[str, str, str]:
-    return resource.kind, resource.namespace, resource.name
 
 
 def _is_below(path: str, name: str, is_folder: bool) -> bool:  # noqa: FBT001

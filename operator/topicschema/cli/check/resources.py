@@ -51,6 +51,11 @@ class Resource:
         return next(((path, f"{path}: {why}") for path, why in faults), None)
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, Kubernetes namespace and name."""
+        return self.kind, self.namespace, self.name
+
+    @property
     def written_topic(self) -> str:
         """The topic with its domain, or "" if the manifest has none."""
         return _text(self.document.value, "spec", "topic")

@@ -221,7 +221,7 @@ def _compared(request: CheckRequest, files: Files) -> str:
 
 def demand(mistake: Mistake, files: Files) -> str:
     """Describe who must read whose messages, or return "" if no earlier version is involved."""
-    numbers = [each for each in mistake.versions if each is not None]
+    numbers = mistake.registered
     if not numbers:
         return ""
     name = f" ({files.history[numbers[0]]})" if len(numbers) == 1 else ""

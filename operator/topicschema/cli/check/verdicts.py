@@ -315,7 +315,7 @@ def _immutable(path: str, before: str) -> Refusal:
 def _demand_unique(manifests: Sequence[Manifest]) -> None:
     first: dict[tuple[str, str, str], Manifest] = {}
     for each in manifests:
-        other = first.setdefault((each.resource.kind, each.resource.namespace, each.resource.name), each)
+        other = first.setdefault(each.resource.key, each)
         if other is not each:
             places = f"{other.file}:{other.line} and {each.file}:{each.line}"
             raise UsageError(f"{each.resource.kind} {each.label} is given twice: {places}; check one cluster at a time")

@@ -127,7 +127,7 @@ class _Document:
 
     def add(self, event: Any) -> None:
         if isinstance(event, yaml.ScalarEvent):
-            if not event.style and any(self._are_flow):
+            if not event.style and self._are_flow and self._are_flow[-1]:  # what brackets hold is flow, too
                 _check_between_brackets(event)
             node = self._anchored(event, _scalar(event))
             is_merge = event.value == "<<" and (event.implicit[0] or event.tag == f"{_TAG}merge")
