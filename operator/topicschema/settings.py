@@ -4,11 +4,9 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import PER_SECOND
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.storage import plugins
@@ -22,13 +20,6 @@ class InvalidSettingError(Exception):
     """An environment variable with an invalid value. The message names the variable."""
 
 
-class Claims(StrEnum):
-    """Namespaces that may claim a Pulsar namespace: those that a cluster administrator annotated, or any."""
-
-    ANNOTATED = "Annotated"
-    OPEN = "Open"
-
-
 @dataclass(frozen=True, slots=True)
 class LeaseSettings:
     """Times of the leader's lease in seconds: its duration, the deadline for a renewal, and the retry period."""
@@ -40,9 +31,10 @@ class LeaseSettings:
 
 @dataclass(frozen=True, slots=True)
 class ValidationSettings:
-    """Image of the pods that read retained messages (None: no validation), and the limits on concurrent Jobs."""
+    """Image of the pods that read retained messages ("": no validation), their namespace, and limits on Jobs."""
 
     image: str = ""
+    namespace: str = "topicschema-validation"
     jobs: int = 10
     jobs_per_namespace: int = 2
 
@@ -54,14 +46,12 @@ class Settings:
     * `kubeconfig`: None inside a pod.
     * `resync_period`: seconds until a settled object is reconciled again.
     * `watch_timeout`: seconds without a response of the API server after which liveness fails.
-    * `broker_hosts`: allowed hosts of brokers, as globs separated by commas. If it is empty, no broker is allowed.
     * `broker_requests`: requests a second to each broker.
     * `storage`: makes the store of histories and claims.
     """
 
     kubeconfig: str | None = None
     namespace: str = "topicschema-system"
-    claims: Claims = Claims.ANNOTATED
     identity: str = "topicschema"
     lease: LeaseSettings = LeaseSettings()
     probe_port: int = 8080
@@ -69,7 +59,6 @@ class Settings:
     workers: int = 8
     resync_period: float = 1800.0
     watch_timeout: float = 600.0
-    broker_hosts: str = ""
     broker_requests: int = PER_SECOND
     validation: ValidationSettings = ValidationSettings()
     storage: StorageFactory = KubernetesStorage
@@ -88,7 +77,6 @@ class Settings:
         return cls(
             kubeconfig=environment.get("KUBECONFIG") or None,
             namespace=_text(environment, "NAMESPACE", "topicschema-system"),
-            claims=_claims(environment),
             identity=_text(environment, "IDENTITY", f"{socket.gethostname()}_{os.getpid()}"),
             lease=lease,
             probe_port=_port(environment, "PROBE_PORT", 8080),
@@ -96,10 +84,10 @@ class Settings:
             workers=_count(environment, "WORKERS", 8),
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
             watch_timeout=_seconds(environment, "WATCH_TIMEOUT", 600.0),
-            broker_hosts=_hosts(environment),
             broker_requests=_count(environment, "BROKER_REQUESTS_PER_SECOND", PER_SECOND),
             validation=ValidationSettings(
                 image=_text(environment, "VALIDATION_IMAGE", ""),
+                namespace=_text(environment, "VALIDATION_NAMESPACE", "topicschema-validation"),
                 jobs=_count(environment, "VALIDATION_JOBS", 10),
                 jobs_per_namespace=_count(environment, "VALIDATION_JOBS_PER_NAMESPACE", 2),
             ),
@@ -111,8 +99,7 @@ class Settings:
 class WebhookSettings:
     """Settings of the webhook. `certificate`, `key` and `client_ca` are PEM files that may change while it runs.
 
-    If `client_ca` is set, clients need a certificate of that authority. `broker_hosts` is the controller's list, or
-    None: then the webhook warns of no host.
+    If `client_ca` is set, clients need a certificate of that authority.
     """
 
     certificate: Path
@@ -120,11 +107,9 @@ class WebhookSettings:
     client_ca: Path | None = None
     kubeconfig: str | None = None
     namespace: str = "topicschema-system"
-    claims: Claims = Claims.ANNOTATED
     port: int = 8443
     probe_port: int = 8080
     log_level: str = "INFO"
-    broker_hosts: str | None = None
     storage: StorageFactory = KubernetesStorage
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
@@ -138,11 +123,9 @@ class WebhookSettings:
             client_ca=Path(client_ca) if client_ca else None,
             kubeconfig=environment.get("KUBECONFIG") or None,
             namespace=_text(environment, "NAMESPACE", "topicschema-system"),
-            claims=_claims(environment),
             port=_port(environment, "WEBHOOK_PORT", 8443),
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
-            broker_hosts=_hosts(environment) if "TOPICSCHEMA_BROKER_HOSTS" in environment else None,
             storage=_storage(environment),
         )
 
@@ -174,22 +157,6 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal() or not 0 <= int(text) <= _MAX_PORT:
         raise InvalidSettingError(f"TOPICSCHEMA_{name} must be a port, not {text[:80]!r}")
     return int(text)
-
-
-def _hosts(environment: Mapping[str, str]) -> str:
-    text = _text(environment, "BROKER_HOSTS", "")
-    try:
-        AllowedHosts.parse(text)
-    except ValueError as error:
-        raise InvalidSettingError(f"TOPICSCHEMA_BROKER_HOSTS lists hosts with commas between: {error}") from None
-    return text
-
-
-def _claims(environment: Mapping[str, str]) -> Claims:
-    text = _text(environment, "CLAIMS", Claims.ANNOTATED)
-    if text not in set(Claims):
-        raise InvalidSettingError(f"TOPICSCHEMA_CLAIMS must be {' or '.join(Claims)}, not {text[:80]!r}")
-    return Claims(text)
 
 
 def _storage(environment: Mapping[str, str]) -> StorageFactory:

@@ -57,7 +57,7 @@ def stage(environment: Mapping[str, str] | None = None) -> Iterator[Stage]:
 def policy(namespace: str, pulsar_namespace: str, **spec: Any) -> dict[str, Any]:
     """Return a namespace and its policy `orders`, with BACKWARD if `spec` names no other strategy."""
     metadata = {"name": namespace, "annotations": {"topicschema.io/pulsar-namespaces": "shop/*"}}
-    required = {"pulsarCluster": "pulsar", "pulsarNamespace": pulsar_namespace}
+    required = {"registry": "pulsar", "pulsarNamespace": pulsar_namespace}
     version = {"brokerProfile": {"pulsarVersion": "4.0"}}
     resource = {
         "apiVersion": "topicschema.io/v1alpha1",

@@ -64,7 +64,7 @@ async def test_the_effective_strategy_is_the_one_that_the_broker_judges_by(
         strict_pulsar.call("PUT", f"{topic.itself}/schemaCompatibilityStrategy", body=own)
     current = observed(await strict_broker.namespace_settings(key), await strict_broker.broker_settings())
     spec = NamespaceSchemaPolicySpec(
-        pulsar_cluster="main", pulsar_namespace=topic.namespace, pulsar=PulsarSpec(admin_url=strict_pulsar.admin_url)
+        registry="main", pulsar_namespace=topic.namespace, pulsar=PulsarSpec(admin_url=strict_pulsar.admin_url)
     )
     resource = NamespaceSchemaPolicy(
         metadata=Metadata(name="orders"), spec=spec, status=NamespaceSchemaPolicyStatus(observed=current)

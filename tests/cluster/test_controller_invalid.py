@@ -83,9 +83,9 @@ async def test_a_resource_that_cannot_be_read_can_be_deleted(invalid_shop: Watch
 
 
 async def test_a_policy_that_cannot_be_read_is_stalled(invalid_shop: WatchedShop) -> None:
-    invalid_shop.apply(resource("numbers", {"pulsarCluster": 1, "pulsarNamespace": "a/b"}, "NamespaceSchemaPolicy"))
+    invalid_shop.apply(resource("numbers", {"registry": 1, "pulsarNamespace": "a/b"}, "NamespaceSchemaPolicy"))
     status = await invalid_shop.policy_ready("InvalidResource", "numbers")
-    assert "spec.pulsarCluster" in conditions(status)["Ready"]["message"]
+    assert "spec.registry" in conditions(status)["Ready"]["message"]
 
 
 async def test_a_status_that_cannot_be_read_is_written_again(invalid_shop: WatchedShop) -> None:

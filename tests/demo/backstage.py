@@ -73,7 +73,7 @@ def clear(cluster: Cluster) -> None:
 def _names(cluster: Cluster, kind: str) -> list[str]:
     """Return the names of the record's objects for the demo's Pulsar cluster."""
     items = cluster.get(kind, *_RECORD)["items"]
-    return [item["metadata"]["name"] for item in items if item["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
+    return [item["metadata"]["name"] for item in items if item["spec"].get("registry") == PULSAR_CLUSTER]
 
 
 def _folder(instance: Instance) -> Path:

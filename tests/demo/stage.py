@@ -56,7 +56,7 @@ class Stage:
     def histories(self) -> list[dict[str, Any]]:
         """Return the SchemaHistory objects of the demo's Pulsar cluster."""
         histories = self.read("schemahistories", "-n", OPERATOR_NAMESPACE)["items"]
-        return [history for history in histories if history["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
+        return [history for history in histories if history["spec"].get("registry") == PULSAR_CLUSTER]
 
 
 def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:

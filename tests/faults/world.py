@@ -62,7 +62,7 @@ class World:
     def create_policy(self, strategy: str = "BACKWARD_TRANSITIVE") -> None:
         """Create the policy."""
         spec = {
-            "pulsarCluster": "pulsar",
+            "registry": "pulsar",
             "pulsarNamespace": f"faults/{self.name}",
             "schemaCompatibilityStrategy": strategy,
             "brokerProfile": {"pulsarVersion": "4.0"},

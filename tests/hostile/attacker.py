@@ -83,7 +83,7 @@ def _policy(strategy: str) -> dict[str, Any]:
         "kind": "NamespaceSchemaPolicy",
         "metadata": {"name": "orders", "namespace": ATTACKER},
         "spec": {
-            "pulsarCluster": "pulsar",
+            "registry": "pulsar",
             "pulsarNamespace": "evil/orders",
             "schemaCompatibilityStrategy": strategy,
             "brokerProfile": {"pulsarVersion": "4.0"},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 POLICY = {
-    "pulsarCluster": "prod",
+    "registry": "prod",
     "pulsarNamespace": "shop/orders",
     "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
 }

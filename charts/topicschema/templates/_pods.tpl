@@ -55,7 +55,5 @@ affinity:
 - name: TOPICSCHEMA_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - {name: TOPICSCHEMA_PROBE_PORT, value: "8081"}
-- {name: TOPICSCHEMA_CLAIMS, value: {{ .root.Values.claims | quote }}}
-- {name: TOPICSCHEMA_BROKER_HOSTS, value: {{ join "," .root.Values.brokers.allowedHosts | quote }}}
 - {name: TOPICSCHEMA_LOG_LEVEL, value: {{ .process.logLevel | quote }}}
 {{- end -}}

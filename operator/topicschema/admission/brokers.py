@@ -5,28 +5,20 @@ controller reports what a broker then refuses.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
-from topicschema.broker.errors import BrokerNotAllowedError
-from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.core.errors import StalledError
 from topicschema.core.history import History
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
-from topicschema.judging import pulsar_versions
 from topicschema.judging.policies import ActivePolicy
 
-_NO_BROKER = "names no broker (spec.pulsar)"
-_PLAIN = "http:"
-_HOST_NOT_ALLOWED = (
-    "is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS, chart value brokers.allowedHosts)"
-)
+_NO_BROKER = "has a registry without Pulsar"
 _ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName")
 """Members of a PROTOBUF_NATIVE schema, in the order in which clients write them."""
 
@@ -38,7 +30,7 @@ def for_topic(active: ActivePolicy, spec: TopicSchemaSpec, old: TopicSchema | No
     spec. The history has the one that stays at the broker. It counts if the resource is recreated, or if an earlier
     spec named a strategy, which may not have reached the broker.
     """
-    if active.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
+    if not active.resource.has_broker or spec.schema_compatibility_strategy is not None:
         return active
     observed = _observed_strategy(old)
     if observed is not None:
@@ -68,7 +60,7 @@ def warnings_of_topic(
 ) -> Iterator[str]:
     """Yield the warnings about an accepted TopicSchema. `info` is its schema as it would be registered."""
     policy, name = active.resource, active.resource.metadata.name
-    if policy.spec.pulsar is None:
+    if not policy.has_broker:
         for field in _fields_without_effect(spec):
             yield f"spec.{field} has no effect: policy {name} {_NO_BROKER}"
         return
@@ -146,50 +138,17 @@ def _client_texts(spec: TopicSchemaSpec, info: SchemaInfo) -> Iterator[tuple[str
 
 
 def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
-    """Yield the warnings about an accepted policy."""
+    """Yield the warnings about an accepted policy. Its status has the state of its registry."""
     spec, before = resource.spec, None if old is None else old.spec
-    wrong_version = pulsar_versions.problem(resource)
-    if isinstance(wrong_version, StalledError):  # a WaitingError waits for the controller
-        yield f"{wrong_version.reason}: {wrong_version.message}"
-    if spec.pulsar is None:
+    if not resource.has_broker:
         for field in _policy_fields_without_effect(spec):
             yield f"spec.{field} has no effect: the policy {_NO_BROKER}"
-        if before is not None and before.pulsar is not None:
-            yield "the operator no longer reads or writes the broker, and the broker keeps its schemas"
         return
-    if before is not None and before.pulsar is None:
-        yield (
-            "the broker numbers versions from now on: a topic without versions there gets the recorded ones in order; "
-            "a topic with other versions is adopted, and begins a new incarnation"
-        )
     yield from _of_lock(spec, before)
     yield from _of_observing(resource)
     if spec.schema_validation_enforced is False and _broker(resource).schema_validation_enforced:
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
-    yield from _of_transport(spec, before)
     yield from _no_longer_managed(spec, before)
-
-
-def warnings_of_hosts(resource: NamespaceSchemaPolicy, allowed: AllowedHosts) -> Iterator[str]:
-    """Yield the warnings about hosts that a policy names, by the list alone: no address is resolved here."""
-    pulsar = resource.spec.pulsar
-    if pulsar is None:
-        return
-    oauth2 = None if pulsar.authentication is None else pulsar.authentication.oauth2
-    issuer = {} if oauth2 is None else {"authentication.oauth2.issuerURL": oauth2.issuer_url}
-    for field, url in {"adminURL": pulsar.admin_url, **issuer}.items():
-        if not _passes(allowed.check_text, url):
-            yield f"spec.pulsar.{field} {_HOST_NOT_ALLOWED}: the policy stops with BrokerNotAllowed"
-    if pulsar.service_url is not None and not _passes(allowed.check_service, pulsar.service_url):
-        yield f"spec.pulsar.serviceURL {_HOST_NOT_ALLOWED}: validation stops with ValidationError"
-
-
-def _passes(check: Callable[[str], None], url: str) -> bool:
-    try:
-        check(url)
-    except BrokerNotAllowedError:
-        return False
-    return True
 
 
 def _policy_fields_without_effect(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
@@ -231,25 +190,8 @@ def _of_observing(resource: NamespaceSchemaPolicy) -> Iterator[str]:
         )
 
 
-def _of_transport(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
-    pulsar, was = spec.pulsar, None if before is None else before.pulsar
-    if pulsar is None or pulsar == was:
-        return
-    authentication = pulsar.authentication
-    if authentication is not None and pulsar.admin_url.startswith(_PLAIN):
-        yield "spec.pulsar.adminURL is http: the credentials go over the network as they are; use https"
-    issuer = None if authentication is None or authentication.oauth2 is None else authentication.oauth2.issuer_url
-    if issuer is not None and issuer.startswith(_PLAIN):
-        yield "spec.pulsar.authentication.oauth2.issuerURL is http: the client's secret goes over the network as it is"
-    if was is not None and was.admin_url.rstrip("/") != pulsar.admin_url.rstrip("/"):
-        yield (
-            "spec.pulsar.adminURL changes: it must be the same Pulsar cluster; topics whose versions it does not have "
-            "stop with HistoryLost"
-        )
-
-
 def _no_longer_managed(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
-    if before is None or before.pulsar is None:
+    if before is None:
         return
     fields = (
         (Setting.STRATEGY, before.schema_compatibility_strategy, spec.schema_compatibility_strategy),

@@ -51,9 +51,8 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, activ
 
 def _is_only_observed(old: TopicSchema, active: ActivePolicy) -> bool:
     """Return True if nothing is registered at its broker. Without a broker that field has no effect."""
-    policy = active.resource.spec
-    wishes = (policy.management_policy, old.spec.management_policy)
-    return policy.pulsar is not None and ManagementPolicy.OBSERVE in wishes
+    wishes = (active.resource.spec.management_policy, old.spec.management_policy)
+    return active.resource.has_broker and ManagementPolicy.OBSERVE in wishes
 
 
 def _was_refused(old: TopicSchema) -> bool:

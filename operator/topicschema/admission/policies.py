@@ -6,19 +6,18 @@ allow. The controller reports the rest in the policy's status.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from topicschema.admission import brokers, messages, validation_settings
 from topicschema.admission.review import Cause, Review, ReviewResponse, allow, deny
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
@@ -31,13 +30,12 @@ from topicschema.judging.judge import Judge
 from topicschema.judging.policies import (
     ActivePolicy,
     ObjectReader,
-    address_of,
     owner_of,
 )
-from topicschema.judging.policy_rules import policy_of
-from topicschema.judging.pulsar_versions import pulsar_version_of
+from topicschema.judging.policy_rules import missing, policy_of
 from topicschema.judging.recheck import Recheck
-from topicschema.storage.protocol import SchemaStorage
+from topicschema.judging.registries import Registries, RegistryNotFoundError
+from topicschema.storage.protocol import SchemaStorage, StoredClaim
 
 _LOG = logging.getLogger(__name__)
 _FIELD = "spec.pulsarNamespace"
@@ -45,19 +43,6 @@ _MAX_TOPICS = 200
 _MAX_SECONDS = 2.0
 _AT_ONCE = 4
 _NAMED = 10
-
-
-class PolicyClient(ObjectReader, validation_settings.Authorizer, Protocol):
-    """Client of the API server."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewSources:
-    """Sources of the review, and the hosts that brokers may be on, if known."""
-
-    client: PolicyClient
-    storage: SchemaStorage
-    broker_hosts: AllowedHosts | None = None
 
 
 class _Topic(NamedTuple):
@@ -77,15 +62,14 @@ class _Examined:
 
 
 class Policies:
-    """Reviewer of NamespaceSchemaPolicies. With `anyone_may_claim` the Namespace's annotation is not checked."""
+    """Reviewer of NamespaceSchemaPolicies."""
 
-    def __init__(self, sources: ReviewSources, judge: Judge, *, anyone_may_claim: bool = False) -> None:
-        self._client = sources.client
-        self._storage = sources.storage
-        self._broker_hosts = sources.broker_hosts
+    def __init__(self, client: ObjectReader, storage: SchemaStorage, judge: Judge) -> None:
+        self._client = client
+        self._storage = storage
+        self._registries = Registries(client)
         self._judge = judge
         self._turn = asyncio.Lock()
-        self._anyone_may_claim = anyone_may_claim
 
     async def review(self, review: Review) -> ReviewResponse:
         """Return the answer. Raises WaitingError if the API server is unreachable."""
@@ -93,29 +77,31 @@ class Policies:
             return allow()
         try:
             resource = decode(NamespaceSchemaPolicy, review.new)
-            key = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
+            key = PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
         except StalledError as error:
             return deny(error.reason, [_invalid_cause(error)])
         old = _decode_or_none(review.old)
-        forbidden = await validation_settings.refusal(self._client, review, resource, old)
-        if forbidden is not None:
-            return deny(Reason.FORBIDDEN, [forbidden])
-        refusals = [cause async for cause in self._refusals(resource, key)]
+        try:
+            registry = await self._registries.get(resource.spec.registry)
+        except (RegistryNotFoundError, StalledError) as error:
+            return allow(f"{error.reason}: {error.message}; until then the policy does not apply")
+        resource = resource.at(registry)
+        refusals = [cause async for cause in self._refusals(resource, registry, key)]
         if refusals and old is None:
             return deny(refusals[0].message.partition(":")[0], refusals)
         warnings = [cause.message for cause in refusals]
         warnings += brokers.warnings_of_policy(resource, old)
-        if self._broker_hosts is not None:
-            warnings += brokers.warnings_of_hosts(resource, self._broker_hosts)
-        warnings += validation_settings.warnings(resource, old)
-        if old is None or policy_of(old) != policy_of(resource):
+        warnings += validation_settings.warnings(resource, registry, old)
+        if old is None or policy_of(old.at(registry)) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)
 
-    async def _refusals(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> AsyncIterator[Cause]:
+    async def _refusals(
+        self, resource: NamespaceSchemaPolicy, registry: SchemaRegistry, key: PulsarNamespaceKey
+    ) -> AsyncIterator[Cause]:
         """Yield the reasons against the claim. An update cannot change the claim, so it only gets warnings."""
         namespace = resource.metadata.namespace
-        if not await may_govern(self._client, namespace, key, anyone_may=self._anyone_may_claim):
+        if not await may_govern(self._client, registry, namespace, key.pulsar_namespace):
             yield _forbidden_cause(namespace, key)
         holder = await self._other_holder(resource, key)
         if holder is not None:
@@ -128,26 +114,30 @@ class Policies:
             other = _decode_or_none(wire)
             if other and owner_of(other) != own and other.spec.pulsar_namespace == key.pulsar_namespace:
                 return f"policy {other.metadata.name}"
-        for holder in {(await self._storage.get_claim(key)).owner, *await self._holders_there(resource, key)}:
-            if holder not in (None, own) and await holds_namespace(
-                self._client, holder, key, anyone_may=self._anyone_may_claim
-            ):
+        for claim in {await self._storage.get_claim(key), *await self._claims_there(resource, key)}:
+            holder = claim.owner
+            if holder not in (None, own) and await self._holds(holder, claim.key):
                 return "a policy of another team"
         return None
 
-    async def _holders_there(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[Owner | None]:
-        """Return the holders of the Pulsar namespace at the policy's broker, under any name of its Pulsar cluster."""
-        address = address_of(resource)
-        if not address:
-            return []
-        return [held.owner for held in (await self._storage.list_claims(key.pulsar_namespace)).held_at(address)]
+    async def _holds(self, holder: Owner, key: PulsarNamespaceKey) -> bool:
+        try:
+            registry = await self._registries.get(key.registry)
+        except RegistryNotFoundError:  # it gives nobody a right
+            return False
+        return await holds_namespace(self._client, registry, holder, key.pulsar_namespace)
+
+    async def _claims_there(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> Sequence[StoredClaim]:
+        """Return the claims on the Pulsar namespace at the policy's broker, by any registry."""
+        address = resource.address
+        return (await self._storage.list_claims(key.pulsar_namespace)).held_at(address) if address else ()
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Return warnings that name the topics which the changed policy would refuse.
 
         One edit at a time is examined, a few of its histories at once. The time of a waiting edit runs meanwhile.
         """
-        if pulsar_version_of(resource) is None:
+        if missing(resource) is not None:
             return []  # no topic is judged yet
         active, examined = ActivePolicy(resource, policy_of(resource)), _Examined()
         with suppress(TimeoutError):
@@ -211,8 +201,8 @@ def _invalid_cause(error: StalledError) -> Cause:
 
 def _forbidden_cause(namespace: str, key: PulsarNamespaceKey) -> Cause:
     message = (
-        f"ClaimNotAllowed: Kubernetes namespace {namespace} may not govern {key.pulsar_namespace}; "
-        f"ask a cluster admin to add it to the annotation {PULSAR_NAMESPACES_ANNOTATION} of that Namespace"
+        f"ClaimNotAllowed: registry {key.registry} does not allow Kubernetes namespace {namespace} to govern "
+        f"{key.pulsar_namespace}; ask the platform team to add both to its spec.allowedNamespaces"
     )
     return Cause(_FIELD, message, "FieldValueForbidden")
 

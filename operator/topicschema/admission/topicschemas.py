@@ -146,7 +146,7 @@ class TopicSchemaReviewer:
         if full is not None:
             return _refuse(edit, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
         replaced = earlier is not None and earlier.fingerprint != edit.schema.fingerprint
-        has_broker = active.resource.spec.pulsar is not None
+        has_broker = active.resource.has_broker
         losses = _reported_losses(edit.predecessor) if has_broker else _history_losses(edit.predecessor, history)
         effects = brokers.warnings_of_topic(edit.resource.spec, edit.schema.info, edit.predecessor, active, history)
         filling = history_limit.warnings(history, verdict)

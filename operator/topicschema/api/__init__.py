@@ -5,7 +5,6 @@ The types here mirror the YAML, in camelCase on the wire and in snake_case here.
 
 GROUP = "topicschema.io"
 API_VERSION = "v1alpha1"
-PULSAR_NAMESPACES_ANNOTATION = "topicschema.io/pulsar-namespaces"
 FINALIZER = "topicschema.io/broker-delete"
 SKIP_BROKER_DELETE_ANNOTATION = "topicschema.io/skip-broker-delete"
 """`true` on a TopicSchema that is being deleted ends its deletion without its broker: a user gives up."""

@@ -15,6 +15,7 @@ from topicschema.api import kinds
 from topicschema.api.kinds import Kind
 from topicschema.api.openapi import root_schema
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.store_kinds import PulsarNamespaceClaim, SchemaHistory, SchemaVersion
 from topicschema.api.topicschemas import TopicSchema
 
@@ -56,7 +57,7 @@ _READY = PrinterColumn("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _IN_SYNC = PrinterColumn("InSync", '.status.conditions[?(@.type=="InSync")].status')
 _REASON = PrinterColumn("Reason", '.status.conditions[?(@.type=="Ready")].reason', shown=False)
 _AGE = PrinterColumn("Age", ".metadata.creationTimestamp", "date")
-_CLUSTER = PrinterColumn("Pulsar-Cluster", ".spec.pulsarCluster", shown=False)
+_REGISTRY = PrinterColumn("Registry", ".spec.registry", shown=False)
 _PULSAR_NAMESPACE = PrinterColumn("Pulsar-Namespace", ".spec.pulsarNamespace")
 
 _PRESENTATIONS = (
@@ -95,10 +96,26 @@ _PRESENTATIONS = (
             PrinterColumn("Topics", ".status.topics.total", "integer"),
             _REASON,
             PrinterColumn("Incompatible", ".status.topics.incompatible", "integer", shown=False),
-            _CLUSTER,
+            _REGISTRY,
             _AGE,
         ),
         selectable=(".spec.pulsarNamespace",),
+        has_status=True,
+    ),
+    Presentation(
+        kind=kinds.SCHEMA_REGISTRY,
+        resource=SchemaRegistry,
+        singular="schemaregistry",
+        short_name="sreg",
+        categories=_FOR_USERS,
+        columns=(
+            _READY,
+            PrinterColumn("Reachable", '.status.conditions[?(@.type=="Reachable")].status'),
+            PrinterColumn("Version", ".status.observed.version"),
+            _REASON,
+            PrinterColumn("Address", ".spec.pulsar.adminURL", shown=False),
+            _AGE,
+        ),
         has_status=True,
     ),
     Presentation(
@@ -114,7 +131,7 @@ _PRESENTATIONS = (
             PrinterColumn("Claimed-In", ".spec.claim.namespace"),
             PrinterColumn("Claimed-By", ".spec.claim.name"),
             PrinterColumn("Incarnation", ".spec.incarnation", "integer", shown=False),
-            _CLUSTER,
+            _REGISTRY,
             _AGE,
         ),
     ),
@@ -142,7 +159,7 @@ _PRESENTATIONS = (
             _PULSAR_NAMESPACE,
             PrinterColumn("Held-In", ".spec.owner.namespace"),
             PrinterColumn("Held-By", ".spec.owner.name"),
-            _CLUSTER,
+            _REGISTRY,
             _AGE,
         ),
     ),
@@ -170,7 +187,7 @@ def _document(presentation: Presentation) -> dict[str, Any]:
                 "shortNames": [presentation.short_name],
                 "categories": list(presentation.categories),
             },
-            "scope": "Namespaced",
+            "scope": "Namespaced" if kind.is_namespaced else "Cluster",
             "versions": [_version(presentation)],
         },
     }

@@ -32,6 +32,7 @@ class Kind:
 
 TOPIC_SCHEMA = Kind(GROUP, API_VERSION, "topicschemas", "TopicSchema")
 NAMESPACE_SCHEMA_POLICY = Kind(GROUP, API_VERSION, "namespaceschemapolicies", "NamespaceSchemaPolicy")
+SCHEMA_REGISTRY = Kind(GROUP, API_VERSION, "schemaregistries", "SchemaRegistry", is_namespaced=False)
 SCHEMA_HISTORY = Kind(GROUP, API_VERSION, "schemahistories", "SchemaHistory")
 SCHEMA_VERSION = Kind(GROUP, API_VERSION, "schemaversions", "SchemaVersion")
 PULSAR_NAMESPACE_CLAIM = Kind(GROUP, API_VERSION, "pulsarnamespaceclaims", "PulsarNamespaceClaim")

@@ -19,6 +19,7 @@ class Metadata:
     resource_version: str = ""
     deletion_timestamp: str | None = None
     finalizers: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -32,6 +33,7 @@ class ConditionType(StrEnum):
     REGISTERED = "Registered"
     IN_SYNC = "InSync"
     VALIDATED = "Validated"
+    REACHABLE = "Reachable"
 
 
 class ConditionStatus(StrEnum):

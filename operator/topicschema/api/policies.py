@@ -1,32 +1,17 @@
 """NamespaceSchemaPolicy: the platform team's rules for all topics of one Pulsar namespace."""
 
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Self
 
-from topicschema.api.brokers import ManagementPolicy, ObservedRelease, ObservedSettings, PulsarSpec
+from topicschema.api.brokers import ManagementPolicy, ObservedSettings
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, matching, not_matching
 from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
-from topicschema.core.schemas import PulsarVersion, SchemaType
+from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerProfileSpec:
-    """The broker's own settings."""
-
-    pulsar_version: Annotated[
-        PulsarVersion | None,
-        Field(
-            "Pulsar version whose rules judge. Required if the policy names no broker, or if its broker does not "
-            "report its version. A broker's own version decides; another one here makes the policy not ready."
-        ),
-    ] = None
-    schema_compatibility_strategy: Annotated[
-        Strategy | None, Field("The broker's own schema compatibility strategy. Default: FULL, as in Pulsar.")
-    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +39,13 @@ class ConstraintsSpec:
 class NamespaceSchemaPolicySpec:
     """The desired state."""
 
-    pulsar_cluster: Annotated[
+    registry: Annotated[
         str,
         Field(
-            "Name of the Pulsar cluster. In one Kubernetes cluster, one policy can claim each pair of "
-            "pulsarCluster and pulsarNamespace. Immutable.",
-            max_length=128,
-            rules=(
-                IMMUTABLE,
-                matching(r"^[-=:.\w]+$", "use only letters, digits and - = : . _"),
-            ),
+            "Name of the SchemaRegistry, which must allow this Kubernetes namespace to govern pulsarNamespace. One "
+            "policy can claim each pair of registry and pulsarNamespace. Immutable.",
+            max_length=253,
+            rules=(IMMUTABLE, matching(r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "write the name of a SchemaRegistry")),
         ),
     ]
     pulsar_namespace: Annotated[
@@ -98,14 +80,14 @@ class NamespaceSchemaPolicySpec:
         bool | None,
         Field(
             "If false, only the operator adds schemas to topics of the Pulsar namespace. If unset, the "
-            "Pulsar namespace keeps its value. Requires pulsar."
+            "Pulsar namespace keeps its value. Requires a registry with Pulsar."
         ),
     ] = None
     schema_validation_enforced: Annotated[
         bool | None,
         Field(
             "If true, producers need a schema on topics with a schema. If unset, the Pulsar namespace "
-            "keeps its value. Requires pulsar."
+            "keeps its value. Requires a registry with Pulsar."
         ),
     ] = None
     lock_undeclared: Annotated[
@@ -122,16 +104,9 @@ class NamespaceSchemaPolicySpec:
             "misread messages. Strict: reject such schemas, too."
         ),
     ] = Strictness.BROKER
-    broker_profile: Annotated[BrokerProfileSpec, Field("The broker's own settings.")] = field(
-        default_factory=BrokerProfileSpec
-    )
     constraints: Annotated[ConstraintsSpec, Field("Limits for the topics' schemas. An unset field does not limit.")] = (
         field(default_factory=ConstraintsSpec)
     )
-    pulsar: Annotated[
-        PulsarSpec | None,
-        Field("The Pulsar cluster to manage. If unset, the operator itself is the schema registry."),
-    ] = None
     validation: Annotated[
         ValidationSpec | None,
         Field("Validation of retained messages. A TopicSchema can override fields."),
@@ -175,6 +150,22 @@ class HistoryConflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryStatus:
+    """The policy's registry."""
+
+    address: Annotated[
+        str | None,
+        Field(
+            "HOST:PORT of the broker's admin API. Unset if the operator's own store is the registry.", max_length=512
+        ),
+    ] = None
+    version: Annotated[
+        str | None,
+        Field("Release of the broker, or the Pulsar version that the registry names for it.", max_length=64),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSchemaPolicyStatus:
     """The observed state. Lists with a count beside them have at most 20 members."""
 
@@ -201,9 +192,8 @@ class NamespaceSchemaPolicyStatus:
         ObservedSettings | None,
         Field("Settings read from the broker last; unset before the first read."),
     ] = None
-    broker_release: Annotated[
-        ObservedRelease | None,
-        Field("The broker's release, which decides the Pulsar version; unset if it was never reported."),
+    registry: Annotated[
+        RegistryStatus | None, Field("The policy's registry as of the last reconcile. Unset before the first.")
     ] = None
     undeclared_topic_count: Annotated[
         int, Field("Number of topics of the Pulsar namespace without a TopicSchema, while a lock waits for them.")
@@ -222,19 +212,25 @@ class NamespaceSchemaPolicy:
     spec: NamespaceSchemaPolicySpec
     status: Annotated[NamespaceSchemaPolicyStatus, LENIENT] = field(default_factory=NamespaceSchemaPolicyStatus)
 
+    def at(self, registry: SchemaRegistry) -> Self:
+        """Return the policy with the present state of its registry in the status."""
+        state = RegistryStatus(address=registry.address or None, version=registry.version)
+        return replace(self, status=replace(self.status, registry=state))
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT of the broker, or "" if the operator's own store is the registry, or if this is not known yet."""
+        return (self.status.registry.address or "") if self.status.registry is not None else ""
+
+    @property
+    def has_broker(self) -> bool:
+        """True if schemas are registered at a broker."""
+        return bool(self.address)
+
     @property
     def observed(self) -> ObservedSettings | None:
-        """The settings observed at the broker of the spec.
-
-        None without an observation or without a broker in the spec.
-        """
-        observed, pulsar = self.status.observed, self.spec.pulsar
-        if observed is None or pulsar is None:
+        """The settings observed at the broker. None without an observation or without a broker."""
+        observed = self.status.observed
+        if observed is None or not self.has_broker:
             return None
-        return observed if observed.address in (None, pulsar.address) else None
-
-    @property
-    def release(self) -> str | None:
-        """The release of the broker of the spec. None if it was never reported, or without a broker in the spec."""
-        known, pulsar = self.status.broker_release, self.spec.pulsar
-        return None if known is None or pulsar is None or known.address != pulsar.address else known.release
+        return observed if observed.address in (None, self.address) else None

@@ -57,12 +57,12 @@ R = TypeVar("R", SchemaHistory, SchemaVersion, PulsarNamespaceClaim)
 
 def history_name(key: TopicKey) -> str:
     """Return the name of the topic's SchemaHistory: `h-` and 40 hex digits of the sha256 over its four parts."""
-    return "h-" + _digest(key.pulsar_cluster, key.topic.tenant, key.topic.namespace, key.topic.local_name)
+    return "h-" + _digest(key.registry, key.topic.tenant, key.topic.namespace, key.topic.local_name)
 
 
 def claim_name(key: PulsarNamespaceKey) -> str:
     """Return the name of the namespace's PulsarNamespaceClaim: `c-` and 40 hex digits of the sha256 over its parts."""
-    return "c-" + _digest(key.pulsar_cluster, key.tenant, key.namespace)
+    return "c-" + _digest(key.registry, key.tenant, key.namespace)
 
 
 def _digest(*parts: str) -> str:
@@ -84,7 +84,7 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
     pulsar_namespace = key.namespace_key
     spec = SchemaHistorySpec(
         format=FORMAT,
-        pulsar_cluster=key.pulsar_cluster,
+        registry=key.registry,
         pulsar_namespace=pulsar_namespace.pulsar_namespace,
         local_name=key.topic.local_name,
         claim=_reference(history.claim),
@@ -100,7 +100,7 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
         "name": history_name(key),
         "namespace": namespace,
         "labels": {PULSAR_NAMESPACE_LABEL: claim_name(pulsar_namespace)},
-        "annotations": {TOPIC_ANNOTATION: f"{key.pulsar_cluster}/{key.topic}"},
+        "annotations": {TOPIC_ANNOTATION: f"{key.registry}/{key.topic}"},
         "resourceVersion": resource_version,
     }
     return _object(kinds.SCHEMA_HISTORY, metadata, spec)
@@ -110,9 +110,9 @@ def history_from_wire(wire: object) -> History:
     """Return the history in a SchemaHistory object. Raises StalledError(HistoryDamaged) if it contradicts itself."""
     stored = _read(SchemaHistory, wire)
     spec = stored.spec
-    pulsar_namespace = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
+    pulsar_namespace = _read_pulsar_namespace(stored, spec.registry, spec.pulsar_namespace)
     topic = Topic(pulsar_namespace.tenant, pulsar_namespace.namespace, spec.local_name)
-    key = TopicKey(spec.pulsar_cluster, topic)
+    key = TopicKey(spec.registry, topic)
     _check_name(stored, history_name(key))
     entries = tuple(_unpack(stored, position, text) for position, text in enumerate(spec.versions))
     for earlier, later in pairwise(entries):
@@ -200,7 +200,7 @@ def claim_to_wire(
     """Return the PulsarNamespaceClaim object. `resource_version` is None for one that is to be created."""
     spec = PulsarNamespaceClaimSpec(
         format=FORMAT,
-        pulsar_cluster=key.pulsar_cluster,
+        registry=key.registry,
         pulsar_namespace=key.pulsar_namespace,
         owner=_reference(claim.owner),
         address=claim.address or None,
@@ -215,7 +215,7 @@ def claim_from_wire(wire: object) -> ClaimContent:
     """Return the content of the claim. Raises StalledError(HistoryDamaged) as above."""
     stored = _read(PulsarNamespaceClaim, wire)
     spec = stored.spec
-    key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
+    key = _read_pulsar_namespace(stored, spec.registry, spec.pulsar_namespace)
     _check_name(stored, claim_name(key))
     return ClaimContent(
         _owner(spec.owner), namespace_settings_from_wire(spec.original), spec.managed, spec.address or ""
@@ -308,9 +308,9 @@ def _read(cls: type[R], wire: object) -> R:
     return stored
 
 
-def _read_pulsar_namespace(stored: R, pulsar_cluster: str, pulsar_namespace: str) -> PulsarNamespaceKey:
+def _read_pulsar_namespace(stored: R, registry: str, pulsar_namespace: str) -> PulsarNamespaceKey:
     try:
-        return PulsarNamespaceKey.parse(pulsar_cluster, pulsar_namespace)
+        return PulsarNamespaceKey.parse(registry, pulsar_namespace)
     except StalledError as error:
         raise _damaged(stored, error.message) from None
 

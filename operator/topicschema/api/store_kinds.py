@@ -15,9 +15,9 @@ FORMAT = 1
 """The format of the contents in this release. Another number is another format."""
 
 _Format = Annotated[int, Field("Format of the contents; this release reads and writes 1.", minimum=1)]
-_PulsarCluster = Annotated[
+_Registry = Annotated[
     str,
-    Field("Name of the Pulsar cluster, as in policies.", min_length=1, max_length=128, rules=(IMMUTABLE,)),
+    Field("Name of the SchemaRegistry.", min_length=1, max_length=253, rules=(IMMUTABLE,)),
 ]
 _PulsarNamespace = Annotated[
     str, Field("Pulsar namespace, as tenant/namespace.", min_length=1, max_length=512, rules=(IMMUTABLE,))
@@ -82,7 +82,7 @@ class SchemaHistorySpec:
     )
 
     format: _Format
-    pulsar_cluster: _PulsarCluster
+    registry: _Registry
     pulsar_namespace: _PulsarNamespace
     local_name: Annotated[
         str, Field("Local name of the topic, decoded.", min_length=1, max_length=512, rules=(IMMUTABLE,))
@@ -196,14 +196,14 @@ class PulsarNamespaceClaimSpec:
     """The policy that governs one Pulsar namespace, and the original settings."""
 
     format: _Format
-    pulsar_cluster: _PulsarCluster
+    registry: _Registry
     pulsar_namespace: _PulsarNamespace
     owner: Annotated[OwnerReference | None, Field("NamespaceSchemaPolicy that holds the claim, if any.")] = None
     address: Annotated[
         str | None,
         Field(
             "HOST:PORT of the holder's broker, if any. At one broker, one policy governs a Pulsar "
-            "namespace, whatever the name of the Pulsar cluster.",
+            "namespace, whatever the name of the registry.",
             max_length=512,
         ),
     ] = None

@@ -173,7 +173,7 @@ class TopicSchemaSpec:
         bool | None,
         Field(
             "If true, producers of this topic need a schema. A broker that requires one for all topics "
-            "takes precedence. If unset, the topic keeps its value. Requires a policy with pulsar, and "
+            "takes precedence. If unset, the topic keeps its value. Requires a registry with Pulsar, and "
             "an existing topic."
         ),
     ] = None

@@ -1,7 +1,7 @@
 """Settings of validation in policies and topics, and the status of a run.
 
-A topic's field overrides the policy's. If both are unset, the default in the field's description applies. Only a policy
-sets account, image and credentials of a run, and whether values are shown.
+A topic's field overrides the policy's. If both are unset, the default in the field's description applies. The registry
+sets image, pods and credentials of the runs, and whether values are shown.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from topicschema.api.schema_fields import CelRule, Field, at_most, matches, matching, not_matching, one_of
-from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
 
 _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
 # Who names the files need not be who names the account: its token must not go to a host of their choice. What S3 gets
@@ -24,7 +23,7 @@ _STORES = (
     ),
     not_matching(
         "^[a-z0-9]+://[^/]*:[^/]*@",
-        "remove the credentials, and give the account of validation.template the right to read",
+        "remove the credentials, and give the account of the registry's podTemplate the right to read",
     ),
     CelRule(
         cel="self.matches('^(s3|hdfs)://') || !self.contains('?')",
@@ -72,7 +71,7 @@ class FilesFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulsarSourceSpec:
-    """The topic itself, at the policy's broker (spec.pulsar with a serviceURL)."""
+    """The topic itself, at the broker of the policy's registry (spec.pulsar.serviceURL)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +81,8 @@ class FilesSourceSpec:
     uri: Annotated[
         str,
         Field(
-            "URI of a file or a folder, for instance s3://archive/shop/orders/created.",
+            "URI of a file or a folder, for instance s3://archive/shop/orders/{topic}. {topic} stands for the topic's "
+            "local name.",
             max_length=2048,
             rules=_STORES,
         ),
@@ -100,7 +100,8 @@ class SourceSpec:
     RULES: ClassVar = (one_of("pulsar", "files"),)
 
     pulsar: Annotated[
-        PulsarSourceSpec | None, Field("The topic itself, at the policy's broker (spec.pulsar with a serviceURL).")
+        PulsarSourceSpec | None,
+        Field("The topic itself, at the broker of the policy's registry (spec.pulsar.serviceURL)."),
     ] = None
     files: Annotated[FilesSourceSpec | None, Field("Files with the topic's messages.")] = None
 
@@ -149,9 +150,15 @@ class TopicValidationSpec:
             "cannot read. Gate: register a version only after its messages pass."
         ),
     ] = None
-    source: Annotated[SourceSpec | None, Field("Source of the messages. Default: the topic itself.")] = None
     sample: Annotated[SampleSpec | None, Field("Sample of the messages. Default: all.")] = None
     tolerance: Annotated[ToleranceSpec | None, Field("Tolerance for invalid messages. Default: none.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationSpec(TopicValidationSpec):
+    """A policy's settings of validation, for all topics without their own."""
+
+    source: Annotated[SourceSpec | None, Field("Source of the messages. Default: the topic itself.")] = None
     executors: Annotated[
         int | None,
         Field(
@@ -171,26 +178,6 @@ class TopicValidationSpec:
             minimum=3600,
             rules=(at_most(2_592_000),),
         ),
-    ] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationSpec(TopicValidationSpec):
-    """A policy's settings of validation, for all topics without their own."""
-
-    authentication: Annotated[
-        ReaderAuthenticationSpec | None,
-        Field(
-            "Credentials for validation runs. The operator's own are never used. If unset, runs are unauthenticated."
-        ),
-    ] = None
-    include_values: Annotated[
-        bool | None,
-        Field("If true, examples in status and report contain values of messages. Default: false."),
-    ] = None
-    template: Annotated[
-        TemplateSpec | None,
-        Field("Settings of a run's pods. To set it, a user must be allowed to create pods in this namespace."),
     ] = None
 
 
@@ -252,7 +239,7 @@ class ValidationStatus:
     examples: Annotated[
         tuple[ExampleStatus, ...], Field("Examples of unreadable messages, at most 10.", max_items=10)
     ] = ()
-    job: Annotated[str | None, Field("Name of the Job, in this namespace.", max_length=253)] = None
+    job: Annotated[str | None, Field("Name of the Job, in the validation namespace.", max_length=253)] = None
     report: Annotated[
         str | None, Field("Name of the ConfigMap with the whole report, in this namespace.", max_length=253)
     ] = None

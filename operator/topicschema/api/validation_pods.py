@@ -1,4 +1,4 @@
-"""A policy's settings of the pods that read retained messages: credentials and resources.
+"""A registry's settings of the pods that read retained messages.
 
 There are only fields that cannot break out of a pod: no volumes, no privileges, nothing of the host.
 """
@@ -6,10 +6,9 @@ There are only fields that cannot break out of a pod: no volumes, no privileges,
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from topicschema.api.brokers import SecretKeyRef, SecretRef, TokenSpec
-from topicschema.api.schema_fields import CelRule, Field, one_of
+from topicschema.api.schema_fields import CelRule, Field
 
 _LABEL = r"^([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
 _QUANTITY = Field(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")
@@ -33,37 +32,6 @@ class TolerationOperator(StrEnum):
 
     EQUAL = "Equal"
     EXISTS = "Exists"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReaderOAuth2Spec:
-    """OAuth 2.0 client credentials, in the form of Pulsar's clients."""
-
-    issuer_url: Annotated[str, Field("URL of the issuer.", max_length=2048, pattern=r"^https?://[^\s?#@]+$")]
-    audience: Annotated[str | None, Field("Audience of the token.", max_length=1024)] = None
-    scope: Annotated[str | None, Field("Scopes of the token, separated by spaces.", max_length=1024)] = None
-    secret_key_ref: Annotated[
-        SecretKeyRef,
-        Field("The Secret with the key file: JSON with client_id and client_secret, in the form of Pulsar's clients."),
-    ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReaderCertificateSpec:
-    """The client certificate of a run."""
-
-    secret_ref: Annotated[SecretRef, Field("Secret of type kubernetes.io/tls, with tls.crt and tls.key.")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReaderAuthenticationSpec:
-    """Credentials of a run, which needs only consume rights. The Secret is mounted into its pods. Exactly one kind."""
-
-    RULES: ClassVar = (one_of("token", "oauth2", "tls"),)
-
-    token: Annotated[TokenSpec | None, Field("Authenticate with a token.")] = None
-    oauth2: Annotated[ReaderOAuth2Spec | None, Field("Authenticate with OAuth 2.0 client credentials.")] = None
-    tls: Annotated[ReaderCertificateSpec | None, Field("Authenticate with a client certificate.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +63,7 @@ class TolerationSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateSpec:
-    """Settings of a run's pods. To set any, a user must be allowed to create pods in this namespace."""
+    """Settings of the pods of validation runs."""
 
     image: Annotated[
         str | None,
@@ -108,9 +76,8 @@ class TemplateSpec:
     service_account_name: Annotated[
         str | None,
         Field(
-            "ServiceAccount of the pods. Default: the namespace's default. Its token is mounted only "
-            "with executors. The account then must be allowed to create, watch and delete pods in this "
-            "namespace.",
+            "ServiceAccount of the pods, in the validation namespace. Its token is mounted only with executors, and it "
+            "then must be allowed to create, watch and delete pods there. Default: the chart's.",
             max_length=253,
             pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$",
         ),
@@ -122,5 +89,12 @@ class TemplateSpec:
     node_selector: Annotated[
         Mapping[str, Annotated[str, Field(max_length=63)]],
         Field("Labels of the nodes for the pods.", max_properties=32),
+    ] = field(default_factory=dict)
+    labels: Annotated[
+        Mapping[str, Annotated[str, Field(max_length=63)]], Field("Further labels of the pods.", max_properties=32)
+    ] = field(default_factory=dict)
+    annotations: Annotated[
+        Mapping[str, Annotated[str, Field(max_length=1024)]],
+        Field("Further annotations of the pods.", max_properties=32),
     ] = field(default_factory=dict)
     tolerations: Annotated[tuple[TolerationSpec, ...], Field("Tolerations of the pods.", max_items=32)] = ()

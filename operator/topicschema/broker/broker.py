@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import quote
 
 from topicschema.broker import wire
 from topicschema.broker.clock import Clock
@@ -151,6 +152,14 @@ class Broker:
         path = "/admin/v2/brokers/version"
         answer = await self._transport.send(BrokerRequest("release", CallKind.READ, "GET", path, is_text=True))
         return releases.release_of(answer)
+
+    async def manages(self, tenant: str) -> bool:
+        """Return True if the operator's role is an admin of the tenant, by listing its namespaces."""
+        try:
+            await self._list("namespaces", f"/admin/v2/namespaces/{quote(tenant, safe='')}")
+        except BrokerForbiddenError:
+            return False
+        return True
 
     async def topic_settings(self, topic: Topic, domain: str) -> TopicSettings:
         """Return the settings of the topic itself, by two requests. Raise TopicNotFoundError if it does not exist.

@@ -16,7 +16,7 @@ from topicschema.broker import error_mapping
 from topicschema.broker.credentials import ClientCertificate, Credential
 from topicschema.broker.error_mapping import BrokerFailure, RequestInfo
 from topicschema.broker.errors import AnswerTooLargeError, BrokerNotAllowedError, BrokerUnavailableError
-from topicschema.broker.host_allow_list import AllowedHosts, GuardedResolver
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.tls import context_of
 
 _CONNECT_SECONDS: Final = 5.0
@@ -134,9 +134,7 @@ class HttpConnections:
             raise BrokerUnavailableError("the way to the broker was changed meanwhile", after=1.0)
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    resolver=GuardedResolver(self._allowed), limit=0, keepalive_timeout=_IDLE_SECONDS
-                ),
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=_HEADERS,
                 auto_decompress=False,

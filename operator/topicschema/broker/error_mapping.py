@@ -26,6 +26,7 @@ from topicschema.broker.errors import (
     BrokerUnauthorizedError,
     BrokerUnavailableError,
     NamespaceNotFoundError,
+    NotABrokerError,
     RefusedByBrokerError,
     SchemaNotFoundError,
     TenantNotFoundError,
@@ -120,7 +121,7 @@ def _unavailable_briefly(text: str, _: int, after: float | None) -> TopicSchemaE
 
 
 def _not_a_broker(text: str, _: int, after: float | None) -> TopicSchemaError:
-    return BrokerUnavailableError(f"{text} ({_WHOSE})", 30.0 if after is None else after)
+    return NotABrokerError(f"{text} ({_WHOSE})", 30.0 if after is None else after)
 
 
 def _plain(error: Callable[[str], TopicSchemaError]) -> _Make:
@@ -192,7 +193,7 @@ def from_network_error(error: BaseException, info: RequestInfo) -> BrokerFailure
 
 def from_non_broker_response(info: RequestInfo, what: str) -> BrokerFailure:
     """Return the meaning of a 2xx answer that is not a broker's, for instance a login page."""
-    return BrokerFailure(BrokerUnavailableError(f"{info.broker}: {what}; {_WHOSE}", after=30.0))
+    return BrokerFailure(NotABrokerError(f"{info.broker}: {what}; {_WHOSE}"))
 
 
 _ENDED: Final = "the connection ended before the answer"

@@ -22,6 +22,14 @@ class BrokerSilentError(BrokerUnavailableError):
     """The broker did not answer before the timeout."""
 
 
+class NotABrokerError(BrokerUnavailableError):
+    """A server answers at the address, but not as a Pulsar broker does: for instance a web page or a proxy."""
+
+    def __init__(self, message: str, after: float = 30.0) -> None:
+        super().__init__(message, after)
+        self.reason = Reason.NOT_A_BROKER
+
+
 class BrokerTLSVerificationFailedError(WaitingError):
     """The broker's certificate is expired, untrusted or for another name; or the broker refuses the client's."""
 

@@ -16,7 +16,7 @@ from topicschema.broker.connections import Exchange, HttpConnections, check_down
 from topicschema.broker.credentials import Credential
 from topicschema.broker.error_mapping import BrokerFailure, CallKind, RequestInfo
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
-from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts, parsed_url
 from topicschema.broker.identity import Identity
 from topicschema.broker.rate_limiter import PER_SECOND, RateLimiter
 from topicschema.core.errors import TopicSchemaError, WaitingError
@@ -35,7 +35,7 @@ def _no_fence() -> None:
 
 
 class BrokerLimits:
-    """The limits on the requests to one broker, shared by all policies that name it."""
+    """The limits on the requests to one broker, shared by all registries that name it."""
 
     def __init__(self, clock: Clock, per_second: int = PER_SECOND) -> None:
         self.rate = RateLimiter(clock, per_second)
@@ -100,7 +100,7 @@ class BrokerRequest:
 
 
 class Transport:
-    """One policy's client of a broker: within the broker's limits, with its own connections and credentials.
+    """One registry's client of a broker: within the broker's limits, with its own connections and credentials.
 
     A repeatable request is retried once, and once more with another access token after 401. The work queue does all
     other retries.
@@ -152,7 +152,7 @@ class Transport:
     async def _probe(self) -> None:
         """Send a probe, a GET of the broker's version, if it is due. Raise unless the broker answers, with any status.
 
-        The probe has no Pulsar namespace and no credentials. So the errors of one policy do not block other policies.
+        The probe has no Pulsar namespace and no credentials. So the errors of one Pulsar namespace do not block others.
         """
         with self._limits.breaker.probe():
             url = URL(self._base + _PROBE, encoded=True)
@@ -222,7 +222,7 @@ class Transport:
     async def _fetch(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         """Return status and body of a token issuer's answer. Raise the error of no answer."""
         await self._limits.rate.take()
-        target = _url(url)
+        target = parsed_url(url)
         info = RequestInfo(CallKind.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
         exchange = Exchange(method, target, body, headers, _TOKEN_SECONDS, _MAX_TOKEN_BYTES, info)
         answer = await self._connections.send(exchange, to_issuer=True)
@@ -232,19 +232,10 @@ class Transport:
 
 
 def _base(admin_url: str) -> str:
-    url = _url(admin_url)
+    url = parsed_url(admin_url)
     if url.query_string or url.fragment:
         raise BrokerNotAllowedError("a broker's address must read http://HOST:PORT or https://HOST:PORT")
     return str(url).rstrip("/")
-
-
-def _url(text: str) -> URL:
-    try:
-        url = URL(text)
-        url.origin()  # yarl checks the address on first access
-    except ValueError:
-        raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
-    return url
 
 
 def _exchange(request: BrokerRequest, url: URL, headers: Mapping[str, str]) -> Exchange:

@@ -34,7 +34,7 @@ async def run(settings: Settings, shutdown: ShutdownSignal) -> None:
         async def work() -> None:
             fenced = client.fenced(elector.assert_leading)
             watch = Watch(settings, connection, fenced, health, shutdown)
-            session = LeaderSession(settings, connection, fenced, health, watch)
+            session = LeaderSession(settings, fenced, health, watch)
             health.waiting = lambda: session.queue.waiting
             health.conditions = lambda: session.condition_counts
             await session.run()

@@ -7,25 +7,25 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from topicschema import telemetry
-from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.api.kinds import SCHEMA_REGISTRY, SECRET, TOPIC_SCHEMA
+from topicschema.cluster.changes import changes
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.events import EventRecorder
 from topicschema.controller.watch import Watch
 from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
+from topicschema.judging.registries import Registries
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext, ValidationContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.registry import SchemaRegistryReconciler
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.job_limiter import JobLimiter, JobLimits
 from topicschema.reconcile.runtime.object_index import ConditionLabels, ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult, WorkQueue
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
-from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -39,38 +39,42 @@ class LeaderSession:
     def __init__(
         self,
         settings: Settings,
-        connection: ApiConnection,
         client: ApiClient,
         health: telemetry.ControllerHealth,
         watch: Watch,
     ) -> None:
         self._settings = settings
+        self._client = client
         self._watch = watch
         self._health = health
         self._index = ObjectIndex()
         self._own_writes = OwnWrites()
-        validation, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
-        self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
+        validation = settings.validation
+        self._brokers = Brokers(client, settings.namespace, client.fence, per_second=settings.broker_requests)
         self.queue = WorkQueue(self._reconcile, settings.resync_period, broker_of=self._broker_of)
         self._storage = settings.storage(client, settings.namespace, identity=settings.identity)
+        self._registries = Registries(client, are_watched=True)
         self._judge = Judge(self._storage, checkers=settings.checkers)
         ctx = ReconcileContext(
             client=client,
             storage=self._storage,
-            policies=PolicyResolver(client, self._storage),
+            registries=self._registries,
+            policies=PolicyResolver(client, self._storage, self._registries),
             judge=self._judge,
             events=EventRecorder(client, settings.identity),
             brokers=self._brokers,
             index=self._index,
             own_writes=self._own_writes,
             enqueue=self.queue.add,
-            claims_are_open=settings.claims is ClaimsSetting.OPEN,
             validation=ValidationContext(
-                validation.image, JobLimiter(JobLimits(validation.jobs, validation.jobs_per_namespace)), hosts
+                validation.image,
+                validation.namespace,
+                JobLimiter(validation.namespace, JobLimits(validation.jobs, validation.jobs_per_namespace)),
             ),
         )
         self._topics = TopicSchemaReconciler(ctx)
         self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
+        self._registry_reconciler = SchemaRegistryReconciler(ctx)
 
     @property
     def condition_counts(self) -> Mapping[ConditionLabels, int]:
@@ -80,7 +84,7 @@ class LeaderSession:
     async def run(self) -> None:
         """Work until cancelled. Raises the error that stopped it."""
         self._health.last_activity.clear()
-        router = EventRouter(self._index, self._own_writes, self.queue.add)
+        router = EventRouter(self._index, self._own_writes, self._registries.forget, self.queue.add)
         with contextlib.closing(self._judge):
             async with (
                 contextlib.aclosing(self._storage),
@@ -89,6 +93,7 @@ class LeaderSession:
             ):
                 group.create_task(self._follow_histories(router))  # first, so that it knows of the queue's writes
                 group.create_task(self.queue.run(self._settings.workers))
+                group.create_task(self._follow_secrets(router))
                 group.create_task(self._collect_garbage())
                 group.create_task(self._watch.run(router))
 
@@ -98,12 +103,18 @@ class LeaderSession:
     async def _reconcile(self, key: Key) -> ReconcileResult:
         return await self._reconciler(key).reconcile(key)
 
-    def _reconciler(self, key: Key) -> TopicSchemaReconciler | NamespaceSchemaPolicies:
+    def _reconciler(self, key: Key) -> TopicSchemaReconciler | NamespaceSchemaPolicies | SchemaRegistryReconciler:
+        if key.plural == SCHEMA_REGISTRY.plural:
+            return self._registry_reconciler
         return self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
 
     async def _follow_histories(self, router: EventRouter) -> None:
         async for history in self._storage.changed():
             router.on_history(history)
+
+    async def _follow_secrets(self, router: EventRouter) -> None:
+        async for metadata, _ in changes(self._client, SECRET, self._settings.namespace):
+            router.on_secret(metadata["name"])
 
     async def _collect_garbage(self) -> None:
         await asyncio.sleep(_FIRST_GC_SECONDS)

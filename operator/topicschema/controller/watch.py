@@ -9,11 +9,11 @@ import aiohttp
 import kopf
 
 from topicschema import telemetry
-from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA, Kind
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_REGISTRY, TOPIC_SCHEMA, Kind
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import ApiConnection
 from topicschema.controller.handlers import handlers
-from topicschema.controller.watch_middleware import MetadataResponse, WatchMiddleware, wait_until_served
+from topicschema.controller.watch_middleware import MetadataResponse, Selected, WatchMiddleware, wait_until_served
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.settings import Settings
 from topicschema.validation.job.manifest import DRIVERS, TOPIC_LABEL
@@ -24,13 +24,16 @@ _RESTART_DELAY = 1.0
 _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
-def watched_kinds(settings: Settings) -> dict[Kind, str]:
-    """Return the watched kinds, each with the label that selects its objects, or "" for all.
+def watched_kinds(settings: Settings) -> dict[Kind, Selected]:
+    """Return the watched kinds, each with the objects that are watched.
 
-    Jobs and pods are watched only with validation, or the account would need access.
+    Jobs and pods are watched only with validation, and only in its namespace, or the account would need access.
     """
-    kinds = dict.fromkeys((TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, NAMESPACE), "")
-    return kinds | ({JOB: TOPIC_LABEL, POD: DRIVERS} if settings.validation.image else {})
+    kinds = dict.fromkeys((TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, NAMESPACE), Selected())
+    if not settings.validation.image:
+        return kinds
+    place = settings.validation.namespace
+    return kinds | {JOB: Selected(place, TOPIC_LABEL), POD: Selected(place, DRIVERS)}
 
 
 class ShutdownSignal:

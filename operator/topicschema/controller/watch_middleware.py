@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 from typing_extensions import override
@@ -19,6 +19,13 @@ _OK = 200
 _CLIENT_ERRORS = range(400, 500)
 _RETRY_SECONDS = 1.0
 _RETRYABLE = frozenset({401, 408, 429})
+
+
+class Selected(NamedTuple):
+    """The watched objects of a kind: those of one namespace or of all (""), and with one label or all ("")."""
+
+    namespace: str = ""
+    label: str = ""
 
 
 class MetadataResponse(aiohttp.ClientResponse):
@@ -39,7 +46,9 @@ class MetadataResponse(aiohttp.ClientResponse):
         return self._parsed
 
 
-async def wait_until_served(client: ApiClient, kinds: Iterable[Kind], is_missing: Callable[[], object]) -> None:
+async def wait_until_served(
+    client: ApiClient, kinds: Mapping[Kind, Selected], is_missing: Callable[[], object]
+) -> None:
     """Wait until the API server lists each kind. Log kinds that are not installed or not allowed.
 
     `is_missing` is called after each failed attempt.
@@ -47,8 +56,8 @@ async def wait_until_served(client: ApiClient, kinds: Iterable[Kind], is_missing
     logged = ""
     while True:
         try:
-            for kind in kinds:
-                async for _ in client.pages(kind, "", Selection(limit=1, metadata_only=True)):
+            for kind, selected in kinds.items():
+                async for _ in client.pages(kind, selected.namespace, Selection(limit=1, metadata_only=True)):
                     break
         except TopicSchemaError as error:
             is_missing()
@@ -63,7 +72,8 @@ async def wait_until_served(client: ApiClient, kinds: Iterable[Kind], is_missing
 class WatchMiddleware:
     """A middleware for aiohttp's ClientSession, whose response class must be `MetadataResponse`.
 
-    `kinds` has the label selector of each kind, or "" for all objects. The middleware calls `on_response` with the
+    `kinds` has the watched objects of each kind. kopf watches all kinds in all namespaces, so the middleware changes
+    the path of a kind that is watched in one namespace. It calls `on_response` with the
     plural of each kind whose list or watch began. It calls `on_list` with the plural and the metadata of a whole list,
     because kopf does not report deletions while no watch was open. `refused` is done once a list or watch got a
     response that a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops
@@ -74,13 +84,13 @@ class WatchMiddleware:
         self,
         connection: ApiConnection,
         *,
-        kinds: Mapping[Kind, str],
+        kinds: Mapping[Kind, Selected],
         on_response: Callable[[str], None],
         on_list: Callable[[str, Iterable[Mapping[str, Any]]], None],
     ) -> None:
         self._connection = connection
         self._kinds = {_path(kind): kind for kind in kinds}
-        self._labels = kinds
+        self._selected = kinds
         self._on_response = on_response
         self._on_list = on_list
         self.refused: asyncio.Future[Kind] = asyncio.get_running_loop().create_future()
@@ -95,8 +105,11 @@ class WatchMiddleware:
             return await handler(request)
         is_watch = "watch" in request.url.query
         request.headers["Accept"] = _METADATA_ONLY.format("" if is_watch else "List")
-        if self._labels[kind]:
-            request.url = request.url.update_query(labelSelector=self._labels[kind])
+        selected = self._selected[kind]
+        if selected.namespace:
+            request.url = request.url.with_path(_path(kind, selected.namespace), keep_query=True)
+        if selected.label:
+            request.url = request.url.update_query(labelSelector=selected.label)
         response = await handler(request)
         if _is_final(response.status) and not self.refused.done():
             self.refused.set_result(kind)
@@ -112,6 +125,6 @@ def _is_final(status: int) -> bool:
     return status in _CLIENT_ERRORS and status not in _RETRYABLE
 
 
-def _path(kind: Kind) -> str:
+def _path(kind: Kind, namespace: str = "") -> str:
     root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
-    return f"{root}/{kind.plural}"
+    return f"{root}/namespaces/{namespace}/{kind.plural}" if namespace else f"{root}/{kind.plural}"

@@ -1,7 +1,7 @@
 """The policy of a topic: the effective strategy with its source, and the platform team's constraints."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -116,10 +116,7 @@ def _listed(values: tuple[StrEnum, ...]) -> str:
     return ", ".join(str(value) for value in values)
 
 
-def may_claim(globs: str | None, pulsar_namespace: str) -> bool:
-    """Return True if one of the comma-separated globs matches `tenant/namespace`. `*` never matches the slash."""
-    for glob in (globs or "").split(","):
-        pattern = "[^/]*".join(re.escape(part) for part in glob.strip().split("*"))
-        if glob.strip() and re.fullmatch(pattern, pulsar_namespace):
-            return True
-    return False
+def may_claim(globs: Iterable[str], pulsar_namespace: str) -> bool:
+    """Return True if one of the globs matches `tenant/namespace`. `*` never matches the slash."""
+    patterns = ("[^/]*".join(re.escape(part) for part in glob.split("*")) for glob in globs)
+    return any(re.fullmatch(pattern, pulsar_namespace) for pattern in patterns)

@@ -63,10 +63,12 @@ class Reason(StrEnum):
     INVALID_PULSAR_NAMESPACE = "InvalidPulsarNamespace", Category.OTHER, _STALLED
     INVALID_RESOURCE = "InvalidResource", Category.INVALID, _STALLED
     SCHEMA_TOO_LARGE = "SchemaTooLarge", Category.OTHER, _STALLED
-    PULSAR_VERSION_MISMATCH = "PulsarVersionMismatch", Category.OTHER, _STALLED, "The broker has another Pulsar version than `brokerProfile.pulsarVersion`. Remove the field, or correct it. Meanwhile the broker's version judges."
-    PULSAR_VERSION_UNKNOWN = "PulsarVersionUnknown", Category.UNGOVERNED, "Stalled, or Reconciling until the broker reports its release", "The policy names no broker, or the broker does not report its release. Set `brokerProfile.pulsarVersion`."
-    POLICY_NOT_FOUND = "PolicyNotFound", Category.UNGOVERNED, _RECONCILING, "Create a NamespaceSchemaPolicy for the topic's Pulsar namespace in this Kubernetes namespace. If there are two that hold a claim to it (of two Pulsar clusters), delete one."
-    CLAIM_NOT_ALLOWED = "ClaimNotAllowed", Category.UNGOVERNED, _STALLED, "A cluster admin must annotate the Namespace, for instance `topicschema.io/pulsar-namespaces: shop/*`."
+    PULSAR_VERSION_MISMATCH = "PulsarVersionMismatch", Category.OTHER, _STALLED, "The broker has another Pulsar version than `spec.pulsar.version` of its SchemaRegistry. Remove the field, or correct it. Meanwhile the broker's version judges."
+    PULSAR_VERSION_UNKNOWN = "PulsarVersionUnknown", Category.UNGOVERNED, _RECONCILING, "The broker does not report its release. Set `spec.pulsar.version` of the SchemaRegistry."
+    STRATEGY_UNKNOWN = "StrategyUnknown", Category.UNGOVERNED, _STALLED, "The operator's role may not read the broker's own strategy, and nothing else sets one. Set `schemaCompatibilityStrategy` in the policy."
+    POLICY_NOT_FOUND = "PolicyNotFound", Category.UNGOVERNED, _RECONCILING, "Create a NamespaceSchemaPolicy for the topic's Pulsar namespace in this Kubernetes namespace. If there are two that hold a claim to it (in two registries), delete one."
+    REGISTRY_NOT_FOUND = "RegistryNotFound", Category.UNGOVERNED, _RECONCILING, "The platform team must create the SchemaRegistry that `spec.registry` names: `kubectl get schemaregistries` lists the present ones."
+    CLAIM_NOT_ALLOWED = "ClaimNotAllowed", Category.UNGOVERNED, _STALLED, "The platform team must add the Kubernetes namespace and the Pulsar namespace to `spec.allowedNamespaces` of the SchemaRegistry."
     TOPIC_ALREADY_CLAIMED = "TopicAlreadyClaimed", Category.UNGOVERNED, _STALLED, "Another resource or policy was first. The message names it if it is in the same namespace. Otherwise an admin finds it among the [stored histories and claims](#backup-and-restore). Delete one of the two."
     HISTORY_DAMAGED = "HistoryDamaged", Category.HISTORY, _STALLED, "A stored history was changed by another client, or a part is missing. The message names the object: [restore it](#backup-and-restore). Until then, nothing is judged."
     HISTORY_LOST = "HistoryLost", Category.HISTORY, _STALLED, "The stored history has fewer versions than the status: it is missing, or an older one was restored. [Restore](#backup-and-restore) the newest, or delete and recreate the resource to start over. With a broker, the broker lost stored versions, and the message says which. The operator uploads nothing. See [Lost history](broker.md#lost-history)."
@@ -80,15 +82,16 @@ class Reason(StrEnum):
     VALIDATION_ERROR = "ValidationError", Category.OTHER, _RECONCILING, "A gate: validation could not read the messages, and the message says why. The operator registers nothing until it can."
     UNMANAGED_TOPICS = "UnmanagedTopics", Category.OTHER, _RECONCILING, "A policy's lock waits: the topics of `status.undeclaredTopics` have no TopicSchema. Create them, or set `lockUndeclared: true`: [Auto-update lock](broker.md#auto-update-lock)."
     BROKER_UNAVAILABLE = "BrokerUnavailable", Category.BROKER, _RECONCILING, "The broker does not respond as expected: [Responses](broker.md#responses). Registered versions and written settings stay Ready, with `InSync` Unknown. The same holds for {others}."
-    BROKER_TLS_VERIFICATION_FAILED = "BrokerTLSVerificationFailed", Category.BROKER, _RECONCILING, "The broker's certificate is not valid. If its issuer is unknown, name the CA in `spec.pulsar.tls.caSecretKeyRef`."
-    BROKER_UNAUTHORIZED = "BrokerUnauthorized", Category.BROKER, _RECONCILING, "Check the Secret of `spec.pulsar.authentication`."
+    NOT_A_BROKER = "NotABroker", Category.BROKER, _RECONCILING, "A server answers at `spec.pulsar.adminURL` of the SchemaRegistry, but not as a Pulsar broker: a web page, a proxy, or another port. The same is reported if a proxy in front of the broker answers for it."
+    BROKER_TLS_VERIFICATION_FAILED = "BrokerTLSVerificationFailed", Category.BROKER, _RECONCILING, "The broker's certificate is not valid. If its issuer is unknown, name the CA in `spec.pulsar.tls.caSecretRef` of the SchemaRegistry."
+    BROKER_UNAUTHORIZED = "BrokerUnauthorized", Category.BROKER, _RECONCILING, "Check the Secret of `spec.pulsar.authentication` of the SchemaRegistry."
     BROKER_FORBIDDEN = "BrokerForbidden", Category.BROKER, _RECONCILING, "Give the operator's role the permission that the message names."
     BROKER_INCONSISTENT = "BrokerInconsistent", Category.BROKER, _RECONCILING, "The broker accepted a value and returns another: see the broker's log."
-    BROKER_NOT_ALLOWED = "BrokerNotAllowed", Category.BROKER, _STALLED, "Add the host to `TOPICSCHEMA_BROKER_HOSTS` (Helm: `brokers.allowedHosts`), with that port or without a port."
-    TENANT_NOT_FOUND = "TenantNotFound", Category.BROKER, _RECONCILING, "It does not exist at the broker, and the operator does not create it. Check `pulsarNamespace` and `adminURL`."
+    BROKER_NOT_ALLOWED = "BrokerNotAllowed", Category.BROKER, _STALLED, "The broker redirects to a host that gets no credentials. Add it to `spec.pulsar.redirectHosts` of the SchemaRegistry."
+    TENANT_NOT_FOUND = "TenantNotFound", Category.BROKER, _RECONCILING, "It does not exist at the broker, and the operator does not create it. Check `pulsarNamespace`, and `adminURL` of the SchemaRegistry."
     NAMESPACE_NOT_FOUND = "NamespaceNotFound", Category.BROKER, _RECONCILING
     TOPIC_NOT_FOUND = "TopicNotFound", Category.BROKER, _RECONCILING, "The topic's own settings (`schemaCompatibilityStrategy`, `schemaValidationEnforced` of the TopicSchema) need the topic. Its first producer or consumer creates it. Or remove the settings."
-    SECRET_NOT_FOUND = "SecretNotFound", Category.BROKER, _RECONCILING, "The message names the Secret, in the policy's own namespace."
+    SECRET_NOT_FOUND = "SecretNotFound", Category.BROKER, _RECONCILING, "The message names the Secret, in the operator's namespace."
     SECRET_INVALID = "SecretInvalid", Category.BROKER, _RECONCILING
     COMPILER_TIMEOUT = "CompilerTimeout", Category.MACHINE, _RECONCILING, "The child process that compiles protobuf sources did not start or end in time: the machine has too little CPU or memory."
     COMPILER_UNAVAILABLE = "CompilerUnavailable", Category.MACHINE, _RECONCILING
@@ -96,7 +99,7 @@ class Reason(StrEnum):
     WORKER_TIMEOUT = "WorkerTimeout", Category.MACHINE, _RECONCILING, "The process that compares large schemas did not start or end within a minute, or was killed: the machine has too little CPU or memory. A costly schema is no reason: it is [rejected](#size-limits)."
     WORKER_UNAVAILABLE = "WorkerUnavailable", Category.MACHINE, _RECONCILING
     CHECKER_TIMEOUT = "CheckerTimeout", Category.MACHINE, _RECONCILING, "A plugged-in checker takes too long: [checkers.md](checkers.md)."
-    FORBIDDEN = "Forbidden", Category.OTHER, _RECONCILING, "Apply the roles of `manifests/base/rbac.yaml`. For a Secret with the chart's `brokers.clusterWideSecrets: false`, create the [RoleBinding](#brokers-allowed-hosts-and-secrets) in the policy's namespace."
+    FORBIDDEN = "Forbidden", Category.OTHER, _RECONCILING, "Apply the roles of `manifests/base/rbac.yaml`."
     SUSPENDED = "Suspended", Category.OTHER, "As before; no Reconciling, no Stalled", "`spec.suspend` is true: the operator neither judges nor registers the spec. `Ready` and the other conditions keep their last status."
     REFUSED_BY_API_SERVER = "RefusedByApiServer", Category.OTHER, _STALLED, "CRDs and operator are of different releases, or an object is too large."
     INTERNAL_ERROR = "InternalError", Category.OTHER, "Unknown, Reconciling", "A bug: report it with the log."
@@ -111,6 +114,7 @@ class Reason(StrEnum):
     COMPATIBLE = "Compatible"
     CONSUMER_RISK = "ConsumerRisk"
     PASSED = "Passed"
+    REACHABLE = "Reachable"
     UNMANAGED_VERSION = "UnmanagedVersion"
 
     # Reasons of errors that no condition has.
@@ -141,7 +145,7 @@ class Reason(StrEnum):
     def revokes_access(self) -> bool:
         """True if no policy permits, or no valid resource requests, to read the topic's messages."""
         if self.category is Category.UNGOVERNED:
-            return self is not Reason.PULSAR_VERSION_UNKNOWN
+            return self not in (Reason.PULSAR_VERSION_UNKNOWN, Reason.STRATEGY_UNKNOWN)
         return self.category is Category.INVALID or self is Reason.BROKER_NOT_ALLOWED
 
     @property

@@ -93,27 +93,27 @@ def _invalid(text: str, why: str) -> StalledError:
 
 @dataclass(frozen=True, slots=True)
 class TopicKey:
-    """A topic of one Pulsar cluster: the key of a schema history."""
+    """A topic of one registry: the key of a schema history."""
 
-    pulsar_cluster: str
+    registry: str
     topic: Topic
 
     @property
     def namespace_key(self) -> "PulsarNamespaceKey":
         """The Pulsar namespace of the topic."""
-        return PulsarNamespaceKey(self.pulsar_cluster, self.topic.tenant, self.topic.namespace)
+        return PulsarNamespaceKey(self.registry, self.topic.tenant, self.topic.namespace)
 
 
 @dataclass(frozen=True, slots=True)
 class PulsarNamespaceKey:
-    """A Pulsar namespace of one Pulsar cluster: the key that one policy may claim."""
+    """A Pulsar namespace of one registry: the key that one policy may claim."""
 
-    pulsar_cluster: str
+    registry: str
     tenant: str
     namespace: str
 
     @classmethod
-    def parse(cls, pulsar_cluster: str, pulsar_namespace: str) -> Self:
+    def parse(cls, registry: str, pulsar_namespace: str) -> Self:
         """Return the key of `tenant/namespace`.
 
         Raises StalledError(InvalidPulsarNamespace) if the text has another form.
@@ -124,7 +124,7 @@ class PulsarNamespaceKey:
                 Reason.INVALID_PULSAR_NAMESPACE,
                 f"{pulsar_namespace[:200]!r} is not a Pulsar namespace: write TENANT/NAMESPACE",
             )
-        return cls(pulsar_cluster, *parts)
+        return cls(registry, *parts)
 
     @property
     def pulsar_namespace(self) -> str:

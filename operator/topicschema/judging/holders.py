@@ -1,43 +1,41 @@
 """Validity of claims on topics and Pulsar namespaces, for the webhook and the controller.
 
-A claim is valid while its holder exists, is not being deleted, and its Kubernetes namespace may govern the Pulsar
-namespace.
+A claim is valid while its holder exists, is not being deleted, and the registry allows its Kubernetes namespace to
+govern the Pulsar namespace.
 """
 
 from typing import Any
 
-from topicschema.api import FINALIZER, PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api import FINALIZER
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
 from topicschema.api.metadata import Metadata
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.history import Owner
-from topicschema.core.policy import may_claim
-from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import ObjectReader
 
 
-async def may_govern(client: ObjectReader, namespace: str, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
-    """Return True if the Kubernetes namespace exists and its annotation allows a claim on the Pulsar namespace.
+async def may_govern(client: ObjectReader, registry: SchemaRegistry, namespace: str, pulsar_namespace: str) -> bool:
+    """Return True if the registry allows the Kubernetes namespace to govern the Pulsar namespace.
 
-    If `anyone_may` is True, return True without a request.
+    The namespace is read only if the registry selects by labels.
     """
-    if anyone_may:
-        return True
+    if not registry.selects_by_labels:
+        return registry.allows(namespace, {}, pulsar_namespace)
     try:
         wire = await client.get(NAMESPACE, "", namespace)
     except NotFoundError:
         return False
-    annotations = decode(Metadata, wire.get("metadata")).annotations
-    return may_claim(annotations.get(PULSAR_NAMESPACES_ANNOTATION), key.pulsar_namespace)
+    return registry.allows(namespace, decode(Metadata, wire.get("metadata")).labels, pulsar_namespace)
 
 
-async def holds_namespace(client: ObjectReader, holder: Owner, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
+async def holds_namespace(client: ObjectReader, registry: SchemaRegistry, holder: Owner, pulsar_namespace: str) -> bool:
     """Return True if the policy `holder` still has a valid claim on the Pulsar namespace."""
     metadata = await _metadata(client, NAMESPACE_SCHEMA_POLICY, holder)
     if metadata is None or metadata.deletion_timestamp is not None:
         return False
-    return await may_govern(client, holder.namespace, key, anyone_may=anyone_may)
+    return await may_govern(client, registry, holder.namespace, pulsar_namespace)
 
 
 async def other_holder(client: ObjectReader, claim: Owner | None, owner: Owner) -> Owner | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
@@ -19,14 +20,15 @@ from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
 from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging import pulsar_versions
-from topicschema.judging.policy_rules import policy_of
+from topicschema.judging import policy_rules
+from topicschema.judging.registries import Registries
 from topicschema.judging.single_flight import SingleFlight
 from topicschema.storage.protocol import SchemaStorage, StoredClaim
 
 T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
 _CACHE_SIZE = 10_000
+_REFUSALS = (Reason.CLAIM_NOT_ALLOWED, Reason.REGISTRY_NOT_FOUND, Reason.TOPIC_ALREADY_CLAIMED)
 
 
 class ObjectReader(Protocol):
@@ -43,7 +45,7 @@ class _CachedPolicy(NamedTuple):
     """The names of the policy of the last call."""
 
     name: str
-    pulsar_cluster: str
+    registry: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ActivePolicy:
 
     def key(self, topic: Topic) -> TopicKey:
         """Return the key of one of its topics."""
-        return TopicKey(self.resource.spec.pulsar_cluster, topic)
+        return TopicKey(self.resource.spec.registry, topic)
 
 
 class PolicyResolver:
@@ -64,14 +66,15 @@ class PolicyResolver:
     It caches the policies' names, so that the next call needs two concurrent GETs and no LIST. Each call reads the
     policy and its claim again; concurrent calls share a read.
 
-    With `trust_status`, the claim is not read if the policy's own status reports that it applies. This suffices for a
-    review, but not for a registration (docs/decisions/0009-two-reads-for-an-answer.md).
+    `registries` are those of the policies. With None, a policy's own status is trusted: neither registry nor claim is
+    read if it reports that the policy applies. This suffices for a review, but not for a registration
+    (docs/decisions/0009-two-reads-for-an-answer.md).
     """
 
-    def __init__(self, client: ObjectReader, storage: SchemaStorage, *, trust_status: bool = False) -> None:
+    def __init__(self, client: ObjectReader, storage: SchemaStorage, registries: Registries | None) -> None:
         self._client = client
         self._storage = storage
-        self._trust_status = trust_status
+        self._registries = registries
         self._cache: dict[_Names, _CachedPolicy] = {}
         self._reads = SingleFlight(self._find)
 
@@ -79,15 +82,15 @@ class PolicyResolver:
         """Return the policy that governs `tenant/namespace` in that Kubernetes namespace.
 
         Raise WaitingError(PolicyNotFound) if no policy names it. If one does and has no claim, raise that error, or
-        StalledError(ClaimNotAllowed, TopicAlreadyClaimed), or ConflictError. Raise PulsarVersionUnknown if neither
-        the policy nor its broker name a Pulsar version.
+        StalledError(ClaimNotAllowed, TopicAlreadyClaimed), or ConflictError. Raise WaitingError(RegistryNotFound) if
+        its registry does not exist, and the error of `policy_rules.missing` if it cannot judge.
         """
         return await self._reads.get((namespace, pulsar_namespace))
 
     def expected_key(self, namespace: str, topic: Topic) -> TopicKey | None:
         """Return the topic's key of the last call, or None. It may be stale: use it only to prefetch."""
         cached = self._cache.get((namespace, topic.pulsar_namespace))
-        return TopicKey(cached.pulsar_cluster, topic) if cached else None
+        return TopicKey(cached.registry, topic) if cached else None
 
     async def _find(self, names: _Names) -> ActivePolicy:
         cached = self._cache.get(names)
@@ -99,32 +102,39 @@ class PolicyResolver:
         return await self._search(*names)
 
     async def _find_cached(self, namespace: str, pulsar_namespace: str, cached: _CachedPolicy) -> ActivePolicy | None:
-        key = PulsarNamespaceKey.parse(cached.pulsar_cluster, pulsar_namespace)
+        key = PulsarNamespaceKey.parse(cached.registry, pulsar_namespace)
         reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, cached.name)
-        claim_reads = () if self._trust_status else (self._storage.get_claim(key),)
+        claim_reads = () if self._registries is None else (self._storage.get_claim(key),)
         wire, *claims = await asyncio.gather(reading, *claim_reads, return_exceptions=True)
         if isinstance(wire, NotFoundError):
             return None
         resource = _decode_or_none(_result_or_raise(wire))
         if resource is None or not _has_key(resource, key):
             return None
-        if self._trust_status and resource.metadata.deletion_timestamp is None and is_active(resource):
-            return self._cache_policy(namespace, resource)
+        if self._registries is None and resource.metadata.deletion_timestamp is None and is_active(resource):
+            return self._cache_policy(namespace, resource, None)
         claim = _result_or_raise(claims[0]) if claims else await self._storage.get_claim(key)
-        return self._cache_policy(namespace, resource) if self._holds(claim, resource) else None
+        registry = await self._registry(resource)
+        return self._cache_policy(namespace, resource, registry) if _holds(claim, resource, registry) else None
 
-    def _cache_policy(self, namespace: str, resource: NamespaceSchemaPolicy) -> ActivePolicy:
+    async def _registry(self, resource: NamespaceSchemaPolicy) -> SchemaRegistry | None:
+        return None if self._registries is None else await self._registries.get(resource.spec.registry)
+
+    def _cache_policy(
+        self, namespace: str, resource: NamespaceSchemaPolicy, registry: SchemaRegistry | None
+    ) -> ActivePolicy:
         names = (namespace, resource.spec.pulsar_namespace)
         if names not in self._cache and len(self._cache) >= _CACHE_SIZE:
             self._cache.clear()
-        self._cache[names] = _CachedPolicy(resource.metadata.name, resource.spec.pulsar_cluster)
-        missing = pulsar_versions.missing(resource)
+        self._cache[names] = _CachedPolicy(resource.metadata.name, resource.spec.registry)
+        current = resource if registry is None else resource.at(registry)
+        missing = policy_rules.missing(current)
         if missing is not None:
             raise missing
-        return ActivePolicy(resource, policy_of(resource))
+        return ActivePolicy(current, policy_rules.policy_of(current))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
-        """Return a policy in that Kubernetes namespace with a claim on `tenant/namespace` of any Pulsar cluster."""
+        """Return a policy in that Kubernetes namespace with a claim on `tenant/namespace` of any registry."""
         naming, claims = await self._list_naming(namespace, pulsar_namespace)
         return next((r for r, claim in zip(naming, claims, strict=True) if _owns(claim, r)), None)
 
@@ -137,25 +147,22 @@ class PolicyResolver:
         naming = [r for r in here if r.spec.pulsar_namespace == pulsar_namespace]
         return naming, await asyncio.gather(*(self._storage.get_claim(_claim_key(r)) for r in naming))
 
-    def _holds(self, claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
-        """Return True if the policy owns the claim; without `trust_status`, at the broker that it names now."""
-        is_there = self._trust_status or claim.address == address_of(resource)
-        return is_there and _owns(claim, resource)
-
     async def _search(self, namespace: str, pulsar_namespace: str) -> ActivePolicy:
         naming, claims = await self._list_naming(namespace, pulsar_namespace)
-        holding = [r for r, claim in zip(naming, claims, strict=True) if self._holds(claim, r)]
+        owning = [(r, claim) for r, claim in zip(naming, claims, strict=True) if _owns(claim, r)]
+        current = [(r, claim, await self._registry(r)) for r, claim in owning]
+        holding = [(r, registry) for r, claim, registry in current if _holds(claim, r, registry)]
         if not holding:
             if naming:
                 raise _inactive_error(naming[0], claims[0])
             message = f"no NamespaceSchemaPolicy in this Kubernetes namespace governs {pulsar_namespace}"
             raise WaitingError(Reason.POLICY_NOT_FOUND, message)
         if len(holding) > 1:
-            names = ", ".join(r.metadata.name for r in holding)
+            names = ", ".join(r.metadata.name for r, _ in holding)
             raise WaitingError(
                 Reason.POLICY_NOT_FOUND, f"a topic can have one policy, but {names} govern {pulsar_namespace}"
             )
-        return self._cache_policy(namespace, holding[0])
+        return self._cache_policy(namespace, *holding[0])
 
 
 def owner_of(resource: NamespaceSchemaPolicy) -> Owner:
@@ -163,13 +170,8 @@ def owner_of(resource: NamespaceSchemaPolicy) -> Owner:
     return Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
 
 
-def address_of(resource: NamespaceSchemaPolicy) -> str:
-    """Return the address of the policy's broker, or "" for none."""
-    return "" if resource.spec.pulsar is None else resource.spec.pulsar.address
-
-
 def _claim_key(resource: NamespaceSchemaPolicy) -> PulsarNamespaceKey:
-    return PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
+    return PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
 
 
 def _decode_or_none(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
@@ -183,7 +185,12 @@ def _decode_or_none(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
 
 
 def _has_key(resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
-    return (resource.spec.pulsar_namespace, resource.spec.pulsar_cluster) == (key.pulsar_namespace, key.pulsar_cluster)
+    return (resource.spec.pulsar_namespace, resource.spec.registry) == (key.pulsar_namespace, key.registry)
+
+
+def _holds(claim: StoredClaim, resource: NamespaceSchemaPolicy, registry: SchemaRegistry | None) -> bool:
+    """Return True if the policy owns the claim; with its registry, at the broker that this names now."""
+    return _owns(claim, resource) and (registry is None or claim.address == registry.address)
 
 
 def _owns(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
@@ -221,7 +228,8 @@ def _inactive_error(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> Topi
         )
     here, owner = resource.metadata, claim.owner
     if owner == owner_of(resource):
-        return ConflictError(f"{name} has not claimed {resource.spec.pulsar_namespace} at the broker that it names now")
+        claimed = resource.spec.pulsar_namespace
+        return ConflictError(f"{name} has not claimed {claimed} at the broker that its registry names now")
     if owner is None or (owner.namespace, owner.name) == (here.namespace, here.name):
         return WaitingError(
             Reason.POLICY_NOT_FOUND, f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0
@@ -236,6 +244,6 @@ def _inactive_error(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> Topi
 def _own_reason(resource: NamespaceSchemaPolicy) -> Condition | None:
     for condition in _current(resource):
         is_no = condition.type is ConditionType.READY and condition.status is ConditionStatus.FALSE
-        if is_no and condition.reason in (Reason.CLAIM_NOT_ALLOWED, Reason.TOPIC_ALREADY_CLAIMED):
+        if is_no and condition.reason in _REFUSALS:
             return condition
     return None

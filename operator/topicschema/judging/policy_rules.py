@@ -2,12 +2,48 @@
 
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.core import releases
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
-from topicschema.core.schemas import NEWEST
+from topicschema.core.reasons import Reason
+from topicschema.core.schemas import NEWEST, PulsarVersion
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
-from topicschema.judging.pulsar_versions import pulsar_version_of
 
 _UNOBSERVED = ObservedSettings()
+_UNSET = (None, Strategy.UNDEFINED)
+
+
+def pulsar_version_of(resource: NamespaceSchemaPolicy) -> PulsarVersion | None:
+    """Return the Pulsar version that judges: the broker's, or the newest one for the operator's own store.
+
+    None if it is not known yet, or if the broker does not report one.
+    """
+    registry = resource.status.registry
+    if registry is None:
+        return None
+    if not resource.has_broker:
+        return NEWEST
+    return None if registry.version is None else releases.judging_version(registry.version)
+
+
+def missing(resource: NamespaceSchemaPolicy) -> TopicSchemaError | None:
+    """Return the error of a policy that cannot judge, or None: without a Pulsar version, or without a strategy."""
+    spec = resource.spec
+    if pulsar_version_of(resource) is None:
+        return WaitingError(
+            Reason.PULSAR_VERSION_UNKNOWN,
+            f"the broker of registry {spec.registry} has not reported its version; if it never does, set "
+            "spec.pulsar.version of the registry",
+            after=30.0,
+        )
+    observed = resource.observed
+    if observed is None or observed.broker is not None or _namespace_strategy(spec, observed) not in _UNSET:
+        return None
+    return StalledError(
+        Reason.STRATEGY_UNKNOWN,
+        f"the operator's role may not read the broker's own strategy, and neither policy {resource.metadata.name} nor "
+        f"{spec.pulsar_namespace} sets one: set schemaCompatibilityStrategy in the policy",
+    )
 
 
 def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
@@ -16,13 +52,12 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
     The operator judges nothing without a Pulsar version. For the command the newest one stands for it.
     """
     spec, observed = resource.spec, resource.observed or _UNOBSERVED
-    profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
+    limits, default = spec.constraints, observed.broker or ObservedBroker()
     return Policy(
         strategy=_namespace_strategy(spec, observed),
         strictness=spec.strictness,
         profile=BrokerProfile(
-            pulsar_version_of(resource) or NEWEST,
-            default.schema_compatibility_strategy or profile.schema_compatibility_strategy or Strategy.FULL,
+            pulsar_version_of(resource) or NEWEST, default.schema_compatibility_strategy or Strategy.FULL
         ),
         constraints=Constraints(
             allowed_types=limits.allowed_types,

@@ -1,7 +1,7 @@
-"""The brokers of the policies: one client for each policy that names a broker, from its address and its Secrets.
+"""The brokers of the registries: one client for each registry with Pulsar, from its addresses and its Secrets.
 
-Secrets are read by name from the policy's own Kubernetes namespace and never watched. They are read on first use, at
-each reconcile of the policy, and after the broker refused the credentials. Errors never quote a Secret.
+Secrets are read by name from the operator's namespace: on first use, at each reconcile of the registry, and after the
+broker refused the credentials. Errors never quote a Secret.
 """
 
 import asyncio
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
-from topicschema.api.brokers import AuthenticationSpec, PulsarSpec, SecretKeyRef, TlsSpec
 from topicschema.api.kinds import SECRET, Kind
-from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import AuthenticationSpec, PulsarSpec, SchemaRegistry, SecretKeyRef, TlsSpec
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
@@ -42,10 +41,10 @@ class SecretReader(Protocol):
 
 
 class SecretNotFoundError(WaitingError):
-    """A Secret that a policy names does not exist."""
+    """A Secret that a registry names does not exist."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(Reason.SECRET_NOT_FOUND, f"there is no Secret {name} in this namespace", after=60.0)
+    def __init__(self, namespace: str, name: str) -> None:
+        super().__init__(Reason.SECRET_NOT_FOUND, f"there is no Secret {name} in namespace {namespace}", after=60.0)
 
 
 class _Secrets:
@@ -74,7 +73,7 @@ class _Secrets:
         try:
             wire = await self._client.get(SECRET, self._namespace, name)
         except NotFoundError:
-            raise SecretNotFoundError(name) from None
+            raise SecretNotFoundError(self._namespace, name) from None
         return tuple(_member(wire, key) for key in keys)
 
 
@@ -99,22 +98,22 @@ class _CachedBroker:
 
 
 class Brokers:
-    """The brokers of the policies. `allowed` is the allow list of hosts, and `fence` is called before each write.
+    """The brokers of the registries. `namespace` has their Secrets, and `fence` is called before each write.
 
-    `per_second` limits the requests to each broker. Policies with the same broker share its rate limiter and its
+    `per_second` limits the requests to each broker. Registries with the same broker share its rate limiter and its
     circuit breaker, in any spelling of its address. Each has its own connections and credentials.
     """
 
     def __init__(
         self,
         client: SecretReader,
-        allowed: AllowedHosts,
+        namespace: str,
         fence: Callable[[], None],
         clock: Clock = _CLOCK,
         per_second: int = PER_SECOND,
     ) -> None:
         self._client = client
-        self._allowed = allowed
+        self._namespace = namespace
         self._fence = fence
         self._clock = clock
         self._per_second = per_second
@@ -122,98 +121,97 @@ class Brokers:
         self._limits: WeakValueDictionary[str, BrokerLimits] = WeakValueDictionary()
         self._cached: dict[str, _CachedBroker] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
-        self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
+        self._own: dict[str, tuple[float, BrokerSettings | None]] = {}
         self._releases: dict[str, tuple[float, str]] = {}
 
-    async def of(self, policy: NamespaceSchemaPolicy, *, refresh: bool = False) -> Broker | None:
-        """Return the broker that the policy names, or None. With `refresh`, read its Secrets again.
+    async def of(self, registry: SchemaRegistry, *, refresh: bool = False) -> Broker | None:
+        """Return the broker of the registry, or None for the operator's own store. With `refresh`, read its Secrets.
 
         Raise BrokerNotAllowedError, SecretNotFoundError or SecretInvalidError.
         """
-        pulsar, uid = policy.spec.pulsar, policy.metadata.uid
+        pulsar, name = registry.spec.pulsar, registry.metadata.name
         if pulsar is None:
-            self.forget(uid)
+            self.forget(name)
             return None
-        cached = self._cached.get(uid)
+        cached = self._cached.get(name)
         if cached is not None and cached.pulsar == pulsar and not refresh:
             return cached.broker
-        self._allowed.check_text(pulsar.admin_url)  # no Secret is read for an address that is never called
-        secrets = _Secrets(self._client, policy.metadata.namespace)
+        secrets = _Secrets(self._client, self._namespace)
         with secrets.named():
             current = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
-            cached = self._cached.get(uid)  # another reconcile may have created it in the meantime
+            cached = self._cached.get(name)  # another reconcile may have created it in the meantime
             if cached is None or cached.pulsar != pulsar or cached.secrets != current:
-                cached = _CachedBroker(pulsar, current, self._broker(pulsar, *current))
-                self.forget(uid)
-                self._cached[uid] = cached
+                cached = _CachedBroker(pulsar, current, self._broker(name, pulsar, *current))
+                self.forget(name)
+                self._cached[name] = cached
         return cached.broker
 
-    async def own_settings(self, policy: NamespaceSchemaPolicy, broker: Broker) -> BrokerSettings | None:
-        """Return the broker's defaults, cached for some minutes, or None if they cannot be read.
-
-        A result applies to all policies of the broker, and a failure only to this policy, because reading requires a
-        superuser. No error is raised.
-        """
-        if policy.spec.pulsar is None:
-            return None
-        address, now = policy.spec.pulsar.address, self._clock.now()
-        for cache_key in ((address, ""), (address, policy.metadata.uid)):
-            cached = self._own.get(cache_key)
-            if cached is not None and now - cached[0] < _OWN_SETTINGS_SECONDS:
-                return cached[1]
+    async def own_settings(self, registry: SchemaRegistry, broker: Broker) -> BrokerSettings | None:
+        """Return the broker's defaults, cached for some minutes, or None if they cannot be read. No error is raised."""
+        name, now = registry.metadata.name, self._clock.now()
+        cached = self._own.get(name)
+        if cached is not None and now - cached[0] < _OWN_SETTINGS_SECONDS:
+            return cached[1]
         settings = None
         with contextlib.suppress(TopicSchemaError):
             settings = await broker.broker_settings()
-        self._own[address, "" if settings else policy.metadata.uid] = (now, settings)
+        self._own[name] = (now, settings)
         return settings
 
-    async def release(self, policy: NamespaceSchemaPolicy, broker: Broker, *, refresh: bool = False) -> str | None:
+    async def release(self, registry: SchemaRegistry, broker: Broker, *, refresh: bool = False) -> str | None:
         """Return the broker's release, cached for some minutes, or the last known one if it does not report it now.
 
-        Any role may read it, so a result applies to all policies of the broker. No error is raised.
+        Any role may read it. No error is raised.
         """
-        if policy.spec.pulsar is None:
-            return None
-        address, now = policy.spec.pulsar.address, self._clock.now()
-        cached = self._releases.get(address)
+        name, now = registry.metadata.name, self._clock.now()
+        cached = self._releases.get(name)
         if cached is not None and not refresh and now - cached[0] < _OWN_SETTINGS_SECONDS:
             return cached[1]
         with contextlib.suppress(TopicSchemaError):
             release = await broker.release()
             if release is not None:
-                self._releases[address] = (now, release)
+                self._releases[name] = (now, release)
                 return release
-        return policy.release
+        return None if registry.observed is None else registry.observed.version
 
-    def forget(self, uid: str) -> None:
-        """Remove the broker of a policy that is deleted or names another one. Close it when no call can use it."""
-        cached = self._cached.pop(uid, None)
+    def ca(self, registry: SchemaRegistry) -> str | None:
+        """Return the CA certificates of the registry's broker as PEM, as last read, or None."""
+        cached = self._cached.get(registry.metadata.name)
+        ca = None if cached is None else cached.secrets[1]
+        return None if ca is None else ca.decode(errors="replace")
+
+    def role(self, registry: SchemaRegistry) -> str:
+        """Return the role of the operator at the broker, or a text for one that only the broker knows."""
+        cached = self._cached.get(registry.metadata.name)
+        credential = None if cached is None else cached.secrets[0]
+        return (credential.role if isinstance(credential, Token) else None) or "the operator's role"
+
+    def forget(self, name: str) -> None:
+        """Remove the broker of a registry that is deleted or changed. Close it when no call can use it."""
+        cached = self._cached.pop(name, None)
         if cached is not None:
-            self._forget_own(cached.pulsar.address, uid)
+            self._own.pop(name, None)
+            self._releases.pop(name, None)
             task = asyncio.create_task(_close(cached.broker, _CLOSING_SECONDS))
             self._closing[task] = cached.broker
             task.add_done_callback(lambda task: self._closing.pop(task, None))
 
     async def aclose(self) -> None:
         """Close all connections at once."""
-        for uid in tuple(self._cached):
-            self.forget(uid)
+        for name in tuple(self._cached):
+            self.forget(name)
         closing = tuple(self._closing.items())
         for task, broker in closing:
             task.cancel()
             await broker.close()
         await asyncio.gather(*(task for task, _ in closing), return_exceptions=True)
 
-    def _forget_own(self, address: str, uid: str) -> None:
-        """Remove the cached defaults of the policy, and those for all policies if no policy uses the broker now."""
-        self._own.pop((address, uid), None)
-        if all(each.pulsar.address != address for each in self._cached.values()):
-            self._own.pop((address, ""), None)
-            self._releases.pop(address, None)
-
-    def _broker(self, pulsar: PulsarSpec, credential: Credential, ca: bytes | None) -> Broker:
+    def _broker(self, name: str, pulsar: PulsarSpec, credential: Credential, ca: bytes | None) -> Broker:
         limits = self._limits.setdefault(pulsar.address, BrokerLimits(self._clock, self._per_second))
-        return Broker(ClientConfig(pulsar.admin_url, self._allowed, credential, ca, limits, self._fence), self._clock)
+        oauth2 = None if pulsar.authentication is None else pulsar.authentication.oauth2
+        urls = [pulsar.admin_url, *(() if oauth2 is None else (oauth2.issuer_url,))]
+        hosts = AllowedHosts.of(urls, pulsar.redirect_hosts, name)
+        return Broker(ClientConfig(pulsar.admin_url, hosts, credential, ca, limits, self._fence), self._clock)
 
 
 async def _close(broker: Broker, after: float) -> None:
@@ -222,7 +220,7 @@ async def _close(broker: Broker, after: float) -> None:
 
 
 async def _ca(secrets: _Secrets, tls: TlsSpec | None) -> bytes | None:
-    return None if tls is None else await secrets.member(tls.ca_secret_key_ref)
+    return None if tls is None else await secrets.member(tls.ca_secret_ref)
 
 
 async def _credential(secrets: _Secrets, authentication: AuthenticationSpec | None) -> Credential:
@@ -230,12 +228,12 @@ async def _credential(secrets: _Secrets, authentication: AuthenticationSpec | No
         return None
     token, oauth2, tls = authentication.token, authentication.oauth2, authentication.tls
     if token is not None:
-        return Token.of(await secrets.member(token.secret_key_ref))
+        return Token.of(await secrets.member(token.secret_ref))
     if oauth2 is not None:
         return OAuth2ClientCredentials(
             issuer_url=oauth2.issuer_url,
             client_id=oauth2.client_id,
-            client_secret=OAuth2ClientCredentials.secret_of(await secrets.member(oauth2.secret_key_ref)),
+            client_secret=OAuth2ClientCredentials.secret_of(await secrets.member(oauth2.secret_ref)),
             audience=oauth2.audience or "",
             scope=oauth2.scope or "",
         )

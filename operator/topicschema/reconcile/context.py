@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.broker.broker import Broker
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
+from topicschema.judging.registries import Registries
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
@@ -28,13 +30,13 @@ def utc_now() -> str:
 class ValidationContext:
     """Settings and limits of validation in this installation. Without an image there is no validation.
 
-    `hosts` is the allow list of broker hosts for the pods. `packing` limits the requests, and `reading` the reports, in
+    All Jobs are in `namespace`.     `packing` limits the requests, and `reading` the reports, in
     memory. Reading waits for nodes, so two run at once.
     """
 
     image: str = ""
+    namespace: str = "topicschema-validation"
     limiter: JobLimiter = field(default_factory=JobLimiter)
-    hosts: AllowedHosts = field(default_factory=AllowedHosts)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
@@ -43,13 +45,13 @@ class ValidationContext:
 class ReconcileContext:
     """The objects that all reconciles share.
 
-    `enqueue` adds a key that is due within some seconds. `claims_are_open` allows every namespace to claim any Pulsar
-    namespace. Who reads several claims before it writes one holds `claiming`. `now` returns the time to store; `clock`
-    is monotonic, in seconds.
+    `enqueue` adds a key that is due within some seconds. Who reads several claims before it writes one holds
+    `claiming`. `now` returns the time to store; `clock` is monotonic, in seconds.
     """
 
     client: ApiClient
     storage: SchemaStorage
+    registries: Registries
     policies: PolicyResolver
     judge: Judge
     events: EventRecorder
@@ -57,8 +59,14 @@ class ReconcileContext:
     index: ObjectIndex
     own_writes: OwnWrites
     enqueue: Callable[[Key, float], None]
-    claims_are_open: bool = False
     claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
     now: Callable[[], str] = utc_now
     clock: Callable[[], float] = time.monotonic
     validation: ValidationContext = field(default_factory=ValidationContext)
+
+    async def broker_of(self, policy: NamespaceSchemaPolicy, *, refresh: bool = False) -> Broker | None:
+        """Return the broker of the policy's registry, or None without one. With `refresh`, read its Secrets again.
+
+        Raise RegistryNotFoundError, and the errors of `Brokers.of`.
+        """
+        return await self.brokers.of(await self.registries.get(policy.spec.registry), refresh=refresh)

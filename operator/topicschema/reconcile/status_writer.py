@@ -27,7 +27,7 @@ async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], stat
     Raise ConflictError if the resource changed.
     """
     metadata = wire["metadata"]
-    key = Key(kind.plural, metadata["namespace"], metadata["name"])
+    key = Key(kind.plural, metadata.get("namespace", ""), metadata["name"])
     with ctx.own_writes.suppress(key, lambda: ctx.enqueue(key, 0.0)):
         written = await _apply(ctx.client, kind, wire, status)
         ctx.own_writes.record(key, written or metadata["resourceVersion"])
@@ -50,7 +50,11 @@ async def _apply(client: ApiClient, kind: Kind, wire: Mapping[str, Any], status:
     body = {
         "apiVersion": kind.api_version,
         "kind": kind.name,
-        "metadata": {"name": name, "namespace": namespace, "resourceVersion": metadata["resourceVersion"]},
+        "metadata": {
+            "name": name,
+            **({"namespace": namespace} if namespace else {}),
+            "resourceVersion": metadata["resourceVersion"],
+        },
         "status": desired,
     }
     written = await client.apply(kind, namespace, name, body, field_manager=FIELD_MANAGER, subresource="status")

@@ -48,7 +48,7 @@ class StoredClaim:
 
 @dataclass(frozen=True, slots=True)
 class KnownClaims:
-    """The claims that were ever made on `tenant/namespace`, one per Pulsar cluster.
+    """The claims that were ever made on `tenant/namespace`, one per registry.
 
     `keys` has also those whose other content cannot be read. `are_all` is false if the key of a claim cannot be read,
     which may then be on this Pulsar namespace, too.
@@ -121,7 +121,7 @@ class SchemaStorage(Protocol):
         """Return the current claim. Raises StalledError(HistoryDamaged) if it cannot be read."""
 
     async def list_claims(self, pulsar_namespace: str) -> KnownClaims:
-        """Return the claims on `tenant/namespace`, of all Pulsar clusters."""
+        """Return the claims on `tenant/namespace`, of all registries."""
 
     async def put_claim(self, stored: StoredClaim, owner: Owner | None, address: str = "") -> StoredClaim:
         """Assign the claim to `owner`, or free it. Raises ConflictError if it changed since `stored` was read."""

@@ -18,7 +18,7 @@ from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PulsarVersion, SchemaInfo
 from topicschema.validation.errors import InvalidRequestError
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Format version of the JSON. A run refuses a request of another version."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of an unpacked request."""
@@ -92,25 +92,30 @@ def shown(uri: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OAuth2Flow:
-    """OAuth2's client credentials flow. `key_file` holds the JSON of client id and secret."""
+    """OAuth2's client credentials flow. `secret_file` has the client's secret. Empty texts are not sent."""
 
     issuer_url: str
-    audience: str
-    key_file: str
-    scope: str | None = None
+    client_id: str
+    secret_file: str
+    audience: str = ""
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PulsarSource:
-    """A broker and the mounted files with the credentials of the run, which never has the operator's own rights."""
+    """A broker and the mounted files with the credentials of the run, which never has the operator's own rights.
+
+    `ca` is PEM. None means the system's CAs. `redirect_hosts` are the further hosts that get the credentials.
+    """
 
     admin_url: str
     service_url: str
     token_file: str | None = None
     certificate_file: str | None = None
     key_file: str | None = None
-    ca_file: str | None = None
+    ca: str | None = None
     oauth2: OAuth2Flow | None = None
+    redirect_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

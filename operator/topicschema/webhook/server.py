@@ -23,7 +23,6 @@ from topicschema import checkers, telemetry
 from topicschema.admission import policies, review, topicschemas
 from topicschema.admission.review import MalformedReviewError, Review, ReviewResponse
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import ApiConnection
@@ -31,7 +30,7 @@ from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.reasons import Reason
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
-from topicschema.settings import Claims, InvalidSettingError, WebhookSettings
+from topicschema.settings import InvalidSettingError, WebhookSettings
 from topicschema.storage.protocol import SchemaStorage
 from topicschema.telemetry import ADMISSION_REVIEW_DURATION, ADMISSION_REVIEWS, INTERNAL_ERRORS, log_to_stderr
 from topicschema.webhook import bodies, connection_logs
@@ -213,19 +212,12 @@ class WebhookHealth:
         """Set no gauge."""
 
 
-def reviewers(
-    client: ApiClient, judge: Judge, storage: SchemaStorage, settings: WebhookSettings
-) -> dict[str, Reviewer]:
+def reviewers(client: ApiClient, judge: Judge, storage: SchemaStorage) -> dict[str, Reviewer]:
     """Return the reviewer of each kind."""
-    hosts = None if settings.broker_hosts is None else AllowedHosts.parse(settings.broker_hosts)
-    sources, resolver = (
-        policies.ReviewSources(client, storage, hosts),
-        PolicyResolver(client, storage, trust_status=True),
-    )
-    is_open = settings.claims is Claims.OPEN
+    resolver = PolicyResolver(client, storage, None)
     return {
         TOPIC_SCHEMA.name: topicschemas.TopicSchemaReviewer(client, storage, resolver, judge).review,
-        NAMESPACE_SCHEMA_POLICY.name: policies.Policies(sources, judge, anyone_may_claim=is_open).review,
+        NAMESPACE_SCHEMA_POLICY.name: policies.Policies(client, storage, judge).review,
     }
 
 
@@ -237,7 +229,7 @@ async def serve(
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = settings.storage(client, settings.namespace, cache_bytes=_PAYLOAD_CACHE_BYTES)
         judge = Judge(storage, checkers=settings.checkers)
-        endpoint = Endpoint(reviewers(client, judge, storage, settings), stop=stop)
+        endpoint = Endpoint(reviewers(client, judge, storage), stop=stop)
         runner = endpoint.runner()
         following = asyncio.create_task(certificate.follow())
         try:

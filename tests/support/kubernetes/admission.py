@@ -195,7 +195,7 @@ def new_topic(spec: Any, name: str = "created") -> Object:
 def new_policy(**spec: Any) -> Object:
     """Return a NamespaceSchemaPolicy of shop/orders as the API server sends a new one."""
     metadata = {"name": "orders", "namespace": "shop", "uid": "uid-orders", "generation": 1}
-    members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
+    members = {"registry": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
     return {"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": members}
 
 

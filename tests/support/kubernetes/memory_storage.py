@@ -202,7 +202,7 @@ class MemoryStorage:
 
     def name_of(self, key: TopicKey) -> str:
         """See SchemaStorage."""
-        return f"{key.pulsar_cluster}/{key.topic}"
+        return f"{key.registry}/{key.topic}"
 
     async def aclose(self) -> None:
         """See SchemaStorage."""

@@ -49,7 +49,7 @@ class Shop:
 
     def policy(self, name: str = "orders", **spec: Any) -> dict[str, Any]:
         members = {
-            "pulsarCluster": "pulsar",
+            "registry": "pulsar",
             "pulsarNamespace": self.pulsar_namespace,
             "brokerProfile": {"pulsarVersion": "4.0"},
             **spec,

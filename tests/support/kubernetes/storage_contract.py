@@ -303,7 +303,7 @@ class SchemaStorageContract:
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         await storage.announce(add_version(History(key), text("two")), text("two").info)
-        for other in (History(key, incarnation=1), History(replace(key, pulsar_cluster="another"))):
+        for other in (History(key, incarnation=1), History(replace(key, registry="another"))):
             assert not await storage.is_announced(other, text("two").info)
 
     async def test_a_stored_payload_is_not_announced_until_it_is_announced(
@@ -382,7 +382,7 @@ class SchemaStorageContract:
     async def test_the_stream_has_what_other_clients_write_and_delete(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
-        other, later = self.another(storage), replace(key, pulsar_cluster="later")
+        other, later = self.another(storage), replace(key, registry="later")
         async with self.streaming(storage) as changes:
             await append(storage, key, text("one"))
             await append(other, later, text("one"))
@@ -397,7 +397,7 @@ class SchemaStorageContract:
     async def test_the_stream_has_the_write_of_another_client_during_an_own_one(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
-        other, later = self.another(storage), replace(key, pulsar_cluster="later")
+        other, later = self.another(storage), replace(key, registry="later")
         stored = await append(storage, key, text("one"))
         async with self.streaming(storage) as changes:
             puts = (one.put(stored, stored.history.claimed_by(OWNER)) for one in (other, storage))

@@ -133,7 +133,7 @@ class World:
         """Let the policy have the claim at the broker that it names."""
         policy = await self.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
         url = policy["spec"].get("pulsar", {}).get("adminURL")
-        claim = await self.ctx.storage.get_claim(replace(ORDERS, pulsar_cluster=policy["spec"]["pulsarCluster"]))
+        claim = await self.ctx.storage.get_claim(replace(ORDERS, registry=policy["spec"]["registry"]))
         owner = Owner("shop", "orders", policy["metadata"]["uid"])
         await self.ctx.storage.put_claim(claim, owner, URL(url).authority if url else "")
 
@@ -189,7 +189,7 @@ async def open_topic() -> AsyncIterator[World]:
     schemas = PulsarSchemas(now, Strategy.FULL)
     api = FakeApiServer()
     async with api.running(), ApiClient(api.connection) as client, run_schema_broker(schemas) as broker:
-        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders"}
+        spec = {"registry": "pulsar", "pulsarNamespace": "shop/orders"}
         profile = {"pulsarVersion": "4.0"}  # the policy is not reconciled in most tests
         pulsar = {"adminURL": broker.url}
         api.put(

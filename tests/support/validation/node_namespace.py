@@ -61,7 +61,7 @@ class RetainedShop:
         own, reader = ({}, {}) if credentials is None else self._apply_credentials(credentials)
         connection = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **own, **(pulsar or {})}
         spec = {
-            "pulsarCluster": "pulsar",
+            "registry": "pulsar",
             "pulsarNamespace": self.topic.namespace,
             "isAllowAutoUpdateSchema": False,
             "lockUndeclared": True,

@@ -161,8 +161,8 @@ async def test_a_host_that_the_operator_may_not_call_has_a_warning(
 async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is_refused(shop: World) -> None:
     shop.namespace("store", "shop/*")
     await shop.claim(owner_of(await shop.policy("theirs", "store", pulsar=PULSAR)), "pulsar:8443")
-    assert (await shop.review(new_policy(pulsarCluster="main", pulsar={"adminURL": "https://other:8443"}))).is_allowed
+    assert (await shop.review(new_policy(registry="main", pulsar={"adminURL": "https://other:8443"}))).is_allowed
     same = {"adminURL": "https://PULSAR:8443/"}
-    (cause,) = (await shop.review(new_policy(pulsarCluster="main", pulsar=same))).causes
+    (cause,) = (await shop.review(new_policy(registry="main", pulsar=same))).causes
     assert cause["message"].startswith("TopicAlreadyClaimed: a policy of another team already governs shop/orders")
     assert "theirs" not in cause["message"]

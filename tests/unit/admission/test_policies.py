@@ -76,7 +76,7 @@ async def test_an_invalid_claim_of_another_team_is_free(
 
 async def test_a_second_policy_of_the_namespace_is_refused_with_the_first_one_s_name(shop: World) -> None:
     await shop.policy("first")
-    reply = await shop.review(new_policy(pulsarCluster="another"))
+    reply = await shop.review(new_policy(registry="another"))
     assert reply.rules == ["TopicAlreadyClaimed"]
     assert "policy first" in reply.causes[0]["message"]
 

@@ -21,7 +21,7 @@ FILES = {"source": {"files": {"uri": "s3://a/b"}}}
 
 
 def policy(**spec: Any) -> NamespaceSchemaPolicy:
-    members = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "pulsar": PULSAR, **spec}
+    members = {"registry": "p", "pulsarNamespace": "shop/orders", "pulsar": PULSAR, **spec}
     return decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": members})
 
 

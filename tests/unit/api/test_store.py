@@ -208,7 +208,7 @@ OBJECTS: dict[str, tuple[Callable[[object], object], dict[str, Any]]] = {
 LINES = OBJECTS["history"][1]["spec"]["versions"]
 DAMAGE = {
     "a history of another topic": ("history", "localName", "deleted"),
-    "a history of another cluster": ("history", "pulsarCluster", "other"),
+    "a history of another cluster": ("history", "registry", "other"),
     "a history whose Pulsar namespace is none": ("history", "pulsarNamespace", "shop/orders/more"),
     "a history in a format to come": ("history", "format", 2),
     "a history without its versions": ("history", "versions", None),

@@ -26,7 +26,7 @@ POLICY = """\
 apiVersion: topicschema.io/v1alpha1
 kind: NamespaceSchemaPolicy
 metadata: {name: orders, namespace: shop}
-spec: {pulsarCluster: local, pulsarNamespace: shop/orders}
+spec: {registry: local, pulsarNamespace: shop/orders}
 """
 
 

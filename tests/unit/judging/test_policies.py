@@ -39,17 +39,17 @@ class Shop:
         self.policies = PolicyResolver(client, self.storage)
 
     def policy(
-        self, name: str, namespace: str = "shop", *, pulsar_cluster: str = "pulsar", **members: object
+        self, name: str, namespace: str = "shop", *, registry: str = "pulsar", **members: object
     ) -> Object:
         spec = {
-            "pulsarCluster": pulsar_cluster,
+            "registry": registry,
             "pulsarNamespace": "shop/orders",
             "brokerProfile": {"pulsarVersion": "4.0"},
         }
         return self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": spec, **members})
 
-    async def claim(self, policy: Object | None, pulsar_cluster: str = "pulsar") -> None:
-        stored = await self.storage.get_claim(PulsarNamespaceKey(pulsar_cluster, "shop", "orders"))
+    async def claim(self, policy: Object | None, registry: str = "pulsar") -> None:
+        stored = await self.storage.get_claim(PulsarNamespaceKey(registry, "shop", "orders"))
         await self.storage.put_claim(stored, None if policy is None else _owner(policy))
 
     async def name(self) -> str:
@@ -122,9 +122,9 @@ async def test_the_reason_of_the_policy_s_own_status_is_passed_on(shop: Shop) ->
     )
 
 
-async def test_policies_of_two_pulsar_clusters_for_one_name_govern_nothing(shop: Shop) -> None:
-    await shop.claim(shop.policy("east", pulsar_cluster="east"), "east")
-    await shop.claim(shop.policy("west", pulsar_cluster="west"), "west")
+async def test_policies_of_two_registries_for_one_name_govern_nothing(shop: Shop) -> None:
+    await shop.claim(shop.policy("east", registry="east"), "east")
+    await shop.claim(shop.policy("west", registry="west"), "west")
     with pytest.raises(WaitingError, match="east, west"):
         await shop.name()
 
@@ -210,7 +210,7 @@ _PULSAR = {"adminURL": "https://pulsar:8443"}
 
 
 def policy(observed: dict[str, Any] | None = None, **spec: Any) -> NamespaceSchemaPolicy:
-    members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": _PULSAR, **spec}
+    members = {"registry": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": _PULSAR, **spec}
     status = {} if observed is None else {"observed": observed}
     return decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": members, "status": status})
 

@@ -45,7 +45,7 @@ def policy(
     authentication: AuthenticationSpec | None = BY_TOKEN, url: str = URL, uid: str = "1"
 ) -> NamespaceSchemaPolicy:
     pulsar = PulsarSpec(admin_url=url, authentication=authentication)
-    spec = NamespaceSchemaPolicySpec(pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=pulsar)
+    spec = NamespaceSchemaPolicySpec(registry="pulsar", pulsar_namespace="shop/orders", pulsar=pulsar)
     return NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid=uid), spec=spec)
 
 

@@ -29,7 +29,7 @@ class Governing:
 
     def for_topic(self, spec: TopicSchemaSpec, left: Strategy | None) -> Policy:
         """Return the rules for one topic. `left` is its own strategy at the broker if the spec names none."""
-        has_broker = self.resource is not None and self.resource.spec.pulsar is not None
+        has_broker = self.resource is not None and self.resource.has_broker
         if not has_broker or spec.schema_compatibility_strategy is not None:
             return self.policy
         return replace(self.policy, unmanaged_strategy=left)

@@ -41,7 +41,7 @@ class Resource:
         try:
             if self.kind == NAMESPACE_SCHEMA_POLICY.name:
                 spec = self.policy.spec
-                PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
+                PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace)
             else:
                 Topic.parse(self.spec.topic)
         except StalledError as error:

@@ -213,7 +213,7 @@ class ManifestJudge:
         old, spec = self._old_spec(manifest), manifest.resource.policy.spec
         if old is not None:
             for path, was, is_ in (
-                ("spec.pulsarCluster", old.pulsar_cluster, spec.pulsar_cluster),
+                ("spec.registry", old.registry, spec.registry),
                 ("spec.pulsarNamespace", old.pulsar_namespace, spec.pulsar_namespace),
             ):
                 if was != is_:

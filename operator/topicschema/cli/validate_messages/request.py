@@ -4,6 +4,7 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Final
 
 from topicschema.cli.commands import check
@@ -26,6 +27,8 @@ from topicschema.validation.request import (
 
 _SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
 """URL schemes of the broker's admin API and of its service."""
+_ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, 12))
+"""Hosts of any name: the user names the broker, and a broker redirects to the owner of a topic."""
 _PLAIN: Final = frozenset({*PRIMITIVES, SchemaType.BYTES, SchemaType.NONE})
 
 
@@ -122,6 +125,13 @@ def _pulsar(options: Namespace) -> PulsarSource:
     if options.format is not None or options.column or options.written_with is not None:
         raise UsageError("--format, --column and --written-with are for files")
     admin_url, service_url = options.pulsar
+    ca = None if options.ca_file is None else Path(options.ca_file).read_text(encoding="utf-8", errors="replace")
     return PulsarSource(
-        admin_url, service_url, options.token_file, options.certificate_file, options.key_file, options.ca_file
+        admin_url,
+        service_url,
+        options.token_file,
+        options.certificate_file,
+        options.key_file,
+        ca,
+        redirect_hosts=_ANYWHERE,
     )

@@ -10,7 +10,6 @@ from topicschema import telemetry
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import NamespaceSettings
-from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
 from topicschema.reconcile.policy.observe import DueSettings, NamespaceState
@@ -34,7 +33,7 @@ async def write_settings(
     after = rules.written_over(due.current, due.settings)
     return replace(
         state,
-        observed=rules.observed(after, due.defaults, address_of(resource)),
+        observed=rules.observed(after, due.defaults, resource.address),
         difference="",
         notes=(*rules.override_notes(desired, due.defaults), *rules.unmanaged_notes(desired, after, known)),
         wrote=bool(rules.named(due.settings)),

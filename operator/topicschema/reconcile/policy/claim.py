@@ -1,36 +1,38 @@
 """The claim on a Pulsar namespace: one policy in the Kubernetes cluster holds it, by compare-and-swap.
 
-The claim has the broker's address. Of two policies that use two cluster names for one broker, the first one governs.
+The claim has the broker's address. Of two policies that use two registries for one broker, the first one governs.
 A claim is free if its holder is not valid any more (`judging.holders`).
 """
 
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Owner
 from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.holders import holds_namespace, may_govern
-from topicschema.judging.policies import address_of, owner_of
+from topicschema.judging.policies import owner_of
+from topicschema.judging.registries import RegistryNotFoundError
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.storage.protocol import StoredClaim
 
 
-async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
+async def acquire_claim(
+    ctx: ReconcileContext, resource: NamespaceSchemaPolicy, registry: SchemaRegistry, key: PulsarNamespaceKey
+) -> StoredClaim:
     """Return the policy's claim; acquire it if it is free, and enqueue the keys that a change of holder affects.
 
     Raise StalledError(ClaimNotAllowed, TopicAlreadyClaimed) if the policy may not have the claim.
     """
-    stored, me = await ctx.storage.get_claim(key), owner_of(resource)
-    if not await may_govern(ctx.client, me.namespace, key, anyone_may=ctx.claims_are_open):
+    stored, me, address = await ctx.storage.get_claim(key), owner_of(resource), registry.address
+    if not await may_govern(ctx.client, registry, me.namespace, key.pulsar_namespace):
         if stored.owner == me:
             await _transfer(ctx, key, stored, None)
         raise StalledError(
             Reason.CLAIM_NOT_ALLOWED,
-            f"namespace {me.namespace} may not claim {key.pulsar_namespace}: a cluster admin allows it "
-            f"by the annotation {PULSAR_NAMESPACES_ANNOTATION} on the Namespace",
+            f"registry {key.registry} does not allow namespace {me.namespace} to govern {key.pulsar_namespace}: the "
+            "platform team adds both to its spec.allowedNamespaces",
         )
-    address = address_of(resource)
     if stored.owner == me and stored.address == address:
         return stored
     if stored.owner not in (None, me) and await _holder_is_valid(ctx, stored.owner, key):
@@ -49,7 +51,7 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
 
 
 async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, address: str) -> bool:
-    """Return True if a policy governs the Pulsar namespace at that broker under another name of its Pulsar cluster.
+    """Return True if a policy governs the Pulsar namespace at that broker by another registry.
 
     Two such policies would overwrite each other's settings, and both would have histories of the same topics.
     """
@@ -62,13 +64,11 @@ async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, add
 async def _refuse_second(ctx: ReconcileContext, me: Owner, key: PulsarNamespaceKey) -> None:
     """Raise StalledError(TopicAlreadyClaimed) if another policy of the namespace claims the same Pulsar namespace name.
 
-    A topic can have one policy. With two, for two Pulsar clusters, neither would apply.
+    A topic can have one policy. With two, of two registries, neither would apply.
     """
     holder = await ctx.policies.find_holder(me.namespace, key.pulsar_namespace)
     if holder is not None:
-        message = (
-            f"policy {holder.metadata.name} already governs {key.pulsar_namespace} here, for another Pulsar cluster"
-        )
+        message = f"policy {holder.metadata.name} already governs {key.pulsar_namespace} here, in another registry"
         raise StalledError(Reason.TOPIC_ALREADY_CLAIMED, message)
 
 
@@ -92,4 +92,8 @@ def _enqueue_touched(ctx: ReconcileContext, key: PulsarNamespaceKey, before: Own
 
 
 async def _holder_is_valid(ctx: ReconcileContext, holder: Owner, key: PulsarNamespaceKey) -> bool:
-    return await holds_namespace(ctx.client, holder, key, anyone_may=ctx.claims_are_open)
+    try:
+        registry = await ctx.registries.get(key.registry)
+    except RegistryNotFoundError:  # it gives nobody a right
+        return False
+    return await holds_namespace(ctx.client, registry, holder, key.pulsar_namespace)

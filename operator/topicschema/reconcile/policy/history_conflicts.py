@@ -70,7 +70,7 @@ class HistoryConflicts:
     ) -> ConflictReport:
         """Return the conflicts. `before` is the policy as read, `now` the same with its broker's current settings."""
         topics, policy, time = _topics(summaries), policy_of(now), self._ctx.clock()
-        claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
+        claims = PulsarNamespaceKey.parse(now.spec.registry, now.spec.pulsar_namespace)
         last = self._checked_at.get(key)
         is_late = self._ctx.judge.has_checkers if last is None else time - last >= self._resync
         report = None if is_late or _is_due(before, now) else await self._known(before, policy, topics)

@@ -101,20 +101,22 @@ def describe_difference(change: NamespaceSettings, current: NamespaceSettings) -
 
 def observed(current: NamespaceSettings, own: BrokerSettings | None, address: str = "") -> ObservedSettings:
     """Return the status field for the settings that were observed at that address."""
-    broker = None
-    if own is not None:
-        broker = ObservedBroker(
-            schema_compatibility_strategy=own.strategy,
-            is_allow_auto_update_schema=own.allows_auto_update,
-            schema_validation_enforced=own.enforces_validation,
-        )
     return ObservedSettings(
         schema_compatibility_strategy=current.strategy,
         schema_auto_update_compatibility_strategy=current.auto_update_strategy,
         is_allow_auto_update_schema=current.allows_auto_update,
         schema_validation_enforced=current.enforces_validation,
-        broker=broker,
+        broker=None if own is None else observed_broker(own),
         address=address or None,
+    )
+
+
+def observed_broker(own: BrokerSettings) -> ObservedBroker:
+    """Return the status field for the broker's own settings."""
+    return ObservedBroker(
+        schema_compatibility_strategy=own.strategy,
+        is_allow_auto_update_schema=own.allows_auto_update,
+        schema_validation_enforced=own.enforces_validation,
     )
 
 

@@ -1,16 +1,16 @@
-"""All reads of a policy at its broker: the release, and the settings of the Pulsar namespace. `act` writes them."""
+"""All reads of a policy at its broker: the settings of the Pulsar namespace. `act` writes them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from topicschema.api.brokers import ManagementPolicy, ObservedRelease, ObservedSettings
+from topicschema.api.brokers import ManagementPolicy, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.broker.broker import Broker
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.judging import pulsar_versions
-from topicschema.judging.policies import address_of
+from topicschema.judging import policy_rules
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
@@ -31,8 +31,8 @@ class NamespaceState:
     """The settings of a Pulsar namespace at its broker, their difference from the policy's, and notes to report.
 
     `due` is None if the operator may not write. `undeclared` are the topics that a lock waits for, or None if they are
-    not known yet. `wrote` is True if a setting was changed. `release` is the broker's, and `version_error` the reason
-    against the Pulsar version, or None.
+    not known yet. `wrote` is True if a setting was changed. `judging_error` is the reason why the policy cannot judge,
+    or None.
     """
 
     observed: ObservedSettings | None = None
@@ -41,51 +41,46 @@ class NamespaceState:
     undeclared: tuple[str, ...] | None = ()
     error: TopicSchemaError | None = None
     wrote: bool = False
-    release: ObservedRelease | None = None
-    version_error: TopicSchemaError | None = None
+    judging_error: TopicSchemaError | None = None
     due: DueSettings | None = None
 
 
 async def observe(
-    ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey, declared: Collection[str] | None
+    ctx: ReconcileContext,
+    resource: NamespaceSchemaPolicy,
+    registry: SchemaRegistry,
+    key: PulsarNamespaceKey,
+    declared: Collection[str] | None,
 ) -> NamespaceState:
     """Return the state, with the error if the broker cannot be read.
 
     `declared` are the topics with a TopicSchema, or None while they are not known.
     """
-    release, state = None, NamespaceState()
+    state = NamespaceState()
     try:
-        broker = await ctx.brokers.of(resource, refresh=True)
+        broker = await ctx.brokers.of(registry)
         if broker is not None:
-            release = await _release(ctx, resource, broker)
-            state = await _settings(ctx, resource, key, broker, declared)
+            defaults = await ctx.brokers.own_settings(registry, broker) or rules.known_of_broker(resource.observed)
+            state = await _settings(resource, key, broker, defaults, declared)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
         state = NamespaceState(observed=resource.status.observed, error=error)
-        release = release or resource.status.broker_release
-    now = replace(resource, status=replace(resource.status, broker_release=release))
-    return replace(state, release=release, version_error=pulsar_versions.problem(now))
-
-
-async def _release(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, broker: Broker) -> ObservedRelease | None:
-    """Return the broker's release. It is read first, because any role may read it, and it decides how to judge."""
-    release = await ctx.brokers.release(resource, broker)
-    return None if release is None else ObservedRelease(release=release, address=address_of(resource))
+    now = replace(resource, status=replace(resource.status, observed=state.observed))
+    return replace(state, judging_error=policy_rules.missing(now))
 
 
 async def _settings(
-    ctx: ReconcileContext,
     resource: NamespaceSchemaPolicy,
     key: PulsarNamespaceKey,
     broker: Broker,
+    defaults: BrokerSettings | None,
     declared: Collection[str] | None,
 ) -> NamespaceState:
     current = await broker.namespace_settings(key)
-    defaults = await ctx.brokers.own_settings(resource, broker) or rules.known_of_broker(resource.observed)
     change = rules.differing(rules.desired_settings(resource.spec), current)
     state = NamespaceState(
-        rules.observed(current, defaults, address_of(resource)), rules.describe_difference(change, current)
+        rules.observed(current, defaults, resource.address), rules.describe_difference(change, current)
     )
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
         return state

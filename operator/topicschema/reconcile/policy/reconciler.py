@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from topicschema import telemetry
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import (
@@ -20,11 +19,10 @@ from topicschema.api.policies import (
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.cluster.events import object_reference
-from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.judging.policies import address_of
-from topicschema.judging.pulsar_versions import pulsar_version_of
+from topicschema.judging.policy_rules import missing
+from topicschema.judging.registries import RegistryNotFoundError
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
@@ -51,14 +49,13 @@ class NamespaceSchemaPolicies:
         self._ctx = ctx
         self._uids: dict[Key, str] = {}
         self._recount_delays: dict[Key, float] = {}
-        self._unknown: set[Key] = set()
         self._histories = HistoryConflicts(ctx, resync)
 
     async def broker_of(self, key: Key) -> str:
         """Return the address of the broker that a reconcile of `key` calls, or "" if it is unknown or there is none."""
         with suppress(TopicSchemaError):
             wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
-            return address_of(decode(NamespaceSchemaPolicy, wire))
+            return (await self._ctx.registries.get(decode(NamespaceSchemaPolicy, wire).spec.registry)).address
         return ""
 
     async def reconcile(self, key: Key) -> ReconcileResult:
@@ -94,20 +91,22 @@ class NamespaceSchemaPolicies:
     async def _apply(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
         """Reconcile the policy and write its status. Return the error that prevents its settings, or None."""
         resource = decode(NamespaceSchemaPolicy, wire)
-        claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
+        claims = PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
         index = self._ctx.index
         if index.update_policy(key, claims):
             self._enqueue_topics(key)
         self._update_uid(key, resource.metadata.uid)
         try:
-            claim = await acquire_claim(self._ctx, resource, claims)
-        except StalledError:
+            registry = await self._ctx.registries.get(resource.spec.registry)
+            claim = await acquire_claim(self._ctx, resource, registry, claims)
+        except (StalledError, RegistryNotFoundError):
             index.brokers.pop(key, None)
             raise
-        index.brokers[key] = address_of(resource)
+        index.brokers[key] = registry.address
+        before, resource = resource.status.registry, resource.at(registry)
         ours = self._topics(key, claims)
         declared = None if ours is None else _local_names(ours, claims)
-        state = await observe(self._ctx, resource, claims, declared)
+        state = await observe(self._ctx, resource, registry, claims, declared)
         state = await write_settings(self._ctx, resource, claim, state)
         counts = await self._counts(key, resource, state, ours)
         undeclared = state.undeclared or ()
@@ -115,14 +114,15 @@ class NamespaceSchemaPolicies:
             counts,
             conditions=moment.conditions(policy_status.conditions(resource, state)),
             observed=state.observed,
-            broker_release=state.release,
+            registry=resource.status.registry,
             undeclared_topic_count=len(undeclared),
             undeclared_topics=undeclared[:_LISTED],
         )
         await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
+        if before != resource.status.registry:
+            self._enqueue_topics(key)
         await self._notify(key, wire, resource, state)
-        self._count_unknown(key, state)
-        return policy_status.pending_error(state) or state.version_error
+        return policy_status.pending_error(state) or state.judging_error
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Summaries | None:
         """Return the summaries of the policy's topics, or None until every topic of the namespace was reconciled."""
@@ -141,8 +141,7 @@ class NamespaceSchemaPolicies:
         self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, state: NamespaceState
     ) -> None:
         """Enqueue the topics if the broker's settings changed, and emit an Event for each new note."""
-        before = resource.status
-        if state.wrote or (state.observed, state.release) != (before.observed, before.broker_release):
+        if state.wrote or state.observed != resource.status.observed:
             self._enqueue_topics(key)
         messages = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_status.notes(state):
@@ -159,8 +158,8 @@ class NamespaceSchemaPolicies:
         write after a restart. The generation is observed after the check of the histories, which a policy without a
         Pulsar version does not get.
         """
-        now = replace(resource, status=replace(resource.status, observed=state.observed, broker_release=state.release))
-        is_judged = pulsar_version_of(now) is not None
+        now = replace(resource, status=replace(resource.status, observed=state.observed))
+        is_judged = missing(now) is None
         if ours is None:
             conflicts, topics = unchecked(resource, now), resource.status.topics
         else:
@@ -179,17 +178,11 @@ class NamespaceSchemaPolicies:
             history_check=conflicts.check,
         )
 
-    def _count_unknown(self, key: Key, state: NamespaceState) -> None:
-        """Count the policies whose broker is of a release that the operator does not know."""
-        is_unknown = state.release is not None and releases.unknown_note(state.release.release) != ""
-        (self._unknown.add if is_unknown else self._unknown.discard)(key)
-        telemetry.UNKNOWN_PULSAR_VERSIONS.set(len(self._unknown))
-
     def _index_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
         """Add the policy's Pulsar namespace to the index, by which `_remove` enqueues the policies that wait for it."""
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
-            claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
+            claims = PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace)
             self._ctx.index.update_policy(key, claims)
 
     def _update_uid(self, key: Key, uid: str) -> None:
@@ -197,16 +190,12 @@ class NamespaceSchemaPolicies:
         before = self._uids.get(key, uid)
         self._uids[key] = uid
         if before != uid:
-            self._forget(key, before)
-
-    def _forget(self, key: Key, uid: str) -> None:
-        self._histories.forget(key)
-        self._ctx.brokers.forget(uid)
+            self._histories.forget(key)
 
     def _remove(self, key: Key) -> None:
         self._recount_delays.pop(key, None)
-        self._count_unknown(key, NamespaceState())
-        self._forget(key, self._uids.pop(key, ""))
+        self._uids.pop(key, None)
+        self._histories.forget(key)
         self._ctx.own_writes.forget(key)
         self._enqueue_topics(key)
         claimed = self._ctx.index.remove_policy(key)

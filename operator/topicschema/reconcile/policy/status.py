@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
-from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.judging.policies import is_ready
@@ -28,18 +27,18 @@ class Note(NamedTuple):
 
 
 def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
-    """Return the conditions of a policy that holds its claim. It is not Ready without a Pulsar version, or with two."""
+    """Return the conditions of a policy that holds its claim. It is not Ready if it cannot judge."""
     usual = _conditions(resource, state)
-    if state.version_error is None or pending_error(state) is not None:
+    if state.judging_error is None or pending_error(state) is not None:
         return usual
     in_sync = (each for each in usual if each.type is ConditionType.IN_SYNC)
-    return (*not_ready(state.version_error), *in_sync)
+    return (*not_ready(state.judging_error), *in_sync)
 
 
 def _conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
-    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", _unknown_version(state))))
+    governs = f"governs {resource.spec.pulsar_namespace}"
     error = pending_error(state)
-    if resource.spec.pulsar is None:
+    if not resource.has_broker:
         return ready(Reason.ACTIVE, "; ".join((governs, *_without_broker(resource))))
     if error is None:
         return _applied(resource, state, governs)
@@ -78,9 +77,7 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     error = pending_error(state)
     if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
         return (Note("Warning", Reason.UNMANAGED_TOPICS, error.message),) if state.undeclared else ()
-    unknown = _unknown_version(state)
-    version = (Note("Warning", Reason.PULSAR_VERSION_UNSUPPORTED, unknown),) if unknown else ()
-    return (*version, *(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes))
+    return tuple(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes)
 
 
 def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:
@@ -96,10 +93,6 @@ def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: st
     )
 
 
-def _unknown_version(state: NamespaceState) -> str:
-    return "" if state.release is None else releases.unknown_note(state.release.release)
-
-
 def _in_sync(status: ConditionStatus, error: TopicSchemaError) -> ConditionInput:
     return ConditionInput(ConditionType.IN_SYNC, status, *describe_error(error))
 
@@ -108,4 +101,4 @@ def _without_broker(resource: NamespaceSchemaPolicy) -> tuple[str, ...]:
     spec = resource.spec
     if spec.is_allow_auto_update_schema is None and spec.schema_validation_enforced is None:
         return ()
-    return ("isAllowAutoUpdateSchema and schemaValidationEnforced have no effect without spec.pulsar",)
+    return ("isAllowAutoUpdateSchema and schemaValidationEnforced have no effect: the registry has no Pulsar",)

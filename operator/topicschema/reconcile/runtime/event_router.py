@@ -11,13 +11,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
+from topicschema.api import GROUP
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.core.topics import TopicKey
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Key
-from topicschema.validation.job.manifest import TOPIC_LABEL
+from topicschema.validation.job.manifest import OWNER_ANNOTATION
 
 _Metadata = Mapping[str, Any]
 
@@ -25,12 +25,19 @@ _Metadata = Mapping[str, Any]
 class EventRouter:
     """Handlers of watch events and lists. They add keys to the work queue."""
 
-    def __init__(self, index: ObjectIndex, own_writes: OwnWrites, enqueue: Callable[[Key, float], None]) -> None:
+    def __init__(
+        self,
+        index: ObjectIndex,
+        own_writes: OwnWrites,
+        forget_registry: Callable[[str], None],
+        enqueue: Callable[[Key, float], None],
+    ) -> None:
         self._index = index
         self._own_writes = own_writes
+        self._forget_registry = forget_registry
         self._enqueue = enqueue
         self._generations: dict[Key, tuple[str, int]] = {}
-        self._annotations: dict[str, str] = {}
+        self._labels: dict[str, Mapping[str, str]] = {}
         self._hashes: dict[Key, int] = {}
 
     def on_event(self, plural: str, metadata: _Metadata, *, is_deleted: bool, is_listed: bool = False) -> None:
@@ -39,12 +46,14 @@ class EventRouter:
         if plural == NAMESPACE.plural:
             self._on_namespace(key.name, metadata)
             if is_deleted:
-                self._annotations.pop(key.name, None)
+                self._labels.pop(key.name, None)
         elif plural in (JOB.plural, POD.plural):
             self._on_job_or_pod(plural, metadata, is_deleted=is_deleted)
         else:
             if plural == NAMESPACE_SCHEMA_POLICY.plural:
                 self._on_policy(key, metadata)
+            if plural == SCHEMA_REGISTRY.plural:
+                self._on_registry(key, metadata)
             is_relevant = self._is_relevant(key, metadata)
             if is_deleted:
                 self._forget(key)
@@ -60,6 +69,8 @@ class EventRouter:
             return
         for key in known - listed:
             self._forget(key)
+            if plural == SCHEMA_REGISTRY.plural:
+                self._forget_registry(key.name)
             self._enqueue(key, HIGH_PRIORITY)
         known |= listed
         if plural == TOPIC_SCHEMA.plural and not self._index.are_topics_listed:
@@ -71,6 +82,12 @@ class EventRouter:
         """Handle a history that another client changed."""
         for topic in self._index.topics_of_history(history):
             self._enqueue(topic, 0.0)
+
+    def on_secret(self, name: str) -> None:
+        """Handle a Secret in the operator's namespace that changed."""
+        for registry, names in self._index.secrets.items():
+            if name in names:
+                self._enqueue(registry, HIGH_PRIORITY)
 
     def _is_relevant(self, key: Key, metadata: _Metadata) -> bool:
         """Return True if more than labels and annotations may have changed since the last event."""
@@ -85,35 +102,37 @@ class EventRouter:
         self._hashes.pop(key, None)
 
     def _on_policy(self, key: Key, metadata: _Metadata) -> None:
+        if self._is_new_generation(key, metadata):
+            # The first reconcile of a new policy enqueues the topics that it governs.
+            for topic in self._index.topics_of_policy(key):
+                self._enqueue(topic, 0.0)
+
+    def _on_registry(self, key: Key, metadata: _Metadata) -> None:
+        self._forget_registry(key.name)
+        if self._is_new_generation(key, metadata):
+            for policy in self._index.policies_of_registry(key.name):
+                self._enqueue(policy, HIGH_PRIORITY)
+
+    def _is_new_generation(self, key: Key, metadata: _Metadata) -> bool:
         generation = (metadata.get("uid", ""), metadata.get("generation", 0))
-        if self._generations.get(key) == generation:
-            return
-        self._generations[key] = generation
-        # The first reconcile of a new policy enqueues the topics that it governs.
-        for topic in self._index.topics_of_policy(key):
-            self._enqueue(topic, 0.0)
+        before, self._generations[key] = self._generations.get(key), generation
+        return before != generation
 
     def _on_namespace(self, namespace: str, metadata: _Metadata) -> None:
-        annotation = (metadata.get("annotations") or {}).get(PULSAR_NAMESPACES_ANNOTATION, "")
-        if self._annotations.get(namespace) != annotation:
-            self._annotations[namespace] = annotation
+        labels = metadata.get("labels") or {}
+        if self._labels.get(namespace) != labels:
+            self._labels[namespace] = labels
             for policy in self._index.policies_in(namespace):
                 self._enqueue(policy, HIGH_PRIORITY)
 
     def _on_job_or_pod(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:
         """Enqueue the topic of the Job or pod with priority, because a user waits for it. A pod ends before its Job."""
-        topic = owner_key(metadata) if plural == JOB.plural else self._topic_of_pod(metadata)
+        topic = owner_key(metadata)
         if topic is None:
             return
         if plural == JOB.plural and not is_deleted and not metadata.get("deletionTimestamp"):
             self._index.mark_job(topic)
         self._enqueue(topic, HIGH_PRIORITY)
-
-    def _topic_of_pod(self, metadata: _Metadata) -> Key | None:
-        """Return the topic of a pod's label, or None. If the name is too long for a label, only the Job names it."""
-        name = (metadata.get("labels") or {}).get(TOPIC_LABEL, "")
-        topic = Key(TOPIC_SCHEMA.plural, metadata.get("namespace", ""), name)
-        return topic if topic in self._index.known[TOPIC_SCHEMA.plural] else None
 
 
 def _hash_of_relevant_fields(metadata: _Metadata) -> int:
@@ -133,9 +152,7 @@ def _hash_of_relevant_fields(metadata: _Metadata) -> int:
     return hash(json.dumps([rest, managers, sorted(ours.items())], sort_keys=True))
 
 
-def owner_key(job: _Metadata) -> Key | None:
-    """Return the TopicSchema that a Job's metadata names as its owner, or None."""
-    for owner in job.get("ownerReferences") or ():
-        if owner.get("kind") == TOPIC_SCHEMA.name and owner.get("controller"):
-            return Key(TOPIC_SCHEMA.plural, job.get("namespace", ""), owner["name"])
-    return None
+def owner_key(metadata: _Metadata) -> Key | None:
+    """Return the TopicSchema that the metadata of a Job or pod names as its owner, or None."""
+    namespace, _, name = (metadata.get("annotations") or {}).get(OWNER_ANNOTATION, "").partition("/")
+    return Key(TOPIC_SCHEMA.plural, namespace, name) if namespace and name else None

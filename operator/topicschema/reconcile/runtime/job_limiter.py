@@ -45,40 +45,42 @@ class JobLimits:
 def next_startable(jobs: Iterable[Object], limits: JobLimits) -> Object | None:
     """Return the suspended Job to start next, or None if there is none or no slot is free.
 
-    It is the oldest Job of the namespace with the fewest running Jobs. Thus a namespace with many requests delays no
-    other one. Because a tenant may create Jobs with our label, a namespace counts for at most `in_namespace` slots.
+    It is the oldest Job of the tenant's namespace with the fewest running Jobs. Thus a namespace with many requests
+    delays no other one.
     """
     there = list(jobs)
     running = Counter(_namespace(job) for job in there if not job["spec"].get("suspend"))
-    if sum(min(count, limits.in_namespace) for count in running.values()) >= limits.in_all:
+    if running.total() >= limits.in_all:
         return None
     waiting = (job for job in there if job["spec"].get("suspend") and running[_namespace(job)] < limits.in_namespace)
     return min(waiting, key=lambda job: (running[_namespace(job)], *_age(job)), default=None)
 
 
 def is_active(job: Object) -> bool:
-    """Return True if the Job has not ended, is not being deleted, and a TopicSchema owns it."""
+    """Return True if the Job has not ended, is not being deleted, and it names its TopicSchema."""
     metadata = job["metadata"]
     return ended(job) is None and not metadata.get("deletionTimestamp") and owner_key(metadata) is not None
 
 
 def _namespace(job: Object) -> str:
-    namespace: str = job["metadata"]["namespace"]
-    return namespace
+    """Return the namespace of the Job's TopicSchema."""
+    owner = owner_key(job["metadata"])
+    return "" if owner is None else owner.namespace
 
 
 def _age(job: Object) -> tuple[str, str, str]:
     metadata = job["metadata"]
-    return metadata.get("creationTimestamp") or "", metadata["namespace"], metadata["name"]
+    return metadata.get("creationTimestamp") or "", _namespace(job), metadata["name"]
 
 
 @dataclass(slots=True)
 class JobLimiter:
-    """Starter of suspended Jobs, up to the limits.
+    """Starter of the suspended Jobs in `namespace`, up to the limits.
 
     It stores the API server's errors by topic. It skips these Jobs until their topic calls `start` again.
     """
 
+    namespace: str = "topicschema-validation"
     limits: JobLimits = field(default_factory=JobLimits)
     clock: Callable[[], float] = time.monotonic
     _next_list: float = -math.inf
@@ -110,7 +112,7 @@ class JobLimiter:
             enqueue(self._oldest, _ENDING)
 
     async def _start_all(self, client: ApiClient) -> None:
-        listed = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
+        listed = await client.list(JOB, self.namespace, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
         jobs: list[Object] = [
             job for job in listed if is_active(job) and owner_key(job["metadata"]) not in self._errors
         ]

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA, Kind
 from topicschema.api.metadata import Condition
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
@@ -42,12 +42,15 @@ class ObjectIndex:
 
     `known` has all keys of events and lists, by plural, reconciled or not. If `are_topics_listed` is True, the first
     list of topics was handled, and `known` has all of them. `brokers` has the addresses of the brokers of the policies
-    that hold their claim, or "" for none. `condition_counts` has the number of objects by kind, namespace, condition,
-    status and reason.
+    that hold their claim, or "" for none. `with_any_job` has the topics with a validation Job, ended or not.
+    `secrets` has the names of the Secrets of each registry.
+    `condition_counts` has the number of objects by kind, namespace, condition, status and reason.
     """
 
     def __init__(self) -> None:
-        self.known: dict[str, set[Key]] = {TOPIC_SCHEMA.plural: set(), NAMESPACE_SCHEMA_POLICY.plural: set()}
+        self.known: dict[str, set[Key]] = {
+            kind.plural: set() for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY)
+        }
         self.brokers: dict[Key, str] = {}
         self.are_topics_listed = False
         self.condition_counts: Counter[ConditionLabels] = Counter()
@@ -55,6 +58,8 @@ class ObjectIndex:
         self._topics: dict[Key, TopicSummary] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._with_jobs: set[Key] = set()
+        self.with_any_job: set[Key] = set()
+        self.secrets: dict[Key, frozenset[str]] = {}
         self._of_topic: defaultdict[str | TopicKey, set[Key]] = defaultdict(set)
 
     def update_topic(self, key: Key, summary: TopicSummary) -> bool:
@@ -87,6 +92,7 @@ class ObjectIndex:
     def mark_job(self, key: Key) -> None:
         """Record that a validation Job of the topic exists or existed, even if the status does not have it."""
         self._with_jobs.add(key)
+        self.with_any_job.add(key)
 
     def may_have_job(self, key: Key) -> bool:
         """Return True if a validation Job was observed since `clear_job`."""
@@ -116,6 +122,20 @@ class ObjectIndex:
         self._forget_conditions(key)
         self.known[key.plural].discard(key)
         return self._policies.pop(key, None)
+
+    def policies_of_registry(self, registry: str) -> set[Key]:
+        """Return the policies that name a registry."""
+        return {key for key, claims in self._policies.items() if claims.registry == registry}
+
+    def claims_of_registry(self, registry: str) -> set[PulsarNamespaceKey]:
+        """Return the Pulsar namespaces that policies of a registry name."""
+        return {claims for claims in self._policies.values() if claims.registry == registry}
+
+    def remove_registry(self, key: Key) -> None:
+        """Remove a deleted registry."""
+        self.secrets.pop(key, None)
+        self._forget_conditions(key)
+        self.known[key.plural].discard(key)
 
     def topics_sharing(self, summary: TopicSummary) -> set[Key]:
         """Return the keys with the same topic name or the same history."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from topicschema import telemetry
 from topicschema.api import FINALIZER
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
@@ -46,6 +46,7 @@ from topicschema.reconcile.topicschema.observe_broker import (
     topic_settings,
 )
 from topicschema.reconcile.validation import act as act_on_validation
+from topicschema.reconcile.validation.jobs import delete_jobs
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
@@ -91,7 +92,7 @@ async def _validate(
         if isinstance(action, plan.CreateValidationJob):
             await act_on_validation.create_job(ctx, loaded.resource, validation)
         else:
-            await act_on_validation.delete_jobs(ctx, validation.obsolete_jobs)
+            await delete_jobs(ctx, validation.obsolete_jobs)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
@@ -299,16 +300,16 @@ def _with_unexpected_refusal(loaded: Loaded, what: str, message: str) -> Loaded:
 async def _check_version(ctx: ReconcileContext, loaded: Loaded, why: str) -> None:
     """Raise WaitingError if the broker is of another Pulsar version now than the schema was judged by.
 
-    The policy's reconcile observes the release, and then enqueues its topics.
+    The registry's reconcile observes the release, and then enqueues its policies, and these their topics.
     """
-    resource = loaded.governing.resource
-    release = await ctx.brokers.release(resource, _at_broker(loaded)[0], refresh=True)
+    registry = await ctx.registries.get(loaded.governing.resource.spec.registry)
+    release = await ctx.brokers.release(registry, _at_broker(loaded)[0], refresh=True)
     if release is None or releases.judging_version(release) is loaded.pulsar_version:
         return
-    ctx.enqueue(Key(NAMESPACE_SCHEMA_POLICY.plural, resource.metadata.namespace, resource.metadata.name), 0.0)
+    ctx.enqueue(Key(SCHEMA_REGISTRY.plural, "", registry.metadata.name), 0.0)
     message = (
         f"the broker is {release} now, and the schema was judged by the rules of {loaded.pulsar_version}; it is judged "
-        f"again after the reconcile of policy {resource.metadata.name}. The broker's message: {why}"
+        f"again after the reconcile of registry {registry.metadata.name}. The broker's message: {why}"
     )
     raise WaitingError(Reason.REFUSED_BY_BROKER, message)
 
@@ -335,7 +336,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
     spec, metadata = governing.resource.spec, governing.resource.metadata
     try:
         settings = await _at_broker(loaded)[0].namespace_settings(
-            PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
+            PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace)
         )
     except BrokerForbiddenError:
         if is_ready(governing.resource):

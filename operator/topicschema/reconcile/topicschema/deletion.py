@@ -179,14 +179,14 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
     Raise WaitingError(PolicyNotFound) if no policy names a broker.
     """
     governing = await _policy(ctx, deletion)
-    names_broker = governing is not None and governing.resource.spec.pulsar is not None
+    names_broker = governing is not None and governing.resource.has_broker
     if not names_broker and stored.history.numbered_by is NumberedBy.OPERATOR:
         return deletion
     if is_skipped:
         return replace(deletion, released=f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set")
     if await _is_terminating(ctx, NAMESPACE, deletion.resource.metadata.namespace):
         return replace(deletion, released="its Kubernetes namespace is being deleted")
-    broker = None if governing is None else await ctx.brokers.of(governing.resource)
+    broker = None if governing is None else await ctx.broker_of(governing.resource)
     if governing is None or broker is None:
         raise WaitingError(
             Reason.POLICY_NOT_FOUND, f"no policy names a broker of topic {deletion.topic}; {_SKIP_ADVICE}"
@@ -294,7 +294,7 @@ def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: K
     if expected is not None:
         yield expected
     for key in known.keys:
-        yield TopicKey(key.pulsar_cluster, topic)
+        yield TopicKey(key.registry, topic)
 
 
 async def _is_governed_elsewhere(ctx: ReconcileContext, key: TopicKey, namespace: str) -> bool:

@@ -139,7 +139,7 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePo
     """
     stored = await ctx.storage.get_history(governing.key(Topic.parse(resource.spec.topic)))
     await _check_unclaimed(ctx, stored, owner_of(resource.metadata))
-    if governing.resource.spec.pulsar is None:
+    if not governing.resource.has_broker:
         _check_history_present(ctx, stored, resource)
     pulsar_version = governing.policy.profile.pulsar_version
     stored = replace(stored, history=await ctx.judge.for_version(stored.history, pulsar_version))
@@ -149,7 +149,7 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePo
 async def with_broker_state(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
     """Return `loaded` with its state at the broker, if its policy names one. Raise `broker.errors`."""
     governing = loaded.governing
-    broker = await ctx.brokers.of(governing.resource)
+    broker = await ctx.broker_of(governing.resource)
     if broker is None:
         return loaded
 
@@ -270,8 +270,8 @@ def _check_history_present(ctx: ReconcileContext, stored: Stored, resource: Topi
         key, there = history.key, history.version_count
         raise StalledError(
             Reason.HISTORY_LOST,
-            f"the status has {status.version_count} versions, but the history of topic {key.topic} of Pulsar cluster "
-            f"{key.pulsar_cluster} has {there or 'none'}: a new version would get a number that was used before. "
+            f"the status has {status.version_count} versions, but the history of topic {key.topic} of registry "
+            f"{key.registry} has {there or 'none'}: a new version would get a number that was used before. "
             f"Restore the history {ctx.storage.name_of(key)} and its versions. Or, to continue from version "
             f"{history.next_version}, delete this resource (with deletionPolicy: Retain, which keeps the history) and "
             "create it again",

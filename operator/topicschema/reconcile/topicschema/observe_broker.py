@@ -117,7 +117,7 @@ async def retry_with_fresh_credentials(
     except (BrokerUnauthorizedError, VersionGoneError) as error:
         # The Secret may have a new token or certificate.
         with with_note(error.gone if isinstance(error, VersionGoneError) else None):
-            fresh = await ctx.brokers.of(governing.resource, refresh=True)
+            fresh = await ctx.broker_of(governing.resource, refresh=True)
             if fresh is not None and fresh is not broker:
                 return await call(fresh)
         raise
@@ -175,9 +175,9 @@ def _check_not_older_than_status(
         return
     if not history.entries:
         advice = (
-            f"Pulsar cluster {key.pulsar_cluster} has neither the history {name} nor any schema of it at "
+            f"registry {key.registry} has neither the history {name} nor any schema of it at "
             "its broker: a new version would get a number that was used before. Restore that history and its "
-            "versions. Or, if the cluster had another name before, upload them in order from the history of that "
+            "versions. Or, if the registry had another name before, upload them in order from the history of that "
             "name (docs/broker.md). Or delete this resource and create it again, to "
             "start with version 0"
         )

@@ -23,7 +23,7 @@ from topicschema.core.reasons import Reason
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Verdict
-from topicschema.judging.policies import ActivePolicy, address_of
+from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import with_spec_field
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
@@ -78,7 +78,7 @@ class TopicSchemaReconciler:
         with suppress(TopicSchemaError):
             wire = await ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
             topic = Topic.parse(decode(TopicSchemaSpec, wire.get("spec")).topic)
-            return address_of((await ctx.policies.resolve(key.namespace, topic.pulsar_namespace)).resource)
+            return (await ctx.policies.resolve(key.namespace, topic.pulsar_namespace)).resource.address
         return ""
 
     async def reconcile(self, key: Key) -> ReconcileResult:
@@ -87,6 +87,7 @@ class TopicSchemaReconciler:
             wire = await self._ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
         except NotFoundError:
             self._remove(key)
+            await act_on_validation.delete_jobs_of(self._ctx, key)
             return ReconcileResult.DELETED
         metadata, shown = decode(Metadata, wire.get("metadata"), "metadata"), None
         try:
@@ -123,7 +124,7 @@ class TopicSchemaReconciler:
         if not is_revoked or not may_have_job(self._ctx, metadata, validation):
             return status
         try:
-            await act_on_validation.delete_all_jobs(self._ctx, metadata, validation)
+            await act_on_validation.delete_unended_jobs(self._ctx, metadata, validation)
         except TopicSchemaError:
             return status  # the next reconcile tries again, because the status or the index still has the run
         if validation is None or validation.is_final:
@@ -133,7 +134,7 @@ class TopicSchemaReconciler:
 
     async def _suspend(self, resource: TopicSchema) -> _Conclusion:
         """Delete the Jobs of a suspended resource. Nothing else is read or written."""
-        await act_on_validation.delete_all_jobs(self._ctx, resource.metadata, resource.status.validation)
+        await act_on_validation.delete_unended_jobs(self._ctx, resource.metadata, resource.status.validation)
         moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
         return _Conclusion(topicschema_status.suspended(resource.status, moment))
 
@@ -212,7 +213,7 @@ class TopicSchemaReconciler:
         validation, ctx, resource = judged.validation, self._ctx, judged.loaded.resource
         before = resource.status
         if validation is None:
-            shown = report_with_values(resource, judged.loaded.governing, None)
+            shown = await report_with_values(ctx, resource, judged.loaded.governing, None)
             return replace(observed, revalidated=before.revalidated, report_with_values=shown)
         status = await with_report(ctx, resource.metadata, validation, validation_status.new_status(validation))
         if isinstance(validation.outcome, Passed | Failed):
@@ -226,7 +227,7 @@ class TopicSchemaReconciler:
             validation=status,
             validated=validation_status.condition(validation, status),
             revalidated=answered or before.revalidated,
-            report_with_values=report_with_values(resource, judged.loaded.governing, status),
+            report_with_values=await report_with_values(ctx, resource, judged.loaded.governing, status),
         )
 
     async def _risks(self, loaded: Loaded, verdict: Verdict) -> tuple[Incompatibility, ...]:

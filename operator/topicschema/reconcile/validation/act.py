@@ -1,22 +1,30 @@
 """Create and delete validation Jobs, and the ConfigMaps that they mount."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA, Object
+from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE, TOPIC_SCHEMA, Object
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
+from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
-from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_have_job, of_request, unended_of
+from topicschema.reconcile.validation.jobs import (
+    attempt_of,
+    delete_jobs,
+    jobs_of,
+    may_have_job,
+    of_request,
+    unended_of,
+)
 from topicschema.reconcile.validation.observe import ValidationState
+from topicschema.reconcile.validation.settings import RequestSpec
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest
@@ -36,7 +44,9 @@ async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: Valida
     # One at a time, because reading and packing take memory. Packing runs in a thread, to not block other tasks.
     async with ctx.validation.packing:
         versions = await _payloads(ctx, run.target.history)
-        request = validation_settings.job_request(run, versions, owner, resource.spec.topic, attempt)
+        team = await _team(ctx, run, owner.namespace)
+        identity = validation_settings.JobIdentity(owner, attempt, ctx.validation.namespace, team)
+        request = validation_settings.job_request(run, versions, resource.spec.topic, identity)
         packed = await asyncio.to_thread(request.validation_request.pack)
         job = await _created(ctx, request, job_manifest.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(job_manifest.REQUEST_ANNOTATION) != packed.sha256:
@@ -45,22 +55,30 @@ async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: Valida
         parts = await asyncio.to_thread(job_manifest.request_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
         with suppress(ConflictError):
-            await ctx.client.create(CONFIG_MAP, owner.namespace, part)
+            await ctx.client.create(CONFIG_MAP, ctx.validation.namespace, part)
     if attempt > 2:  # noqa: PLR2004 - the newest, and the one before it
         with suppress(ForbiddenError, ApiRefusedError):  # they have a time to live
             jobs = of_request(await jobs_of(ctx, resource.metadata), run.hash)
             await delete_jobs(ctx, [job for job in jobs if attempt_of(job) < attempt - 1])
 
 
+async def _team(ctx: ReconcileContext, run: RequestSpec, namespace: str) -> str:
+    """Return the value of the namespace's label that names its team, or ""."""
+    label = run.settings.runs.team_label
+    if label is None:
+        return ""
+    with suppress(NotFoundError):
+        return decode(Metadata, (await ctx.client.get(NAMESPACE, "", namespace)).get("metadata")).labels.get(label, "")
+    return ""
+
+
 async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
-    """Create the Job, or return the existing one. Raise ConflictError if it has another owner or is being deleted."""
-    namespace = request.owner.namespace
+    """Create the Job, or return the existing one. Raise ConflictError if it is another's or is being deleted."""
     try:
-        return await ctx.client.create(JOB, namespace, manifest)
+        return await ctx.client.create(JOB, request.namespace, manifest)
     except ConflictError:
-        job = await ctx.client.get(JOB, namespace, request.name)
-        owners = job["metadata"].get("ownerReferences") or ()
-        is_ours = any(owner["uid"] == request.owner.uid for owner in owners)
+        job = await ctx.client.get(JOB, request.namespace, request.name)
+        is_ours = (job["metadata"].get("labels") or {}).get(job_manifest.UID_LABEL) == request.owner.uid
         if job["metadata"].get("deletionTimestamp") or not is_ours:
             raise
         return job
@@ -79,17 +97,20 @@ async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, Schema
     return payloads
 
 
-async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:
-    """Delete these Jobs. Kubernetes deletes their pods and requests."""
-    for job in obsolete_jobs:
-        metadata = job["metadata"]
-        with suppress(NotFoundError, ConflictError):
-            await ctx.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
-
-
-async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> None:
+async def delete_unended_jobs(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> None:
     """Delete the Jobs that still run for a resource that is suspended or has no permission to run them."""
     if not ctx.validation.image or not may_have_job(ctx, metadata, before):
         return
     await delete_jobs(ctx, unended_of(before, await jobs_of(ctx, metadata)))
     ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))
+
+
+async def delete_jobs_of(ctx: ReconcileContext, key: Key) -> None:
+    """Delete all Jobs of a TopicSchema that is gone. No object in another namespace can own them.
+
+    A Job's event enqueues its TopicSchema, so this happens after a restart, too.
+    """
+    if key in ctx.index.with_any_job:
+        selector = job_manifest.selector_of(key.namespace, key.name)
+        await delete_jobs(ctx, await ctx.client.list(JOB, ctx.validation.namespace, label_selector=selector))
+        ctx.index.with_any_job.discard(key)

@@ -1,4 +1,7 @@
-"""Reads of a TopicSchema's Jobs, their requests, their pods, and the Events and logs of these."""
+"""Reads of a TopicSchema's Jobs, their requests, their pods, and the Events and logs of these.
+
+The Jobs of a former TopicSchema of the same name are deleted.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,7 +11,7 @@ from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD, TOPIC_SCHEMA,
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
-from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
@@ -25,20 +28,20 @@ def may_have_job(ctx: ReconcileContext, metadata: Metadata, before: ValidationSt
 
 
 async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
-    """Return the Jobs of this resource, without those of a former one of the same name."""
+    """Return the Jobs of this resource, and delete those of a former one of the same name."""
     key, index = _key(metadata), ctx.index
-    selector = f"{manifest.TOPIC_LABEL}={manifest.topic_label(metadata.name)}"
+    selector = manifest.selector_of(metadata.namespace, metadata.name)
     was_marked = index.may_have_job(key)
     index.clear_job(key)  # before the list, which may lack a Job whose event arrives in the meantime
     try:
-        listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
+        listed = await ctx.client.list(JOB, ctx.validation.namespace, label_selector=selector)
     except BaseException:
         if was_marked:
             index.mark_job(key)
         raise
-    jobs: list[Object] = [
-        job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)
-    ]
+    present = [job for job in listed if not job["metadata"].get("deletionTimestamp")]
+    jobs: list[Object] = [job for job in present if _is_of(metadata, job)]
+    await delete_jobs(ctx, [job for job in present if job not in jobs])
     if any(ended(job) is None for job in jobs):
         index.mark_job(key)
     return jobs
@@ -75,8 +78,16 @@ def _key(metadata: Metadata) -> Key:
     return Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
 
 
-def _owns(metadata: Metadata, job: Object) -> bool:
-    return any(owner["uid"] == metadata.uid for owner in job["metadata"].get("ownerReferences") or ())
+def _is_of(metadata: Metadata, job: Object) -> bool:
+    return bool(job["metadata"]["labels"].get(manifest.UID_LABEL) == metadata.uid)
+
+
+async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:
+    """Delete these Jobs. Kubernetes deletes their pods and requests."""
+    for job in obsolete_jobs:
+        metadata = job["metadata"]
+        with suppress(NotFoundError, ConflictError):
+            await ctx.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
 
 def attempt_of(job: Object) -> int:

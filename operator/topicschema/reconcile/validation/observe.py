@@ -145,7 +145,9 @@ async def observe(
 ) -> ValidationState | None:
     """Return the state of the validation, or None if there is none and there was none."""
     before = resource.status.validation
-    settings = validation_settings.effective(governing, resource, ctx.validation.image, ctx.validation.hosts)
+    registry = await ctx.registries.get(governing.resource.spec.registry)
+    ca = ctx.brokers.ca(registry)
+    settings = validation_settings.effective(governing, registry, resource, ctx.validation.image, ca)
     if settings is None and not may_have_job(ctx, resource.metadata, before):
         return None
     state = await _superseded(ctx, _requested(resource, settings, target), inputs)

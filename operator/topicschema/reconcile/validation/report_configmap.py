@@ -52,7 +52,7 @@ async def with_report(
     telemetry.VALIDATIONS.labels(status.phase.value).inc()
     # A tenant controls the size of a log, so only few are in memory at once.
     async with ctx.validation.reading:
-        report = await _read(ctx, metadata.namespace, outcome.pod)
+        report = await _read(ctx, outcome.pod)
         if report is None:
             return status
         body = await asyncio.to_thread(manifest, metadata, status.job or "", report)
@@ -66,7 +66,7 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing
     """
     status, key = resource.status, Key(TOPIC_SCHEMA.plural, resource.metadata.namespace, resource.metadata.name)
     name, before = status.report_with_values, status.validation
-    if name is None or _includes_values(governing):
+    if name is None or await _includes_values(ctx, governing):
         return resource
     if before is not None:
         examples = tuple(replace(each, value=None) for each in before.examples)
@@ -82,8 +82,8 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing
     return replace(resource, status=replace(status, report_with_values=None))
 
 
-def report_with_values(
-    resource: TopicSchema, governing: ActivePolicy | None, after: ValidationStatus | None
+async def report_with_values(
+    ctx: ReconcileContext, resource: TopicSchema, governing: ActivePolicy | None, after: ValidationStatus | None
 ) -> str | None:
     """Return the name of the ConfigMap that may have message values with the new status `after`, or None.
 
@@ -92,14 +92,16 @@ def report_with_values(
     before = resource.status
     if after is None or after == before.validation:
         return before.report_with_values
-    if _includes_values(governing):
+    if await _includes_values(ctx, governing):
         return before.report_with_values if after.job is None else name_of(resource.metadata)
     return before.report_with_values if after.report is None else None  # the new report replaced it
 
 
-def _includes_values(governing: ActivePolicy | None) -> bool:
-    spec = None if governing is None else governing.resource.spec.validation
-    return spec is not None and bool(spec.include_values)
+async def _includes_values(ctx: ReconcileContext, governing: ActivePolicy | None) -> bool:
+    if governing is None:
+        return False
+    runs = (await ctx.registries.get(governing.resource.spec.registry)).spec.validation
+    return runs is not None and bool(runs.include_values)
 
 
 async def _emit_not_deleted(ctx: ReconcileContext, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
@@ -123,8 +125,9 @@ async def _is_stored(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
     return True
 
 
-async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None:
+async def _read(ctx: ReconcileContext, pod: str) -> bytes | None:
     """Return the report, or None if the log is missing or unreadable or has none. Its node may be lost forever."""
+    namespace = ctx.validation.namespace
     try:
         log = await ctx.client.log(namespace, pod, job_manifest.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
         return await asyncio.to_thread(lambda: log_protocol.report_in(log.splitlines()))

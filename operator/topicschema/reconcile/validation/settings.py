@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Final
 
-from topicschema.api.policies import NamespaceSchemaPolicySpec
+from topicschema.api.registries import AuthenticationSpec, RegistryValidationSpec, SchemaRegistry
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import (
     SampleSpec,
@@ -16,16 +16,15 @@ from topicschema.api.validation import (
     ValidationMode,
     ValidationSpec,
 )
-from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
+from topicschema.api.validation_pods import TemplateSpec
 from topicschema.api.wire import encode
-from topicschema.broker.errors import BrokerNotAllowedError
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, digest
+from topicschema.core.topics import Topic
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.judging.policies import ActivePolicy
 from topicschema.validation.job.manifest import JobRequest
-from topicschema.validation.job.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
+from topicschema.validation.job.pods import CREDENTIALS_FOLDER, SecretFiles
 from topicschema.validation.request import (
     FileFormat,
     FileSource,
@@ -39,7 +38,7 @@ from topicschema.validation.request import (
 _DEADLINE: Final = 3600
 _STAY: Final = 86_400
 _UNITS: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_CA: Final = "ca.crt"
+_MOST_EXECUTORS: Final = 8
 _ALL_PERCENT: Final = 100
 
 
@@ -47,21 +46,28 @@ _ALL_PERCENT: Final = 100
 class EffectiveSettings:
     """The effective settings of one topic. `is_installed` is True if this operator has a validation image.
 
-    `hosts` is the allow list of broker hosts for the pods. `is_locked` is True if only the operator adds schemas.
+    `topic` is the topic's local name. `ca` has the CA certificates of the registry's broker, or None. `is_locked` is
+    True if only the operator adds schemas.
     """
 
     mode: ValidationMode
     spec: ValidationSpec
-    policy: NamespaceSchemaPolicySpec
+    registry: SchemaRegistry
     image: str
-    hosts: AllowedHosts
+    topic: str = ""
+    ca: str | None = None
     is_locked: bool = True
     is_installed: bool = True
 
     @property
+    def runs(self) -> RegistryValidationSpec:
+        """The registry's settings of runs."""
+        return self.registry.spec.validation or RegistryValidationSpec()
+
+    @property
     def template(self) -> TemplateSpec:
         """The template of the pods."""
-        return self.spec.template or TemplateSpec()
+        return self.runs.pod_template or TemplateSpec()
 
     @property
     def is_sampled(self) -> bool:
@@ -76,35 +82,28 @@ class EffectiveSettings:
     @property
     def run_hash(self) -> str:
         """The hash of the Job's runtime settings. If it changes, a failed run is retried at once."""
-        spec, pulsar = self.spec, self.policy.pulsar
-        run = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template))
+        spec, runs, pulsar = self.spec, self.runs, self.registry.spec.pulsar
+        run = (self.executors, spec.active_deadline_seconds, self.image, encode(self.template))
         address = "" if pulsar is None else pulsar.admin_url
-        parts = (*run, self.mounts(), address, encode(spec.authentication) if spec.authentication else None)
+        parts = (*run, self.mounts(), address, self.ca, encode(runs.authentication) if runs.authentication else None)
         return digest(repr(parts).encode(errors="surrogatepass"))
+
+    @property
+    def executors(self) -> int:
+        """The number of Spark executors, at most the registry's maximum."""
+        most = self.runs.max_executors
+        return min(self.spec.executors or 0, _MOST_EXECUTORS if most is None else most)
 
     @property
     def invalid_reason(self) -> str:
         """The reason why no Job can be created, or ""."""
         if not self.is_installed:
             return "validation is not installed: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
-        if self.spec.executors and not self.template.service_account_name:
-            return (
-                "executors need validation.template.serviceAccountName in the policy: an account that may create pods"
-            )
-        if self._files is None and (self.policy.pulsar is None or self.policy.pulsar.service_url is None):
-            return "the topic's messages are read from spec.pulsar.serviceURL, which the policy does not name"
-        return self._disallowed_host
-
-    @property
-    def _disallowed_host(self) -> str:
-        """The reason why the pods may not connect to the policy's brokers, or ""."""
-        pulsar = self.policy.pulsar
-        if self._files is not None or pulsar is None or pulsar.service_url is None:
-            return ""
-        try:
-            self.hosts.check_service(pulsar.service_url)
-        except BrokerNotAllowedError as error:
-            return f"spec.pulsar.serviceURL: {error.message}"
+        name, pulsar = self.registry.metadata.name, self.registry.spec.pulsar
+        if self.registry.spec.validation is None:
+            return f"registry {name} has no spec.validation, which says how messages are read"
+        if self._files is None and (pulsar is None or pulsar.service_url is None):
+            return f"the topic's messages are read from spec.pulsar.serviceURL, which registry {name} does not name"
         return ""
 
     @property
@@ -113,11 +112,13 @@ class EffectiveSettings:
         if source.files is None:
             return None
         kind = source.files.format
-        return FileSource((source.files.uri,), None if kind is None else FileFormat(kind.value.lower()))
+        return FileSource(
+            (source.files.uri.replace("{topic}", self.topic),), None if kind is None else FileFormat(kind.value.lower())
+        )
 
     def source(self) -> dict[str, Any]:
         """Return the request's `files` or `pulsar`."""
-        files, pulsar = self._files, self.policy.pulsar
+        files, pulsar = self._files, self.registry.spec.pulsar
         if files is not None:
             return {"files": files}
         if pulsar is None or pulsar.service_url is None:
@@ -125,38 +126,35 @@ class EffectiveSettings:
         source = PulsarSource(
             pulsar.admin_url,
             pulsar.service_url,
-            ca_file=None if pulsar.tls is None else f"{TRUST_FOLDER}/{_CA}",
-            **_credential_files(self.spec.authentication),
+            ca=self.ca,
+            redirect_hosts=pulsar.redirect_hosts,
+            **_credential_files(self.runs.authentication),
         )
         return {"pulsar": source}
 
     def mounts(self) -> tuple[SecretFiles, ...]:
         """Return the Secrets that the pods mount."""
-        pulsar, mounts = self.policy.pulsar, []
-        credentials = _credentials(self.spec.authentication)
-        if self._files is None and credentials is not None:
-            mounts.append(credentials)
-        if self._files is None and pulsar is not None and pulsar.tls is not None:
-            ca = pulsar.tls.ca_secret_key_ref
-            mounts.append(SecretFiles(TRUST_FOLDER, ca.name, {_CA: ca.key}))
-        return tuple(mounts)
+        credentials = _credentials(self.runs.authentication)
+        return (credentials,) if self._files is None and credentials is not None else ()
 
 
 def effective(
-    governing: ActivePolicy, resource: TopicSchema, image: str, hosts: AllowedHosts
+    governing: ActivePolicy, registry: SchemaRegistry, resource: TopicSchema, image: str, ca: str | None
 ) -> EffectiveSettings | None:
     """Return the settings of one topic, or None if validation is off. The topic's own fields have precedence."""
     policy = governing.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
     if spec.mode is None or spec.mode is ValidationMode.OFF:
         return None
-    chosen = None if spec.template is None else spec.template.image
+    runs = registry.spec.validation or RegistryValidationSpec()
+    chosen = None if runs.pod_template is None else runs.pod_template.image
     return EffectiveSettings(
         mode=spec.mode,
         spec=spec,
-        policy=policy.spec,
+        registry=registry,
         image=chosen or image,
-        hosts=hosts,
+        topic=Topic.parse(resource.spec.topic).local_name,
+        ca=ca,
         is_locked=_is_locked(governing),
         is_installed=bool(image),
     )
@@ -171,8 +169,8 @@ def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec
 
 def _is_locked(governing: ActivePolicy) -> bool:
     """Return True if only the operator adds schemas, as last observed. This also applies without a broker."""
-    spec, observed = governing.resource.spec, governing.resource.observed
-    if spec.pulsar is None:
+    observed = governing.resource.observed
+    if not governing.resource.has_broker:
         return True
     if observed is None:
         return False
@@ -223,7 +221,7 @@ class RequestSpec:
 
         It does not cover the Job's runtime settings (image, account, executors): see `EffectiveSettings.run_hash`.
         """
-        spec, pulsar = self.settings.spec, self.settings.policy.pulsar
+        spec, pulsar = self.settings.spec, self.settings.registry.spec.pulsar
         has_files = spec.source is not None and spec.source.files is not None
         parts = {
             "schema": self.target.schema.content_hash,
@@ -232,15 +230,23 @@ class RequestSpec:
             "source": encode(spec.source) if has_files else "" if pulsar is None else pulsar.service_url or "",
             "sample": encode(spec.sample or SampleSpec()),
             "tolerance": encode(spec.tolerance or ToleranceSpec()),
-            "values": bool(spec.include_values),
+            "values": bool(self.settings.runs.include_values),
             "revalidate": f"{self.revalidate}\n{self.supersedes}" if self.supersedes else self.revalidate,
         }
         return digest(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass"))
 
 
-def job_request(
-    run: RequestSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int
-) -> JobRequest:
+@dataclass(frozen=True, slots=True)
+class JobIdentity:
+    """The owner of a Job with its team or "", the number of the attempt from 1, and the namespace of all Jobs."""
+
+    owner: Owner
+    attempt: int
+    namespace: str
+    team: str = ""
+
+
+def job_request(run: RequestSpec, versions: Mapping[int, SchemaInfo], topic: str, identity: JobIdentity) -> JobRequest:
     """Return the Job to create. `versions` are all stored payloads. Raise ValueError if the settings are invalid."""
     settings, spec, target = run.settings, run.settings.spec, run.target
     validation_request = ValidationRequest(
@@ -250,16 +256,18 @@ def job_request(
         pulsar_version=target.pulsar_version,
         sample=_sample(spec.sample or SampleSpec()),
         tolerance=Tolerance((spec.tolerance or ToleranceSpec()).max_invalid_per_million or 0),
-        include_values=bool(spec.include_values),
-        executors=spec.executors or 0,
+        include_values=bool(settings.runs.include_values),
+        executors=settings.executors,
         labels={"revalidate": run.revalidate} if run.revalidate else {},
         **settings.source(),
     )
     stay = spec.ttl_seconds_after_finished
     return JobRequest(
-        owner=owner,
+        namespace=identity.namespace,
+        team=identity.team,
+        owner=identity.owner,
         request_hash=run.hash,
-        attempt=attempt,
+        attempt=identity.attempt,
         validation_request=validation_request,
         image=settings.image,
         run_hash=settings.run_hash,
@@ -279,27 +287,33 @@ def seconds(duration: str | None) -> int | None:
     return None if duration is None else int(duration[:-1]) * _UNITS[duration[-1]]
 
 
-def _credentials(authentication: ReaderAuthenticationSpec | None) -> SecretFiles | None:
+def _credentials(authentication: AuthenticationSpec | None) -> SecretFiles | None:
     if authentication is None:
         return None
     token, oauth2, tls = authentication.token, authentication.oauth2, authentication.tls
     if token is not None:
-        return SecretFiles(CREDENTIALS_FOLDER, token.secret_key_ref.name, {"token": token.secret_key_ref.key})
+        return SecretFiles(CREDENTIALS_FOLDER, token.secret_ref.name, {"token": token.secret_ref.key})
     if oauth2 is not None:
-        return SecretFiles(CREDENTIALS_FOLDER, oauth2.secret_key_ref.name, {"key.json": oauth2.secret_key_ref.key})
+        return SecretFiles(CREDENTIALS_FOLDER, oauth2.secret_ref.name, {"secret": oauth2.secret_ref.key})
     if tls is not None:
         return SecretFiles(CREDENTIALS_FOLDER, tls.secret_ref.name, {"tls.crt": "tls.crt", "tls.key": "tls.key"})
     return None
 
 
-def _credential_files(authentication: ReaderAuthenticationSpec | None) -> dict[str, Any]:
+def _credential_files(authentication: AuthenticationSpec | None) -> dict[str, Any]:
     """Return the fields of PulsarSource that name the mounted files."""
     files = _credentials(authentication)
     if authentication is None or files is None:
         return {}
     if authentication.oauth2 is not None:
         oauth2 = authentication.oauth2
-        key_file = f"{CREDENTIALS_FOLDER}/key.json"
-        return {"oauth2": OAuth2Flow(oauth2.issuer_url, oauth2.audience or "", key_file, oauth2.scope)}
+        flow = OAuth2Flow(
+            oauth2.issuer_url,
+            oauth2.client_id,
+            f"{CREDENTIALS_FOLDER}/secret",
+            oauth2.audience or "",
+            oauth2.scope or "",
+        )
+        return {"oauth2": flow}
     names = {"token": "token_file", "tls.crt": "certificate_file", "tls.key": "key_file"}
     return {names[name]: f"{CREDENTIALS_FOLDER}/{name}" for name in files.members}

@@ -164,7 +164,7 @@ class KubernetesStorage:
         for key, wire in here.items():
             with suppress(StalledError):
                 claims.append(_claim(key, wire))
-        keys = sorted(here, key=lambda key: key.pulsar_cluster)
+        keys = sorted(here, key=lambda key: key.registry)
         return KnownClaims(tuple(keys), tuple(claims), are_all=all(key is not None for key, _ in listed))
 
     async def put_claim(self, stored: StoredClaim, owner: Owner | None, address: str = "") -> StoredClaim:
@@ -273,7 +273,7 @@ def _key_of(wire: Object) -> PulsarNamespaceKey | None:
     """Return the key of a claim, or None if its name does not match its content."""
     spec = wire.get("spec") or {}
     try:
-        key = PulsarNamespaceKey.parse(str(spec.get("pulsarCluster")), str(spec.get("pulsarNamespace")))
+        key = PulsarNamespaceKey.parse(str(spec.get("registry")), str(spec.get("pulsarNamespace")))
     except StalledError:
         return None
     return key if store.claim_name(key) == wire["metadata"]["name"] else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from topicschema.api import GROUP
-from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA, Object
+from topicschema.api.kinds import CONFIG_MAP, JOB, Object
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.history import Owner
 from topicschema.validation.job.pods import SecretFiles, pod
@@ -17,6 +17,12 @@ from topicschema.validation.request import Packed, ValidationRequest
 
 TOPIC_LABEL: Final = f"{GROUP}/topicschema"
 """Label with the name of the Job's TopicSchema. A name that is too long for a label is shortened."""
+NAMESPACE_LABEL: Final = f"{GROUP}/namespace"
+UID_LABEL: Final = f"{GROUP}/uid"
+TEAM_LABEL: Final = f"{GROUP}/team"
+"""Labels with the namespace and the UID of the TopicSchema, and with its team. No owner is in another namespace."""
+OWNER_ANNOTATION: Final = f"{GROUP}/owner"
+"""Annotation with `namespace/name` of the TopicSchema."""
 REQUEST_LABEL: Final = f"{GROUP}/validation-request"
 ROLE_LABEL: Final = f"{GROUP}/role"
 """Label with `driver` or `executor`, which NetworkPolicies select."""
@@ -45,15 +51,17 @@ _BACKOFF_LIMIT: Final = 2
 class JobRequest:
     """Parameters of a Job: its `owner`, its validation request, and how it runs. `attempt` counts from 1.
 
-    `request_hash` identifies the request without its payloads.
+    `namespace` is that of all Jobs. `request_hash` identifies the request without its payloads. `team` may be "".
     """
 
+    namespace: str
     owner: Owner
     request_hash: str
     attempt: int
     validation_request: ValidationRequest
     image: str
     run_hash: str = ""
+    team: str = ""
     template: TemplateSpec = field(default_factory=TemplateSpec)
     mounts: tuple[SecretFiles, ...] = ()
     active_deadline_seconds: int = 3600
@@ -94,16 +102,14 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
         "kind": JOB.name,
         "metadata": {
             "name": request.name,
-            "namespace": request.owner.namespace,
-            "labels": _labels(request),
-            "annotations": {
+            "namespace": request.namespace,
+            "labels": labels(request),
+            "annotations": _owner(request)
+            | {
                 ATTEMPT_ANNOTATION: str(request.attempt),
                 REQUEST_ANNOTATION: packed.sha256,
                 RUN_HASH_ANNOTATION: request.run_hash,
             },
-            "ownerReferences": [
-                _reference(TOPIC_SCHEMA.api_version, TOPIC_SCHEMA.name, request.owner.name, request.owner.uid)
-            ],
         },
         "spec": {
             "suspend": True,
@@ -114,7 +120,7 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
             "ttlSecondsAfterFinished": request.ttl_seconds_after_finished,
             "podFailurePolicy": {"rules": _failure_rules()},
             "template": {
-                "metadata": {"labels": _labels(request) | {ROLE_LABEL: "driver"}},
+                "metadata": _pod_metadata(request, "driver"),
                 "spec": _driver(request, parts),
             },
         },
@@ -133,8 +139,8 @@ def request_parts(request: JobRequest, job_uid: str, packed: Packed | None = Non
             "kind": CONFIG_MAP.name,
             "metadata": {
                 "name": part_map(request.name, n),
-                "namespace": request.owner.namespace,
-                "labels": _labels(request),
+                "namespace": request.namespace,
+                "labels": labels(request),
                 "ownerReferences": [_reference(JOB.api_version, JOB.name, request.name, job_uid)],
             },
             "immutable": True,
@@ -170,12 +176,33 @@ def _parts(packed: bytes) -> list[bytes]:
     return [packed[start : start + PART_BYTES] for start in range(0, len(packed), PART_BYTES)]
 
 
-def _labels(request: JobRequest) -> dict[str, str]:
+def labels(request: JobRequest) -> dict[str, str]:
+    """Return the labels of a Job and its objects."""
     return {
         "app.kubernetes.io/managed-by": "topicschema",
         "app.kubernetes.io/component": "validation",
         TOPIC_LABEL: topic_label(request.owner.name),
+        NAMESPACE_LABEL: request.owner.namespace,
+        UID_LABEL: request.owner.uid,
         REQUEST_LABEL: request_label(request.request_hash),
+    } | ({TEAM_LABEL: request.team} if request.team else {})
+
+
+def selector_of(namespace: str, name: str) -> str:
+    """Return the selector of the Jobs of a TopicSchema of this name, with those of a former one."""
+    return f"{NAMESPACE_LABEL}={namespace},{TOPIC_LABEL}={topic_label(name)}"
+
+
+def _owner(request: JobRequest) -> dict[str, str]:
+    return {OWNER_ANNOTATION: f"{request.owner.namespace}/{request.owner.name}"}
+
+
+def _pod_metadata(request: JobRequest, role: str) -> Object:
+    """Return labels and annotations of a pod. Those of the template never replace the operator's."""
+    template = request.template
+    return {
+        "labels": {**template.labels, **labels(request), ROLE_LABEL: role},
+        "annotations": {**template.annotations, **_owner(request)},
     }
 
 
@@ -223,7 +250,7 @@ def _executor(request: JobRequest) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"labels": _labels(request) | {ROLE_LABEL: "executor"}},
+        "metadata": _pod_metadata(request, "executor"),
         "spec": made | {"automountServiceAccountToken": False},
     }
 

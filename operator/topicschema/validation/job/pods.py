@@ -15,6 +15,7 @@ from topicschema.api.wire import encode
 
 CREDENTIALS_FOLDER: Final = "/credentials"
 TRUST_FOLDER: Final = "/trust"
+_ACCOUNT: Final = "topicschema-validation"
 _USER: Final = 65_532
 _WRITABLE: Final = "/tmp"  # noqa: S108 - a volume of the pod's own
 _SCRATCH: Final = "spark-local-dir-1"  # Spark recognizes this name; with another one it mounts a second volume over it
@@ -44,8 +45,8 @@ class SecretFiles:
 
 def pod(container: str, image: str, template: TemplateSpec, mounts: tuple[SecretFiles, ...]) -> Object:
     """Return the spec of a pod with one container of that name. The caller adds command and arguments."""
-    account = {"serviceAccountName": template.service_account_name} if template.service_account_name else {}
-    return account | {
+    return {
+        "serviceAccountName": template.service_account_name or _ACCOUNT,
         "restartPolicy": "Never",
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,

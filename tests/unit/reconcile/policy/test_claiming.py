@@ -34,7 +34,7 @@ async def elsewhere() -> AsyncIterator[FakeBroker]:
 def put_second(world: World, url: str | None) -> None:
     """Put a policy in another Kubernetes namespace, for another name of the Pulsar cluster, with that broker."""
     pulsar = {} if url is None else {"pulsar": {"adminURL": url}}
-    spec = {"pulsarCluster": "theirs", "pulsarNamespace": "shop/orders", **PROFILE, **pulsar}
+    spec = {"registry": "theirs", "pulsarNamespace": "shop/orders", **PROFILE, **pulsar}
     world.api.put(NAMESPACE_SCHEMA_POLICY, SECOND.namespace, SECOND.name, {"spec": spec})
 
 

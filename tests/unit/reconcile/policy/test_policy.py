@@ -61,7 +61,7 @@ async def test_nothing_is_cached_of_a_policy_that_was_replaced_between_two_recon
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
     for _ in range(3):
-        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": world.pulsar}
+        spec = {"registry": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": world.pulsar}
         uid = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
         await policies.reconcile(KEY)
     assert (await world.ctx.storage.get_claim(ORDERS)).owner is not None

@@ -26,7 +26,7 @@ from topicschema.reconcile.policy.status import conditions, notes, pending_error
 POLICY = NamespaceSchemaPolicy(
     metadata=Metadata(name="orders", namespace="shop", generation=2),
     spec=NamespaceSchemaPolicySpec(
-        pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url="http://pulsar:8080")
+        registry="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url="http://pulsar:8080")
     ),
 )
 WITHOUT_BROKER = replace(POLICY, spec=replace(POLICY.spec, pulsar=None))

@@ -75,7 +75,7 @@ async def test_a_topic_that_moves_to_an_empty_broker_of_another_name_names_the_h
 ) -> None:
     assert await world.apply(ONE) == ""
     world.broker.schemas.force_delete(TOPIC)
-    await world.change_policy(pulsarCluster="new")
+    await world.change_policy(registry="new")
     set_versions_in_status(world, 0, 1)
     for _ in range(2):
         with pytest.raises(StalledError, match=r"cluster new has neither the history .* another name before") as lost:

@@ -30,7 +30,7 @@ BACKWARD = Policy(Strategy.BACKWARD)
 POLICY = ActivePolicy(
     NamespaceSchemaPolicy(
         metadata=Metadata(name="orders"),
-        spec=NamespaceSchemaPolicySpec(pulsar_cluster="pulsar", pulsar_namespace="shop/orders"),
+        spec=NamespaceSchemaPolicySpec(registry="pulsar", pulsar_namespace="shop/orders"),
     ),
     BACKWARD,
 )

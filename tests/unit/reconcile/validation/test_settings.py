@@ -38,7 +38,7 @@ HOSTS = AllowedHosts.parse("pulsar, away:6651")
 
 
 def policy(validation: Mapping[str, Any] | None, status: Mapping[str, Any] | None = None, **spec: Any) -> ActivePolicy:
-    members = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "pulsar": PULSAR, **spec}
+    members = {"registry": "p", "pulsarNamespace": "shop/orders", "pulsar": PULSAR, **spec}
     members |= {} if validation is None else {"validation": validation}
     wire = {"metadata": {"name": "orders"}, "spec": members, "status": status or {}}
     resource = decode(NamespaceSchemaPolicy, wire)

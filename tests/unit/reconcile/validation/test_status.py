@@ -39,7 +39,7 @@ TARGET = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VER
 SETTINGS = EffectiveSettings(
     mode=ValidationMode.GATE,
     spec=ValidationSpec(mode=ValidationMode.GATE),
-    policy=NamespaceSchemaPolicySpec(pulsar_cluster="p", pulsar_namespace="shop/orders"),
+    policy=NamespaceSchemaPolicySpec(registry="p", pulsar_namespace="shop/orders"),
     image="i",
     hosts=AllowedHosts(),
 )

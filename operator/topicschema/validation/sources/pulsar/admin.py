@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self, TypeVar
 from urllib.parse import urlencode
 
-from yarl import URL
-
 from topicschema.broker import wire
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate
@@ -32,7 +30,7 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources.pulsar.connection import BrokerEndpoint
 from topicschema.validation.sources.pulsar.errors import refused
-from topicschema.validation.sources.pulsar.identity import content_of, credential_of
+from topicschema.validation.sources.pulsar.identity import credential_of
 from topicschema.validation.sources.pulsar.ranges import EntryRange, Position, entry_ranges
 
 _T = TypeVar("_T")
@@ -41,9 +39,6 @@ READERS: Final = "topicschema-"
 """Prefix of the name of each reader of a run."""
 _MAX_BYTES: Final = 64 << 20
 _SECONDS: Final = 30.0
-_MOST_LABELS: Final = 12
-# Brokers redirect to the owner of a topic, whose name is not known before: any host, but no metadata address.
-_ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, _MOST_LABELS))
 
 
 class Cursor(NamedTuple):
@@ -88,8 +83,10 @@ class Admin:
     def __enter__(self) -> Self:
         """Prepare the client without a request. Raises SourceError if mounted files are missing or broken."""
         pulsar = self._pulsar
-        ca = None if pulsar.ca_file is None else content_of(pulsar.ca_file)
-        access = ClientConfig(pulsar.admin_url, _allowed(pulsar.admin_url), credential_of(pulsar), ca)
+        ca = None if pulsar.ca is None else pulsar.ca.encode()
+        issuer = () if pulsar.oauth2 is None else (pulsar.oauth2.issuer_url,)
+        hosts = AllowedHosts.of((pulsar.admin_url, *issuer), pulsar.redirect_hosts)
+        access = ClientConfig(pulsar.admin_url, hosts, credential_of(pulsar), ca)
         try:
             self._transport = Transport(access, Clock())
         except TopicSchemaError as error:
@@ -108,7 +105,7 @@ class Admin:
         Raises SourceError if no token is available.
         """
         pulsar = self._pulsar
-        credential, ca = credential_of(pulsar), None if pulsar.ca_file is None else content_of(pulsar.ca_file)
+        credential, ca = credential_of(pulsar), None if pulsar.ca is None else pulsar.ca.encode()
         is_encrypted = pulsar.service_url.startswith("pulsar+ssl:")
         try:
             tls = context_of(credential, ca, trusts_system=ca is None) if is_encrypted else None
@@ -229,12 +226,3 @@ def _number(answer: Mapping[str, Any], name: str) -> int:
     if not isinstance(value, int):
         raise SourceError(f"the broker's response has no {name}")
     return value
-
-
-def _allowed(admin_url: str) -> AllowedHosts:
-    try:
-        host = URL(admin_url).raw_host or ""
-    except ValueError:
-        host = ""
-    named = [f"[{host}]" if ":" in host else host] if host else []
-    return AllowedHosts.parse(",".join([*named, *_ANYWHERE]))

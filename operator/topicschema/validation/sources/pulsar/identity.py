@@ -3,9 +3,8 @@
 They are read again for each span, so a token that is replaced during a run takes effect.
 """
 
-import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
@@ -44,16 +43,8 @@ def content_of(path: str) -> bytes:
 
 
 def _oauth2(flow: OAuth2Flow) -> OAuth2ClientCredentials:
-    members = _object(flow.key_file)
-    values = [members.get(name) for name in ("client_id", "client_secret")]
-    if not all(isinstance(each, str) and each for each in values):
-        raise SourceError("it must be a JSON object with client_id and client_secret", flow.key_file)
-    return OAuth2ClientCredentials(flow.issuer_url, str(values[0]), str(values[1]), flow.audience, flow.scope or "")
-
-
-def _object(path: str) -> dict[str, Any]:
     try:
-        members = json.loads(content_of(path))
-    except (ValueError, RecursionError):
-        raise SourceError("it is not JSON", path) from None
-    return members if isinstance(members, dict) else {}
+        secret = OAuth2ClientCredentials.secret_of(content_of(flow.secret_file))
+    except SecretInvalidError as error:
+        raise SourceError(error.message, flow.secret_file) from None
+    return OAuth2ClientCredentials(flow.issuer_url, flow.client_id, secret, flow.audience, flow.scope)
