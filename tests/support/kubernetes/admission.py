@@ -11,10 +11,11 @@ from typing import Any
 
 import aiohttp
 from aiohttp import web
+from yarl import URL
 
 from support.kubernetes.api_server import FakeApiServer, Object
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from support.kubernetes.registries import observed, registry
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.cluster.client import ApiClient
 from topicschema.core import formats
 from topicschema.core.history import History, NumberedBy, Origin, Owner
@@ -23,14 +24,13 @@ from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.judge import Judge
-from topicschema.settings import WebhookSettings
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.storage.protocol import Stored
 from topicschema.webhook.server import Endpoint, reviewers
 
 SYSTEM = "topicschema-system"
-PROFILE: Mapping[str, Any] = {"brokerProfile": {"pulsarVersion": "4.0"}}
-"""The part of a policy's spec for a policy that names no broker."""
+OWN_STORE: Mapping[str, Any] = {"registry": {}}
+"""The status of a policy whose registry is the operator's own store."""
 TOPIC = "persistent://shop/orders/created"
 KEY = TopicKey("pulsar", Topic.parse(TOPIC))
 TIME = "2026-11-21T05:30:00Z"
@@ -95,7 +95,7 @@ class World:
         self, name: str = "orders", namespace: str = "shop", status: Mapping[str, Any] | None = None, **spec: Any
     ) -> Object:
         """Store a policy for shop/orders that holds the claim."""
-        wire = {"spec": new_policy(**spec)["spec"], "status": status or {}}
+        wire = {"spec": new_policy(**spec)["spec"], "status": {**OWN_STORE, **(status or {})}}
         stored = self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, wire)
         await self.claim(owner_of(stored))
         return stored
@@ -104,9 +104,11 @@ class World:
         stored = await self.storage.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders"))
         await self.storage.put_claim(stored, owner, address)
 
-    def namespace(self, name: str, globs: str | None) -> None:
-        annotations = {} if globs is None else {PULSAR_NAMESPACES_ANNOTATION: globs}
-        self.api.put(NAMESPACE, "", name, {"metadata": {"annotations": annotations}})
+    def registry(self, name: str = "pulsar", pulsar: Object | None = None, **spec: Any) -> None:
+        """Store the registry of that name: the operator's own store, or a broker that reported version 4.0.7."""
+        wire = registry(name, pulsar, **spec)
+        wire["status"] = {} if pulsar is None else observed(URL(pulsar["adminURL"]).authority)
+        self.api.put(SCHEMA_REGISTRY, "", name, wire)
 
     async def versions(
         self,
@@ -195,7 +197,7 @@ def new_topic(spec: Any, name: str = "created") -> Object:
 def new_policy(**spec: Any) -> Object:
     """Return a NamespaceSchemaPolicy of shop/orders as the API server sends a new one."""
     metadata = {"name": "orders", "namespace": "shop", "uid": "uid-orders", "generation": 1}
-    members = {"registry": "pulsar", "pulsarNamespace": "shop/orders", **PROFILE, **spec}
+    members = {"registry": "pulsar", "pulsarNamespace": "shop/orders", **spec}
     return {"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": members}
 
 
@@ -212,14 +214,16 @@ async def run_endpoint(endpoint: Endpoint, tls: ssl.SSLContext | None = None) ->
 
 
 @asynccontextmanager
-async def run_webhook(**environment: str) -> AsyncIterator[World]:
-    """Run the webhook's application on a socket, with an empty fake API server."""
-    settings = WebhookSettings.load({"TOPICSCHEMA_NAMESPACE": SYSTEM, **environment})
+async def run_webhook() -> AsyncIterator[World]:
+    """Run the webhook's application on a socket, with a fake API server that has only the namespace and the registry."""
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
         storage = KubernetesStorage(client, SYSTEM)
         with contextlib.closing(Judge(storage)) as judge:
             async with (
-                run_endpoint(Endpoint(reviewers(client, judge, storage, settings))) as port,
+                run_endpoint(Endpoint(reviewers(client, judge, storage))) as port,
                 aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
             ):
-                yield World(api, client, session)
+                world = World(api, client, session)
+                api.put(NAMESPACE, "", "shop", {})
+                world.registry()
+                yield world

@@ -18,6 +18,7 @@ VALIDATION_REQUEST = ValidationRequest(
     pulsar=PulsarSource("http://pulsar:8080", "pulsar://pulsar:6650"),
 )
 REQUEST = JobRequest(
+    namespace="topicschema-validation",
     owner=OWNER,
     request_hash="sha256:" + "a" * 64,
     attempt=1,

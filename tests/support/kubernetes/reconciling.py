@@ -10,6 +10,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
+from topicschema.judging.registries import Registries
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.object_index import ObjectIndex
@@ -25,12 +26,14 @@ async def reconcile_context(
 ) -> AsyncIterator[ReconcileContext]:
     """Yield the context of reconciles with that API server, brokers and storage. The client stays open."""
     storage = storage or KubernetesStorage(client, SYSTEM)
+    registries = Registries(client)
     with contextlib.closing(Judge(storage)) as judge:
         async with contextlib.aclosing(brokers):
             yield ReconcileContext(
                 client=client,
                 storage=storage,
-                policies=PolicyResolver(client, storage),
+                registries=registries,
+                policies=PolicyResolver(client, storage, registries),
                 judge=judge,
                 events=EventRecorder(client, "test"),
                 brokers=brokers,

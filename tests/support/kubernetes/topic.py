@@ -9,16 +9,16 @@ from yarl import URL
 
 from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.reconciling import reconcile_context
+from support.kubernetes.registries import observed, registry
 from support.kubernetes.stores import KubernetesStore, ObservedStorage, Store
 from support.pulsar.fake_broker import ManualClock
 from support.pulsar.schema_service import PulsarSchemas
 from support.pulsar.schema_service_rest import FakeSchemaBroker, run_schema_broker
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
+from testbed.product import NAMESPACE as SYSTEM
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.broker.errors import BrokerInconsistentError
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
@@ -115,6 +115,13 @@ class World:
         history = replace(history, **members)
         return (await self.ctx.storage.put(stored, history, tuple(each.info for each in schemas))).history
 
+    def set_registry(self, name: str = "pulsar", *, pulsar: dict[str, Any] | None = None, **spec: Any) -> None:
+        """Replace the registry of that name, whose broker reported version 4.0.7."""
+        wire = registry(name, pulsar, **spec)
+        address = "" if pulsar is None else URL(pulsar["adminURL"]).authority
+        wire["status"] = observed(address) if address else {}
+        self.api.put(SCHEMA_REGISTRY, "", name, wire)
+
     def set_policy(self, **spec: object) -> None:
         """Set these fields of the policy; None removes a field."""
 
@@ -130,16 +137,16 @@ class World:
         await self.claim()
 
     async def claim(self) -> None:
-        """Let the policy have the claim at the broker that it names."""
+        """Let the policy have the claim at the broker of its registry."""
         policy = await self.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-        url = policy["spec"].get("pulsar", {}).get("adminURL")
-        claim = await self.ctx.storage.get_claim(replace(ORDERS, registry=policy["spec"]["registry"]))
-        owner = Owner("shop", "orders", policy["metadata"]["uid"])
-        await self.ctx.storage.put_claim(claim, owner, URL(url).authority if url else "")
+        name = policy["spec"]["registry"]
+        address = (await self.ctx.registries.get(name)).address
+        claim = await self.ctx.storage.get_claim(replace(ORDERS, registry=name))
+        await self.ctx.storage.put_claim(claim, Owner("shop", "orders", policy["metadata"]["uid"]), address)
 
     @property
     def pulsar(self) -> dict[str, Any]:
-        """The policy's field `pulsar` that names this broker."""
+        """The registry's field `pulsar` that names this broker."""
         return {"adminURL": self.broker.url}
 
     @property
@@ -147,11 +154,6 @@ class World:
         """The controller's client of the store."""
         assert isinstance(self.ctx.storage, ObservedStorage)
         return self.ctx.storage
-
-    def allow_claims(self, namespace: str = "shop") -> None:
-        """Allow the Kubernetes namespace to claim the Pulsar namespaces of `shop`."""
-        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-        self.api.put(NAMESPACE, "", namespace, {"metadata": {"annotations": annotations}})
 
     async def delete_history(self) -> None:
         """Delete history and payloads, as another client."""
@@ -190,15 +192,13 @@ async def open_topic() -> AsyncIterator[World]:
     api = FakeApiServer()
     async with api.running(), ApiClient(api.connection) as client, run_schema_broker(schemas) as broker:
         spec = {"registry": "pulsar", "pulsarNamespace": "shop/orders"}
-        profile = {"pulsarVersion": "4.0"}  # the policy is not reconciled in most tests
-        pulsar = {"adminURL": broker.url}
-        api.put(
-            NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": {**spec, "brokerProfile": profile, "pulsar": pulsar}}
-        )
-        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, ManualClock().as_clock())
+        api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
+        api.put(NAMESPACE, "", "shop", {})
+        brokers = Brokers(client, SYSTEM, lambda: None, ManualClock().as_clock())
         store = open_store(api, client)
         storage: Any = ObservedStorage(store.client())
         async with reconcile_context(client, brokers, storage) as ctx:
             world = World(ctx, broker, api, store)
+            world.set_registry(pulsar=world.pulsar)
             await world.claim()
             yield world

@@ -16,7 +16,7 @@ from support.http_server import Handler, serve
 from topicschema.broker.clock import Clock
 from topicschema.broker.host_allow_list import AllowedHosts
 
-LOOPBACK = AllowedHosts.parse("127.0.0.1, localhost")
+LOOPBACK = AllowedHosts.of((), ("127.0.0.1", "localhost"))
 VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
 """A schema as a broker returns it."""
 

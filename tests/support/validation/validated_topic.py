@@ -33,8 +33,10 @@ from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 Object = dict[str, Any]
 
+VALIDATION = "topicschema-validation"
+"""The namespace of the Jobs."""
 FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
-JOBS = "/apis/batch/v1/namespaces/shop/jobs"
+JOBS = f"/apis/batch/v1/namespaces/{VALIDATION}/jobs"
 KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
@@ -57,7 +59,9 @@ class ValidatedTopic:
         self.api, self.broker = self.world.api, self.world.broker
         ctx = replace(
             self.world.ctx,
-            validation=ValidationContext("validation:1", JobLimiter(clock=count(step=60.0).__next__)),
+            validation=ValidationContext(
+                "validation:1", VALIDATION, JobLimiter(VALIDATION, clock=count(step=60.0).__next__)
+            ),
             now=lambda: self.clock,
             clock=lambda: self.seconds,
             enqueue=lambda key, after: self.enqueued.append((key.name, after)),
@@ -139,7 +143,7 @@ class ValidatedTopic:
 
     async def jobs(self) -> list[Object]:
         """Return the Jobs, by attempt."""
-        jobs = [dict(each) for each in await self.world.ctx.client.list(JOB, "shop")]
+        jobs = [dict(each) for each in await self.world.ctx.client.list(JOB, VALIDATION)]
         return sorted(jobs, key=lambda job: int(job["metadata"]["annotations"][ATTEMPT_ANNOTATION]))
 
     async def newest(self) -> Object:
@@ -167,7 +171,7 @@ class ValidatedTopic:
         labels = {"batch.kubernetes.io/job-name": metadata["name"]}
         pod["metadata"] |= {"name": f"{metadata['name']}-x", "labels": labels}
         pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = when
-        self.api.put(POD, "shop", pod["metadata"]["name"], pod)
+        self.api.put(POD, VALIDATION, pod["metadata"]["name"], pod)
         self.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
         self._over(job, "Complete" if is_pass else "Failed", "PodFailurePolicy", when)
 
@@ -185,10 +189,10 @@ class ValidatedTopic:
     def delete_job(self, job: Object) -> None:
         """Delete the Job and all that it owns."""
         name = job["metadata"]["name"]
-        self.api.delete(JOB, "shop", name)
+        self.api.delete(JOB, VALIDATION, name)
         for kind, owned in ((CONFIG_MAP, f"{name}-0"), (POD, f"{name}-x")):
-            if self.api.has(kind, "shop", owned):
-                self.api.delete(kind, "shop", owned)
+            if self.api.has(kind, VALIDATION, owned):
+                self.api.delete(kind, VALIDATION, owned)
 
     def _over(self, job: Object, kind: str, reason: str, when: str) -> None:
         end = {"type": kind, "status": "True", "reason": reason, "lastTransitionTime": when}
@@ -209,6 +213,7 @@ def _edit(wire: Object, spec: Object) -> None:
 async def open_validated_topic(mode: str, **validation: Any) -> AsyncIterator[ValidatedTopic]:
     """Yield the topic with a new resource, before any reconcile."""
     async with open_topic() as world:
+        world.set_registry(pulsar=world.pulsar, validation={})
         topic = ValidatedTopic(world)
         topic.set_policy_validation(mode, **validation)
         topic.set_topic()

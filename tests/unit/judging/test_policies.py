@@ -38,9 +38,7 @@ class Shop:
         self.storage = KubernetesStorage(client, SYSTEM)
         self.policies = PolicyResolver(client, self.storage)
 
-    def policy(
-        self, name: str, namespace: str = "shop", *, registry: str = "pulsar", **members: object
-    ) -> Object:
+    def policy(self, name: str, namespace: str = "shop", *, registry: str = "pulsar", **members: object) -> Object:
         spec = {
             "registry": registry,
             "pulsarNamespace": "shop/orders",

@@ -179,7 +179,7 @@ async def test_a_history_too_large_for_one_answer_is_read_version_by_version(wor
 
 async def test_a_history_is_in_memory_only_in_part(world: World) -> None:
     set_large(world, 3 << 20)
-    broker = await world.ctx.brokers.of((await world.ctx.policies.resolve("shop", "shop/orders")).resource)
+    broker = await world.ctx.broker_of((await world.ctx.policies.resolve("shop", "shop/orders")).resource)
     assert broker is not None
     state = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarVersion.V4_0))
     assert isinstance(state.alignment, HistoryBehind)
