@@ -86,6 +86,14 @@ def node() -> Iterator[Node | ExistingNode]:
         owned.end()
 
 
+@pytest.fixture
+def own_node(node: Node | ExistingNode) -> Node:
+    """Return the node, which the test changes or looks into. Only the testbed's own is for that."""
+    if isinstance(node, ExistingNode):
+        pytest.skip("the node is not the testbed's")
+    return node
+
+
 @pytest.fixture(scope="session")
 def operator_image(node: Node | ExistingNode) -> str:
     """Load the operator's image into the node. Return its name."""

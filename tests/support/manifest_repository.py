@@ -68,7 +68,6 @@ class Repository:
 
     @classmethod
     def create(cls, root: Path) -> "Repository":
-        """Create the repository."""
         root.mkdir(parents=True, exist_ok=True)
         repository = cls(root)
         repository.git("init", "--quiet", "--initial-branch=main", ".")
@@ -97,6 +96,5 @@ class Repository:
         path.write_text(in_yaml(*resources))
 
     def commit(self) -> None:
-        """Commit everything."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "A change")
