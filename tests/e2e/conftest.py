@@ -88,7 +88,7 @@ def node() -> Iterator[Node | ExistingNode]:
 
 @pytest.fixture
 def own_node(node: Node | ExistingNode) -> Node:
-    """Return the node, which the test changes or looks into. Only the testbed's own is for that."""
+    """Return the node. Skip the test if the testbed did not start it."""
     if isinstance(node, ExistingNode):
         pytest.skip("the node is not the testbed's")
     return node
