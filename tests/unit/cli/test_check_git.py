@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support import command_line
-from support.manifest_repository import Repository, fields, in_yaml, policy, topic
+from support.manifest_repository import UNJUDGED, Repository, fields, in_yaml, policy, topic
 
 H0, H1, H2 = fields("id", "x="), fields("id"), fields("id", "x:int")
 ADDED = H2.replace('"int"', '"int", "default": 0')
@@ -174,6 +174,13 @@ def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: R
     done = check(repository, "--git", "main", "a.yaml")
     assert done.stdout.startswith("a.yaml: shop/created is unchanged: it is version 0\n")
     assert check(repository, "--git", "main", ".").stdout.startswith("2 resources: 2 unchanged\n")
+
+
+@pytest.mark.parametrize("edit", UNJUDGED, ids=str)
+def test_an_edit_that_needs_no_judgment_is_none(repository: Repository, edit: dict[str, Any]) -> None:
+    commit(repository, FIRST)
+    repository.write("a.yaml", topic(H0, **edit))
+    assert results(repository)["created"]["isUnchanged"]
 
 
 def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository: Repository) -> None:
