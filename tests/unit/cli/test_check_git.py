@@ -13,6 +13,7 @@ import pytest
 
 from support import command_line
 from support.manifest_repository import UNJUDGED, Repository, fields, in_yaml, policy, topic
+from topicschema.core.schemas import NEWEST
 
 H0, H1, H2 = fields("id", "x="), fields("id"), fields("id", "x:int")
 ADDED = H2.replace('"int"', '"int", "default": 0')
@@ -216,7 +217,7 @@ def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository
     repository.write("b.yaml", topic(H1, "new"), *elsewhere)
     assert check(repository, "--git", "main", ".").stdout.splitlines()[-2:] == [
         "Judged by the rules of Pulsar 4.0: shop/new.",
-        "Judged by the rules of Pulsar 5.0: shop/t0, shop/t1, shop/t2 and 2 more.",
+        f"Judged by the rules of Pulsar {NEWEST}: shop/t0, shop/t1, shop/t2 and 2 more.",
     ]
     (repository.root / "b.yaml").unlink()
     repository.write("a.yaml", topic(H0, "unchanged"))
