@@ -271,7 +271,7 @@ def test_a_slash_in_a_topics_name_reaches_into_another_namespace(topic: RestTopi
 
     answer = RestTopic(topic.pulsar, topic.namespace, "other/x").upload(_FIRST)
 
-    if PULSAR_VERSION in ("4.2", "5.0"):
+    if PULSAR_VERSION not in ("4.0", "4.1"):
         assert (answer.status, answer.json["reason"]) == (412, "Topic name is not valid")
         return
     assert answer.status == 200

@@ -150,7 +150,7 @@ def test_a_scalable_topic_has_one_history_which_goes_with_any_of_its_segments(to
     """Check why `spec.topic` accepts no topic:// name: the broker removes a split segment once its messages expired."""
     path = f"/scalable/{topic.namespace}/{topic.name}"
     created = topic.pulsar.request("PUT", f"{path}?numInitialSegments=2")
-    if PULSAR_VERSION != "5.0":
+    if PULSAR_VERSION in ("4.0", "4.1", "4.2"):
         assert created.status == 404
         return
     assert created.status == 204
