@@ -44,15 +44,10 @@ async def governed(shop: BrokeredShop) -> BrokeredShop:
     return shop
 
 
-def pair(value: str, encoding: str = "SEPARATED") -> dict[str, Any]:
-    parts = {"key": {"name": "Id", "type": "STRING"}, "value": {"name": "Priced", "type": "AVRO", "schema": value}}
-    return {"type": "KEY_VALUE", "keyValue": {"encoding": encoding, **parts}}
-
-
 def with_key(text: str) -> dict[str, Any]:
-    made = pair(PRICED)
-    made["keyValue"]["key"]["schema"] = text
-    return made
+    key = {"name": "Id", "type": "STRING", "schema": text}
+    value = {"name": "Priced", "type": "AVRO", "schema": PRICED}
+    return {"type": "KEY_VALUE", "keyValue": {"encoding": "SEPARATED", "key": key, "value": value}}
 
 
 def sources(content: str) -> dict[str, Any]:
@@ -61,18 +56,6 @@ def sources(content: str) -> dict[str, Any]:
 
 def text_of(key: str) -> str:
     return f'{{"key":{key},"value":{PRICED}}}'
-
-
-@pytest.mark.parametrize(("key", "sent"), [("null", "null"), ("", '""')])
-async def test_a_pair_whose_key_has_the_text_null_or_none_is_registered_as_it_is(
-    governed: BrokeredShop, key: str, sent: str
-) -> None:
-    topic = BrokeredTopic(governed)
-    topic.put("", **with_key(key))
-    status = await topic.ready()
-    assert (status["schemaVersion"], topic.rest.versions()) == (0, [0])
-    assert topic.rest.version_of(text_of(sent), "KEY_VALUE", KINDS) == 0
-    assert await topic.writes_of_a_reconcile() == []
 
 
 @pytest.mark.parametrize(("key", "theirs", "ours"), [("", "null", '""'), ("null", '""', "null")])
