@@ -21,17 +21,10 @@ _HERE = Path(__file__).parent
 AVRO = _HERE / "Oracle.java"
 BROKER = _HERE / "broker" / "BrokerOracle.java"
 CLIENT = _HERE / "client" / "ClientOracle.java"
-AVRO_OF: Mapping[PulsarVersion, Path] = {
-    PulsarVersion.V4_0: _HERE / "pom.xml",
-    PulsarVersion.V4_1: _HERE / "pom-1.12.xml",
-    PulsarVersion.V4_2: _HERE / "pom-1.12.xml",
-    PulsarVersion.V5_0: _HERE / "pom-1.12.xml",
-}
+_POM_OF_AVRO = {"1.11.4": "pom.xml", "1.12.0": "pom-1.12.xml"}
+AVRO_OF: Mapping[PulsarVersion, Path] = {each: _HERE / _POM_OF_AVRO[each.avro] for each in PulsarVersion}
 BROKER_OF: Mapping[PulsarVersion, Path] = {
-    PulsarVersion.V4_0: _HERE / "broker" / "pom.xml",
-    PulsarVersion.V4_1: _HERE / "broker" / "pom-4.1.xml",
-    PulsarVersion.V4_2: _HERE / "broker" / "pom-4.2.xml",
-    PulsarVersion.V5_0: _HERE / "broker" / "pom-5.0.xml",
+    each: _HERE / "broker" / ("pom.xml" if each is PulsarVersion.V4_0 else f"pom-{each}.xml") for each in PulsarVersion
 }
 AVRO_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 and 5.0 judge with the library of 4.1
 JUDGING = tuple(

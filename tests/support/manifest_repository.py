@@ -12,6 +12,8 @@ POLICY = {
     "pulsarNamespace": "shop/orders",
     "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
 }
+UNJUDGED: tuple[dict[str, Any], ...] = ({"suspend": True}, {"deletionPolicy": "Delete"})
+"""Edits of a TopicSchema's spec that need no judgment."""
 _ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
