@@ -1,17 +1,6 @@
 """Objects and edits that the API server must accept: the right versions of the wrong ones."""
 
-from cluster.wrong_objects import (
-    ABSENT,
-    CLAIM,
-    HISTORY,
-    NUMBER,
-    PAIR,
-    POLICY,
-    PROTOBUF,
-    STRING,
-    TOPIC,
-    Row,
-)
+from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, NUMBER, PAIR, POLICY, PROTOBUF, STRING, TOPIC, Row
 from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
 from topicschema.core.schemas import PRIMITIVES
 from topicschema.core.strategies import Strategy

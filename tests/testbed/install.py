@@ -50,7 +50,6 @@ def install_manifests(cluster: Cluster, webhook_url: str | None = None, ca: Path
 
 
 def remove_webhooks(cluster: Cluster) -> None:
-    """Delete the project's webhook configuration."""
     cluster.kubectl("delete", _WEBHOOKS, "topicschema", "--ignore-not-found")
 
 

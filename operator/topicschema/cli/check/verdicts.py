@@ -10,7 +10,7 @@ from topicschema.admission import object_size
 from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.policies import NamespaceSchemaPolicySpec
-from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
+from topicschema.api.topicschemas import DeletionPolicy
 from topicschema.cli.check import engine, processes
 from topicschema.cli.check.engine import CheckRequest, CheckResult, ParseSchema, Refusal
 from topicschema.cli.check.git_history import GitHistory, Past
@@ -151,7 +151,7 @@ class ManifestJudge:
         spec = manifest.resource.spec
         past = self._past(manifest, governing)
         conflict = self._conflict(governing, past) if is_policy_changed else None
-        is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
+        is_unchanged = past.resource is not None and past.resource.spec.judged_fields == spec.judged_fields
         past.resource = None  # only the rest is needed
         try:
             info = manifest.resource.info(governing.for_topic(spec, past.left))
@@ -265,11 +265,6 @@ def _request(topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
     spec = topic.manifest.resource.spec
     policy, own = topic.governing.for_topic(spec, past.left), spec.schema_compatibility_strategy
     return CheckRequest(info, tuple(past.versions), policy, topic_strategy=own)
-
-
-def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:
-    """Return the spec without the values whose edits need no judgment."""
-    return replace(spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
 def _ungoverned(resource: Resource, policy: Resource) -> Incompatibility:
