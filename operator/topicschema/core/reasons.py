@@ -83,6 +83,7 @@ class Reason(StrEnum):
     UNMANAGED_TOPICS = "UnmanagedTopics", Category.OTHER, _RECONCILING, "A policy's lock waits: the topics of `status.undeclaredTopics` have no TopicSchema. Create them, or set `lockUndeclared: true`: [Auto-update lock](broker.md#auto-update-lock)."
     BROKER_UNAVAILABLE = "BrokerUnavailable", Category.BROKER, _RECONCILING, "The broker does not respond as expected: [Responses](broker.md#responses). Registered versions and written settings stay Ready, with `InSync` Unknown. The same holds for {others}."
     NOT_A_BROKER = "NotABroker", Category.BROKER, _RECONCILING, "A server answers at `spec.pulsar.adminURL` of the SchemaRegistry, but not as a Pulsar broker: a web page, a proxy, or another port. The same is reported if a proxy in front of the broker answers for it."
+    INVALID_SERVICE_URL = "InvalidServiceURL", Category.BROKER, _STALLED, "A server answers at `spec.pulsar.serviceURL` of the SchemaRegistry, but it does not speak Pulsar's protocol: another port, or a port with or without TLS."
     BROKER_TLS_VERIFICATION_FAILED = "BrokerTLSVerificationFailed", Category.BROKER, _RECONCILING, "The broker's certificate is not valid. If its issuer is unknown, name the CA in `spec.pulsar.tls.caSecretRef` of the SchemaRegistry."
     BROKER_UNAUTHORIZED = "BrokerUnauthorized", Category.BROKER, _RECONCILING, "Check the Secret of `spec.pulsar.authentication` of the SchemaRegistry."
     BROKER_FORBIDDEN = "BrokerForbidden", Category.BROKER, _RECONCILING, "Give the operator's role the permission that the message names."

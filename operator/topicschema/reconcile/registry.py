@@ -3,6 +3,7 @@
 Policies use the registry. They are enqueued if what it reports changes.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -14,6 +15,7 @@ from topicschema.api.registries import ObservedPulsar, SchemaRegistry, SchemaReg
 from topicschema.api.wire import decode, decode_status
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import NotABrokerError
+from topicschema.broker.tls import context_of
 from topicschema.cluster.errors import NotFoundError
 from topicschema.cluster.events import object_reference
 from topicschema.core import releases
@@ -25,6 +27,9 @@ from topicschema.reconcile.policy import namespace_settings
 from topicschema.reconcile.runtime.conditions import ConditionInput, ObservedAt, describe_error, not_ready, ready
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
+from topicschema.validation.errors import SourceError
+from topicschema.validation.sources.pulsar.connection import BrokerConnection, BrokerEndpoint, LostError
+from topicschema.validation.sources.pulsar.errors import SourceRefusedError
 
 _LISTED: Final = 5
 
@@ -101,6 +106,8 @@ class SchemaRegistryReconciler:
                 f"the broker's own settings cannot be read: name {role} in superUserRoles of its configuration, or set "
                 "schemaCompatibilityStrategy in each policy"
             )
+        if pulsar.service_url is not None:
+            missing += await asyncio.to_thread(_service_notes, pulsar.service_url, self._ctx.brokers.ca(registry))
         notes = (f"Pulsar {release}", releases.unknown_note(release), *missing[:_LISTED])
         reachable = ConditionInput(
             ConditionType.REACHABLE, ConditionStatus.TRUE, Reason.REACHABLE, "; ".join(filter(None, notes))
@@ -137,6 +144,25 @@ class SchemaRegistryReconciler:
         self._ctx.index.remove_registry(key)
         for policy in self._ctx.index.policies_of_registry(key.name):
             self._ctx.enqueue(policy, 0.0)
+
+
+def _service_notes(url: str, ca: str | None) -> list[str]:
+    """Return a note if no server answers at the service URL: only the validation pods need to reach it.
+
+    Raise StalledError(InvalidServiceURL) if a server answers that is none of Pulsar. No credentials are sent.
+    """
+    pem = None if ca is None else ca.encode()
+    tls = context_of(None, pem, trusts_system=pem is None) if url.startswith("pulsar+ssl:") else None
+    endpoint = BrokerEndpoint(url, tls=tls)
+    try:
+        BrokerConnection(endpoint, next(iter(endpoint.addresses()))).close()
+    except SourceRefusedError:
+        return []  # a broker, which wants credentials
+    except LostError as error:
+        return [f"spec.pulsar.serviceURL cannot be reached from the operator: {error}"]
+    except SourceError as error:
+        raise StalledError(Reason.INVALID_SERVICE_URL, f"spec.pulsar.serviceURL {url}: {error.message}") from None
+    return []
 
 
 def _is_ready(conditions: Iterable[Condition | ConditionInput]) -> bool:

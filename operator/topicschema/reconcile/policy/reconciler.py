@@ -103,12 +103,12 @@ class NamespaceSchemaPolicies:
             index.brokers.pop(key, None)
             raise
         index.brokers[key] = registry.address
-        before, resource = resource.status.registry, resource.at(registry)
+        stored, resource = resource, resource.at(registry)
         ours = self._topics(key, claims)
         declared = None if ours is None else _local_names(ours, claims)
         state = await observe(self._ctx, resource, registry, claims, declared)
         state = await write_settings(self._ctx, resource, claim, state)
-        counts = await self._counts(key, resource, state, ours)
+        counts = await self._counts(key, stored, resource, state, ours)
         undeclared = state.undeclared or ()
         status = replace(
             counts,
@@ -119,7 +119,7 @@ class NamespaceSchemaPolicies:
             undeclared_topics=undeclared[:_LISTED],
         )
         await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
-        if before != resource.status.registry:
+        if stored.status.registry != resource.status.registry:
             self._enqueue_topics(key)
         await self._notify(key, wire, resource, state)
         return policy_status.pending_error(state) or state.judging_error
@@ -150,9 +150,14 @@ class NamespaceSchemaPolicies:
                 await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(
-        self, key: Key, resource: NamespaceSchemaPolicy, state: NamespaceState, ours: _Summaries | None
+        self,
+        key: Key,
+        stored: NamespaceSchemaPolicy,
+        resource: NamespaceSchemaPolicy,
+        state: NamespaceState,
+        ours: _Summaries | None,
     ) -> NamespaceSchemaPolicyStatus:
-        """Return a status with the counts of the topics and their conflicts.
+        """Return a status with the counts of the topics and their conflicts. `stored` is the policy as read.
 
         Until all topics were reconciled, it has the previous counts: a partial count would be wrong, and a needless
         write after a restart. The generation is observed after the check of the histories, which a policy without a
@@ -161,9 +166,9 @@ class NamespaceSchemaPolicies:
         now = replace(resource, status=replace(resource.status, observed=state.observed))
         is_judged = missing(now) is None
         if ours is None:
-            conflicts, topics = unchecked(resource, now), resource.status.topics
+            conflicts, topics = unchecked(stored, now), resource.status.topics
         else:
-            conflicts = await self._histories.check(key, resource, now, ours) if is_judged else unchecked(resource, now)
+            conflicts = await self._histories.check(key, stored, now, ours) if is_judged else unchecked(stored, now)
             topics = TopicCounts(
                 total=len(ours),
                 ready=sum(summary.is_ready for summary in ours.values()),

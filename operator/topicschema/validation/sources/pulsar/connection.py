@@ -201,7 +201,7 @@ class BrokerConnection:
                 if command.type == api.BaseCommand.ERROR:
                     raise self._failure(command.error, place)
                 self.handle_command(command)
-            if len(held) > _MAX_COMMAND:
+            if int.from_bytes(held[:4], "big") > _MAX_COMMAND:  # for instance HTTP's first letters
                 raise SourceError("what answers is no broker", place)
 
 
