@@ -210,7 +210,7 @@ async def run_endpoint(endpoint: Endpoint, tls: ssl.SSLContext | None = None) ->
 
 @asynccontextmanager
 async def run_webhook() -> AsyncIterator[World]:
-    """Run the webhook's application on a socket, with a fake API server that has only the namespace and the registry."""
+    """Run the webhook's application on a socket, with a fake API server that has a namespace and a registry."""
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
         storage = KubernetesStorage(client, SYSTEM)
         with contextlib.closing(Judge(storage)) as judge:
