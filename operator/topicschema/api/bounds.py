@@ -68,9 +68,11 @@ def _outside(field: Field, value: Any) -> str:
         is_set = field.list_type == "set"
         repeated = "must not have the same item twice" if is_set and len({*value}) < len(value) else ""
         return _too_many(len(value), field.max_items) or repeated
-    if isinstance(value, bool) or value >= field.minimum:
+    if isinstance(value, bool):
         return ""
-    return f"must be at least {field.minimum}, not {value}"
+    if field.maximum is not None and value > field.maximum:
+        return f"must be at most {field.maximum:,}, not {value:,}"
+    return "" if value >= field.minimum else f"must be at least {field.minimum}, not {value}"
 
 
 def _outside_of_text(field: Field, text: str) -> str:

@@ -53,10 +53,10 @@ class Condition:
     reason: Annotated[
         str, Field("Reason in one stable word, for programs.", max_length=128, pattern="^[A-Za-z][A-Za-z0-9]*$")
     ]
-    message: Annotated[str, Field("Explanation for people.", max_length=8192)] = ""
+    message: Annotated[str, Field("Explanation for people.", max_length=8192, is_required=True)] = ""
     observed_generation: Annotated[int, Field("Generation of the resource that the condition describes.")] = 0
     last_transition_time: Annotated[
-        str, Field("Time of the last change of `status`.", format="date-time", max_length=32)
+        str, Field("Time of the last change of `status`.", format="date-time", max_length=32, is_required=True)
     ] = ""
 
 

@@ -2,7 +2,8 @@
 
 Descriptions and bounds are required: a field without a description, or a text, list or map without a limit, fails the
 generation. (The API server estimates the cost of a CEL rule from these limits, and refuses a CRD without them.) A spec
-has no defaults: an absent field stays absent. A status may have them, and then exists before its first write.
+has no defaults: an absent field stays absent. A status may have them, and then exists before its first write. Its enums
+are texts with a pattern: a CRD that is one release older accepts a newer status.
 """
 
 import dataclasses
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from topicschema.api.schema_fields import CelRule, Field
+from topicschema.api.schema_fields import Amount, CelRule, Field
 from topicschema.api.wire import wire_name
 
 Json = dict[str, Any]
@@ -22,9 +23,15 @@ _ROOT: Json = {
 }
 
 
+_OPEN: Json = {"type": "string", "maxLength": 64, "pattern": "^[A-Za-z][A-Za-z0-9_]*$"}
+"""An enum of a status."""
+
+
 def root_schema(cls: Any) -> Json:
     """Return the schema of a whole resource: a dataclass with `metadata`, `spec` and perhaps `status`."""
     schema = _object(cls)
+    if "status" in schema["properties"]:
+        _open_enums(schema["properties"]["status"])
     schema["description"] = " ".join((cls.__doc__ or "").split())
     schema["properties"] = _ROOT | {key: value for key, value in schema["properties"].items() if key != "metadata"}
     schema["required"] = ["spec"]
@@ -35,10 +42,22 @@ def root_schema(cls: Any) -> Json:
     return schema
 
 
+def _open_enums(schema: Json) -> None:
+    """Replace the enums of a status by texts."""
+    if "enum" in schema:
+        del schema["enum"]
+        schema |= _OPEN
+    for each in schema.get("properties", {}).values():
+        _open_enums(each)
+    for name in ("items", "additionalProperties"):
+        if name in schema:
+            _open_enums(schema[name])
+
+
 def _object(cls: Any) -> Json:
     hints = get_type_hints(cls, include_extras=True)
     members = [field for field in dataclasses.fields(cls) if field.name != "metadata"]
-    required = [wire_name(field.name) for field in members if _is_required(field)]
+    required = [wire_name(each.name) for each in members if _is_required(each, hints[each.name])]
     return (
         {"description": _first_sentence(cls), "type": "object"}
         | ({"required": required} if required else {})
@@ -77,8 +96,6 @@ def _typed(place: str, hint: Any, annotation: Field) -> Json:
     if arguments:  # Optional
         return _typed(place, arguments[0], annotation)
     if issubclass(hint, Enum):
-        if annotation.max_length is not None:
-            return _text(place, annotation)
         return {"type": "string", "enum": [member.value for member in annotation.values or hint]}
     scalar = _SCALARS.get(hint)
     return scalar(place, annotation) if scalar else _object(hint)
@@ -104,9 +121,11 @@ _SCALARS: Mapping[type, Callable[[str, Field], Json]] = {
     str: _text,
     int: lambda _, annotation: (
         {"type": "integer", "format": "int64", "minimum": annotation.minimum}
+        | ({} if annotation.maximum is None else {"maximum": annotation.maximum})
         | ({} if annotation.default is None else {"default": annotation.default})
     ),
     bool: lambda *_: {"type": "boolean"},
+    Amount: lambda _, annotation: {"x-kubernetes-int-or-string": True, "pattern": annotation.pattern},
 }
 
 
@@ -125,8 +144,11 @@ def _rule(rule: CelRule) -> Json:
     return {"rule": rule.cel, "message": rule.message} | {key: value for key, value in optional.items() if value}
 
 
-def _is_required(field: "dataclasses.Field[Any]") -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def _is_required(member: "dataclasses.Field[Any]", hint: Any) -> bool:
+    notes = get_args(hint) if get_origin(hint) is Annotated else ()
+    if any(isinstance(note, Field) and note.is_required for note in notes):
+        return True
+    return member.default is dataclasses.MISSING and member.default_factory is dataclasses.MISSING
 
 
 def _first_sentence(cls: type) -> str:

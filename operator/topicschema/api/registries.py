@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from topicschema.api.brokers import ObservedBroker
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import LENIENT, OBSERVED_GENERATION, CelRule, Field, at_most, matching, one_of
+from topicschema.api.schema_fields import LENIENT, OBSERVED_GENERATION, CelRule, Field, matching, one_of
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.policy import may_claim
 from topicschema.core.schemas import PulsarVersion
@@ -307,7 +307,7 @@ class RegistryValidationSpec:
     ] = None
     pod_template: Annotated[TemplateSpec | None, Field("Settings of the pods.")] = None
     max_executors: Annotated[
-        int | None, Field("Maximum number of Spark executors of one run. Default: 8.", rules=(at_most(64),))
+        int | None, Field("Maximum number of Spark executors of one run. Default: 8.", maximum=64)
     ] = None
     include_values: Annotated[
         bool | None,

@@ -31,6 +31,12 @@ class CelRule:
     reason: Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"] = ""
 
 
+class Amount(str):
+    """A Kubernetes quantity, for instance `500m`. On the wire it is a text or a whole number."""
+
+    __slots__ = ()
+
+
 IMMUTABLE = CelRule(
     cel="self == oldSelf",
     message="it cannot be changed; delete the resource and create another",
@@ -57,11 +63,6 @@ def one_of(*names: str) -> CelRule:
     )
 
 
-def at_most(limit: int) -> CelRule:
-    """Return the rule that a number is not larger."""
-    return CelRule(cel=f"self <= {limit}", message=f"{limit} at most", holds=lambda number: number <= limit)
-
-
 def matches(pattern: str, text: str) -> bool:
     """Return True if the text matches an expression as in RE2: `$` is its end, classes are those of ASCII."""
     return _compiled(pattern).search(text) is not None
@@ -83,8 +84,9 @@ class Field:
 
     Lengths count characters (code points), as the API server does, not bytes. Numbers are whole, and not negative
     unless `minimum` is. `default` is the API server's value for a status without a write. `values` restricts an enum to
-    the members that work. An enum with a `max_length` is a text for the API server: rules list its members and explain
-    why others are refused. An item of a list has no name, so it needs no description.
+    the members that work. In a status, an enum is a text with a pattern, so that a CRD accepts the values of a newer
+    operator. `is_required` is for a member with a
+    default here, which the CRD requires. An item of a list has no name, so it needs no description.
     """
 
     description: str = ""
@@ -94,6 +96,8 @@ class Field:
     pattern: str | None = None
     format: Literal["date-time"] | None = None
     minimum: int = 0
+    maximum: int | None = None
+    is_required: bool = False
     default: int | None = None
     max_properties: int | None = None
     max_items: int | None = None

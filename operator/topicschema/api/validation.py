@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from topicschema.api.schema_fields import CelRule, Field, at_most, matches, matching, not_matching, one_of
+from topicschema.api.schema_fields import CelRule, Field, matches, matching, not_matching, one_of
 
 _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
 # Who names the files need not be who names the account: its token must not go to a host of their choice. What S3 gets
@@ -115,7 +115,7 @@ class SampleSpec:
     ] = None
     percent: Annotated[
         int | None,
-        Field("Percentage of the messages, chosen at random. Default: 100.", minimum=1, rules=(at_most(100),)),
+        Field("Percentage of the messages, chosen at random. Default: 100.", minimum=1, maximum=100),
     ] = None
     since: Annotated[
         str | None,
@@ -135,7 +135,7 @@ class ToleranceSpec:
     """The tolerance for invalid messages."""
 
     max_invalid_per_million: Annotated[
-        int | None, Field("Number of invalid messages in a million that pass. Default: 0.", rules=(at_most(1_000_000),))
+        int | None, Field("Number of invalid messages in a million that pass. Default: 0.", maximum=1_000_000)
     ] = None
 
 
@@ -164,11 +164,11 @@ class ValidationSpec(TopicValidationSpec):
         Field(
             "Number of Spark executors. Default: 0, which is one pod without Spark and JVM. It judges "
             "in at most four processes, whatever its CPU limit.",
-            rules=(at_most(64),),
+            maximum=64,
         ),
     ] = None
     active_deadline_seconds: Annotated[
-        int | None, Field("Maximum duration of a run. Default: one hour.", minimum=1, rules=(at_most(604_800),))
+        int | None, Field("Maximum duration of a run. Default: one hour.", minimum=1, maximum=604_800)
     ] = None
     ttl_seconds_after_finished: Annotated[
         int | None,
@@ -176,7 +176,7 @@ class ValidationSpec(TopicValidationSpec):
             "Lifetime of a finished Job. Default: one day. Minimum: one hour, because its end "
             "determines the retry of a run without a verdict.",
             minimum=3600,
-            rules=(at_most(2_592_000),),
+            maximum=2_592_000,
         ),
     ] = None
 
@@ -198,7 +198,7 @@ class ExampleStatus:
         str, Field("Id of the message, as ledger:entry:batchIndex, or the row of a file.", max_length=256)
     ]
     partition: Annotated[str | None, Field("Partition or file.", max_length=1024)] = None
-    published_at: Annotated[str | None, Field("Publish time, in UTC.", max_length=32)] = None
+    published_at: Annotated[str | None, Field("Publish time, in UTC.", format="date-time", max_length=32)] = None
     schema_version: Annotated[int | None, Field("Schema version that wrote it.")] = None
     reason: Annotated[str, Field("Id of the reason.", max_length=64)]
     path: Annotated[str, Field("JSON path from $ in the schema.", max_length=1024)] = "$"
@@ -224,7 +224,11 @@ class ValidationStatus:
     ] = None
     judged_at: Annotated[
         str | None,
-        Field("End of the run with the verdict, in UTC. A gate can register the version for 24 hours.", max_length=32),
+        Field(
+            "End of the run with the verdict, in UTC. A gate can register the version for 24 hours.",
+            format="date-time",
+            max_length=32,
+        ),
     ] = None
     topic_missing: Annotated[
         bool | None,

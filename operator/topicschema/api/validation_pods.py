@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
-from topicschema.api.schema_fields import CelRule, Field
+from topicschema.api.schema_fields import Amount, CelRule, Field
 
 _LABEL = r"^([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
 _QUANTITY = Field(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")
@@ -36,14 +36,14 @@ class TolerationOperator(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcesSpec:
-    """Resources of each pod of a run, with all values as texts (cpu: "2")."""
+    """Resources of each pod of a run."""
 
     requests: Annotated[
-        Mapping[str, Annotated[str, _QUANTITY]],
+        Mapping[str, Annotated[Amount, _QUANTITY]],
         Field("Requested resources.", max_properties=3, rules=(_AMOUNTS_RULE,)),
     ] = field(default_factory=dict)
     limits: Annotated[
-        Mapping[str, Annotated[str, _QUANTITY]],
+        Mapping[str, Annotated[Amount, _QUANTITY]],
         Field("Resource limits.", max_properties=3, rules=(_AMOUNTS_RULE,)),
     ] = field(default_factory=dict)
 

@@ -13,7 +13,7 @@ from functools import cache, partial
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from topicschema.api.schema_fields import LENIENT
+from topicschema.api.schema_fields import LENIENT, Amount
 from topicschema.core.errors import StalledError
 from topicschema.core.reasons import Reason
 
@@ -262,6 +262,7 @@ _SCALARS: Mapping[type, _Read] = {
     bytes: _read_bytes,
     int: _read_whole_number,
     bool: _read_truth,
+    Amount: lambda wire: Amount(wire if isinstance(wire, int) and not isinstance(wire, bool) else _read_text(wire)),
 }
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth value", NoneType: "null"}
 
