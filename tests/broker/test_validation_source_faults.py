@@ -4,7 +4,6 @@ A restarted broker needs some seconds.
 """
 
 import asyncio
-import json
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -28,8 +27,8 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 def _token(secured: Pulsar, folder: Path, token: str) -> PulsarSource:
     assert secured.credentials is not None
     (folder / "token").write_text(f"{token}\n")
-    ca = str(secured.credentials.ca)
-    return PulsarSource(secured.admin_url, secured.service_url, token_file=str(folder / "token"), ca_file=ca)
+    ca = secured.credentials.ca.read_text()
+    return PulsarSource(secured.admin_url, secured.service_url, token_file=str(folder / "token"), ca=ca)
 
 
 def _filled(secured: Pulsar, namespace: str) -> str:
@@ -73,7 +72,7 @@ def test_an_error_for_a_client_without_credentials_names_the_field(
 ) -> None:
     topic = _filled(secured_pulsar, secured_namespace)
     known = _token(secured_pulsar, tmp_path, credentials.tokens.superuser)
-    anonymous = PulsarMessages(PulsarSource(known.admin_url, known.service_url, ca_file=known.ca_file), topic)
+    anonymous = PulsarMessages(PulsarSource(known.admin_url, known.service_url, ca=known.ca), topic)
     with pytest.raises(SourceRefusedError, match=r"no credentials: set validation\.authentication"):
         anonymous.plan()
     with pytest.raises(SourceRefusedError, match=r"the reader.* set validation\.authentication"):
@@ -104,8 +103,8 @@ def test_a_broker_with_the_certificate_of_an_unknown_ca_gets_no_request(
 
 def test_a_client_certificate_is_accepted_by_rest_and_protocol(certificate_pulsar: Pulsar) -> None:
     assert certificate_pulsar.credentials is not None
-    who, ca = certificate_pulsar.credentials.superuser, str(certificate_pulsar.credentials.ca)
-    files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca_file": ca}
+    who, ca = certificate_pulsar.credentials.superuser, certificate_pulsar.credentials.ca.read_text()
+    files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca": ca}
     source = PulsarSource(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
     topic = _filled(certificate_pulsar, certificate_pulsar.create_namespace())
     assert [row["payload"] for row in rows(PulsarMessages(source, topic))] == [b"1", b"2", b"3"]
@@ -114,16 +113,16 @@ def test_a_client_certificate_is_accepted_by_rest_and_protocol(certificate_pulsa
 async def test_tokens_of_an_issuer_are_accepted_by_rest_and_protocol(
     secured_pulsar: Pulsar, secured_namespace: str, credentials: Credentials, tmp_path: Path
 ) -> None:
-    tokens, ca = credentials.tokens, str(credentials.ca)
+    tokens, ca = credentials.tokens, credentials.ca.read_text()
     topic = _filled(secured_pulsar, secured_namespace)
-    key = tmp_path / "key.json"
-    key.write_text(json.dumps({"type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}))
+    key = tmp_path / "secret"
+    key.write_text("s3cret")
     async with run_fake_broker() as issuer:
         issuer.respond_with(
             200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.superuser, "expires_in": 60}
         )
-        flow = OAuth2Flow(issuer.url, "urn:pulsar", str(key))
-        source = PulsarSource(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=flow, ca_file=ca)
+        flow = OAuth2Flow(issuer.url, "app", str(key), "urn:pulsar")
+        source = PulsarSource(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=flow, ca=ca)
         messages = await asyncio.to_thread(rows, PulsarMessages(source, topic))
         assert [row["payload"] for row in messages] == [b"1", b"2", b"3"]
         forms = [dict(parse_qsl(body)) for body in issuer.bodies if body]
@@ -187,13 +186,13 @@ def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(retaining_
     assert sum(each.messages for each in parts if isinstance(each, Expired)) + messages == plan.messages == 120
 
 
-def test_oauth2_needs_a_file_with_the_client_and_its_secret(tmp_path: Path) -> None:
-    key = tmp_path / "key.json"
-    flow = OAuth2Flow("https://issuer.example", "pulsar", str(key))
-    for content in (None, "no", json.dumps({"client_id": "x"})):
+def test_oauth2_needs_a_file_with_the_client_s_secret(tmp_path: Path) -> None:
+    key = tmp_path / "secret"
+    flow = OAuth2Flow("https://issuer.example", "app", str(key))
+    for content in (None, ""):
         if content is not None:
             key.write_text(content)
         broker = PulsarSource("http://127.0.0.1:1", "pulsar://127.0.0.1:1", oauth2=flow)
         source = PulsarMessages(broker, "persistent://t/n/x")
-        with pytest.raises(SourceError, match=r"key\.json"):
+        with pytest.raises(SourceError, match="secret"):
             source.plan()

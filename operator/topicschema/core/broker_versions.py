@@ -14,8 +14,7 @@ _FAILS = {
 }
 _ANSWER = (
     "a broker of that Pulsar version answers every schema of this topic with an error; if the broker has another "
-    "version, set the policy's brokerProfile.pulsarVersion, else delete the topic's schemas at the broker or use a "
-    "new topic"
+    "version, set spec.pulsar.version of its registry, else delete the topic's schemas at the broker or use a new topic"
 )
 RULE = "INVALID_HISTORY"
 _PYTHONS_STRING = b"null"
