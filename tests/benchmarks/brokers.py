@@ -46,8 +46,7 @@ def measure() -> Iterator[Row]:
     """Yield rows of adoption, rest, an edit, and an edit beside a silent broker and beside many edits of others."""
     brokers.prepare(Progress())
     period = 2 * _TOPICS / _PACE
-    environment = {"TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1", "TOPICSCHEMA_RESYNC_PERIOD": str(period)}
-    with stage(environment) as on:
+    with stage({"TOPICSCHEMA_RESYNC_PERIOD": str(period)}) as on:
         pulsar = brokers.start(on.plane.instance)
         with FaultProxy.before(pulsar) as proxy, FaultProxy.before(pulsar) as other:
             yield from _adoption(on, proxy)

@@ -48,7 +48,7 @@ async def _store(on: Stage, count: int) -> None:
     """Store a history of that many versions, as if the operator had registered them."""
     texts = (schema(_SIZE, revision) for revision in range(count))
     schemas = [formats.parse(SchemaInfo(SchemaType.AVRO, text.encode())) for text in texts]
-    history = History(TopicKey("pulsar", Topic("shop", f"orders-{count}", "created")))
+    history = History(TopicKey(f"bench-{count}", Topic("shop", f"orders-{count}", "created")))
     stored = Stored(history)
     for each in schemas:
         history = history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")

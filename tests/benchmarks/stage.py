@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.schemas import schema
 from benchmarks.traffic import Request, Target, send
+from support.kubernetes.registries import registry
 from testbed.controlplane import ControlPlane, owned
 from testbed.product import Product
 from topicschema.cluster.client import ApiClient
@@ -56,18 +57,22 @@ def stage(environment: Mapping[str, str] | None = None) -> Iterator[Stage]:
         yield Stage(plane, product, target)
 
 
-def policy(namespace: str, pulsar_namespace: str, **spec: Any) -> dict[str, Any]:
-    """Return a namespace and its policy `orders`, with BACKWARD if `spec` names no other strategy."""
-    metadata = {"name": namespace, "annotations": {"topicschema.io/pulsar-namespaces": "shop/*"}}
-    required = {"registry": "pulsar", "pulsarNamespace": pulsar_namespace}
-    version = {"brokerProfile": {"pulsarVersion": "4.0"}}
+def policy(
+    namespace: str, pulsar_namespace: str, pulsar: Mapping[str, Any] | None = None, **spec: Any
+) -> dict[str, Any]:
+    """Return a namespace, a registry of its name, and its policy `orders`.
+
+    The strategy is BACKWARD if `spec` names no other one. `pulsar` is the registry's broker, if any.
+    """
+    required = {"registry": namespace, "pulsarNamespace": pulsar_namespace}
     resource = {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "NamespaceSchemaPolicy",
         "metadata": {"name": "orders", "namespace": namespace},
-        "spec": {**required, **version, "schemaCompatibilityStrategy": "BACKWARD", **spec},
+        "spec": {**required, "schemaCompatibilityStrategy": "BACKWARD", **spec},
     }
-    items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, resource]
+    own = registry(namespace, None if pulsar is None else dict(pulsar))
+    items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, own, resource]
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 

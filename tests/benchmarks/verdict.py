@@ -28,6 +28,7 @@ _LOADS = """
 from topicschema.validation.run import driver, validators
 from topicschema.validation.sources.pulsar import source
 """
+_ANCHORS = (("loaded", _LOADS), ("bare", ""))
 _GOAL = Goal(2, at_most=True)
 
 
@@ -71,10 +72,11 @@ def _round(node: Node | ExistingNode, broker: Pulsar) -> tuple[float, float, flo
     shop.propose(WIDER)
     job = shop.ready("Registered")["validation"]["job"]
     verdict = time.monotonic() - started
-    (pod,) = pods.pods_of_job(job)
-    seconds = verdict, _started(pods, "loaded", pod["spec"], _LOADS), _started(pods, "bare", pod["spec"], "")
+    (pod,) = shop.runs.pods_of_job(job)
+    loaded, bare = (_started(shop.runs, shop.secret(name), pod["spec"], program) for name, program in _ANCHORS)
     node.cluster.kubectl("delete", "namespace", pods.namespace, seconds=120)
-    return seconds
+    shop.remove_registry()
+    return verdict, loaded, bare
 
 
 def _started(pods: Pods, name: str, spec: dict[str, Any], program: str) -> float:

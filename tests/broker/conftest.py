@@ -167,7 +167,7 @@ def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
 def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """Yield one controller for all modules in a row that need it. The hook above ends it, or the last module.
 
-    It may call brokers on 127.0.0.1, and reconciles all more than twice a second.
+    It reconciles all more than twice a second.
     """
     stash = request.config.stash
     if _CONTROLLER not in stash:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from support.pulsar.fake_broker import ManualClock
+from support.pulsar.fake_broker import LOOPBACK, ManualClock
 from testbed.pulsar import HAS_JSON_SCHEMAS, PULSAR_VERSION, Pulsar
 from topicschema.broker import wire
 from topicschema.broker.broker import Broker
@@ -18,7 +18,6 @@ from topicschema.broker.errors import (
     TenantNotFoundError,
     TopicNotFoundError,
 )
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import ClientConfig
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part
@@ -75,7 +74,7 @@ EVERY = [
 
 @pytest.fixture
 async def broker(pulsar: Pulsar) -> AsyncIterator[Broker]:
-    access = ClientConfig(pulsar.admin_url, AllowedHosts.parse("127.0.0.1"))
+    access = ClientConfig(pulsar.admin_url, LOOPBACK)
     broker = Broker(access, ManualClock().as_clock())  # without its slower rate after many missing things
     yield broker
     await broker.close()

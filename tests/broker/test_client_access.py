@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from support.pulsar.fake_broker import ManualClock
+from support.pulsar.fake_broker import LOOPBACK, ManualClock
 from testbed.pulsar import PULSAR_VERSION, Pulsar
 from testbed.tokens import ORDINARY
 from topicschema.broker.broker import Broker
@@ -16,7 +16,6 @@ from topicschema.broker.errors import (
     BrokerUnauthorizedError,
     BrokerUnavailableError,
 )
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import ClientConfig
 from topicschema.core.remote import NamespaceSettings, TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -25,14 +24,13 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic
 
 pytestmark = pytest.mark.broker
 
-ALLOWED = AllowedHosts.parse("127.0.0.1, localhost")
 STRING = SchemaInfo(SchemaType.STRING)
 
 
 @asynccontextmanager
 async def reaching(pulsar: Pulsar, credential: Credential) -> AsyncIterator[Broker]:
     assert pulsar.credentials is not None
-    access = ClientConfig(pulsar.admin_url, ALLOWED, credential, pulsar.credentials.ca.read_bytes())
+    access = ClientConfig(pulsar.admin_url, LOOPBACK, credential, pulsar.credentials.ca.read_bytes())
     broker = Broker(access, ManualClock().as_clock())  # without the slower rate after refusals
     yield broker
     await broker.close()

@@ -156,7 +156,6 @@ def reader(cluster: Cluster, secured_pulsar: Pulsar, tmp_path: Path) -> Iterator
         pytest.skip(f"the page's programs are not all here: {packages.install(lacking)}")
     admin, service = (urlsplit(url).netloc for url in (secured_pulsar.admin_url, secured_pulsar.service_url))
     substitutes = {
-        "pulsar-proxy.pulsar.svc:443": admin,
         "pulsar-proxy.pulsar.svc:6651": service,
         "pulsar-proxy.pulsar.svc": admin,
         "EXISTING_ROLES": ORDINARY,

@@ -8,14 +8,18 @@ from dataclasses import replace
 import pytest
 
 from support.kubernetes.memory_storage import MemoryStorage
-from support.pulsar.fake_broker import ManualClock
+from support.pulsar.fake_broker import LOOPBACK, ManualClock
 from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import HAS_JSON_SCHEMAS, PULSAR_VERSION, Pulsar
-from topicschema.api.brokers import PulsarSpec
 from topicschema.api.metadata import Metadata
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
+from topicschema.api.policies import (
+    NamespaceSchemaPolicy,
+    NamespaceSchemaPolicySpec,
+    NamespaceSchemaPolicyStatus,
+    RegistryStatus,
+)
+from topicschema.api.registries import PulsarSpec
 from topicschema.broker.broker import Broker
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import ClientConfig
 from topicschema.core import formats
 from topicschema.core.history import History, NumberedBy
@@ -41,7 +45,7 @@ _JACKSON = json.dumps({"type": "object" if PULSAR_VERSION == "4.0" else "array",
 
 @pytest.fixture
 async def strict_broker(strict_pulsar: Pulsar) -> AsyncIterator[Broker]:
-    broker = Broker(ClientConfig(strict_pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), ManualClock().as_clock())
+    broker = Broker(ClientConfig(strict_pulsar.admin_url, LOOPBACK), ManualClock().as_clock())
     yield broker
     await broker.close()
 
@@ -63,12 +67,10 @@ async def test_the_effective_strategy_is_the_one_that_the_broker_judges_by(
     if own is not None:
         strict_pulsar.call("PUT", f"{topic.itself}/schemaCompatibilityStrategy", body=own)
     current = observed(await strict_broker.namespace_settings(key), await strict_broker.broker_settings())
-    spec = NamespaceSchemaPolicySpec(
-        registry="main", pulsar_namespace=topic.namespace, pulsar=PulsarSpec(admin_url=strict_pulsar.admin_url)
-    )
-    resource = NamespaceSchemaPolicy(
-        metadata=Metadata(name="orders"), spec=spec, status=NamespaceSchemaPolicyStatus(observed=current)
-    )
+    spec = NamespaceSchemaPolicySpec(registry="main", pulsar_namespace=topic.namespace)
+    at = RegistryStatus(address=PulsarSpec(admin_url=strict_pulsar.admin_url).address)
+    status = NamespaceSchemaPolicyStatus(observed=current, registry=at)
+    resource = NamespaceSchemaPolicy(metadata=Metadata(name="orders"), spec=spec, status=status)
     there = await strict_broker.topic_settings(Topic(key.tenant, key.namespace, topic.name), "persistent")
     policy = replace(policy_of(resource), unmanaged_strategy=there.strategy)
     applied = topic.compatibility(_GOOD).json["schemaCompatibilityStrategy"]
@@ -101,7 +103,7 @@ async def test_what_a_broker_cannot_read_is_a_no_where_it_is_an_error_there(
 
 async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -> Verdict:
     """Return our verdict after the broker's versions."""
-    broker = Broker(ClientConfig(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), ManualClock().as_clock())
+    broker = Broker(ClientConfig(topic.pulsar.admin_url, LOOPBACK), ManualClock().as_clock())
     tenant, namespace = topic.namespace.split("/")
     key = TopicKey("main", Topic(tenant, namespace, topic.name))
     versions = [each async for each in broker.versions(key.topic)]

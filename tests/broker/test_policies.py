@@ -12,7 +12,7 @@ from testbed import broker_faults
 from testbed.calls import Exchange
 from testbed.cluster import Cluster
 from testbed.product import Product
-from testbed.pulsar import Pulsar
+from testbed.pulsar import PULSAR_VERSION, Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
@@ -44,12 +44,35 @@ async def test_a_setting_is_set_alone_and_the_original_is_recorded(
     assert await shop.writes_of_a_reconcile() == []
 
 
-async def test_the_api_server_is_no_broker_though_its_host_is_in_the_list(shop: BrokeredShop) -> None:
-    server = shop.watched.shop.cluster.server()
-    shop.govern({"adminURL": server})
-    status = await shop.policy_ready("BrokerNotAllowed")
-    assert statuses(status)["Stalled"] == "True"
-    assert "is no address that a broker may have" in conditions(status)["Ready"]["message"]
+async def test_a_registry_reports_the_release_of_its_broker_and_whether_it_answers(shop: BrokeredShop) -> None:
+    shop.apply_registry()
+    reachable = await shop.registry_condition("Reachable", "Reachable")
+    assert reachable["status"] == "True"
+    assert f"Pulsar {PULSAR_VERSION}." in reachable["message"]
+    assert (await shop.registry_condition("Ready", "Active"))["status"] == "True"
+    shop.proxy.refuse()
+    assert (await shop.registry_condition("Ready", "BrokerUnavailable"))["status"] == "False"
+    shop.proxy.accept()
+    await shop.registry_condition("Ready", "Active")
+
+
+async def test_a_web_page_is_no_broker(shop: BrokeredShop) -> None:
+    async def page(_: Exchange) -> web.StreamResponse:
+        return web.Response(text="<html>welcome</html>", content_type="text/html")
+
+    shop.proxy.fault = page
+    shop.apply_registry()
+    assert (await shop.registry_condition("Ready", "NotABroker"))["status"] == "False"
+    shop.proxy.clear()
+    await shop.registry_condition("Ready", "Active")
+
+
+async def test_a_registry_of_another_namespace_gives_no_access_to_its_broker(shop: BrokeredShop) -> None:
+    allowed = {"namespaceSelector": {"matchNames": ["elsewhere"]}, "pulsarNamespaces": ["*/*"]}
+    shop.watched.shop.apply_registry({"adminURL": shop.proxy.url}, allowedNamespaces=[allowed])
+    shop.apply(schemaCompatibilityStrategy="FULL")
+    await shop.policy_ready("ClaimNotAllowed")
+    assert shop.broker_writes == []
     assert await shop.watched.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
 
 

@@ -1,4 +1,4 @@
-"""The access of a policy to its broker: allowed hosts, Secrets, tokens that expire, certificates."""
+"""The access of a registry to its broker: Secrets, tokens that expire, rights, certificates."""
 
 import time
 from collections.abc import AsyncIterator
@@ -25,37 +25,47 @@ DIGIT = ONE.replace("{", '{"namespace": "shop.1x", ', 1)
 async def secured(
     shared_controller: Product, secured_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> AsyncIterator[BrokeredShop]:
-    """Yield a namespace whose broker requires a token; the policy names the broker itself, over TLS."""
+    """Yield a namespace whose broker requires a token; the registry names the broker itself, over TLS."""
     async with proxied_shop(secured_pulsar, cluster, namespace) as shop:
         yield shop
 
 
 def by_token(shop: BrokeredShop) -> dict[str, object]:
+    name = shop.secret("admin")
     return {
         "adminURL": shop.pulsar.admin_url,
-        "authentication": {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}},
-        "tls": {"caSecretKeyRef": {"name": "admin", "key": "ca.crt"}},
+        "authentication": {"token": {"secretRef": {"name": name, "key": "token"}}},
+        "tls": {"caSecretRef": {"name": name, "key": "ca.crt"}},
     }
 
 
-async def test_a_policy_over_tls_is_active_once_its_token_is_good(
+async def test_a_registry_over_tls_is_ready_once_its_token_is_good_and_a_changed_secret_is_noticed_by_itself(
     secured: BrokeredShop, credentials: Credentials
 ) -> None:
     ca = credentials.ca.read_text()
     secured.govern(by_token(secured), schemaCompatibilityStrategy="FULL")
-    assert "admin" in conditions(await secured.policy_ready("SecretNotFound"))["Ready"]["message"]
-    secured.apply_secret("admin", token="", ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
-    await secured.policy_ready("SecretInvalid")
-    secured.apply_secret("admin", token=credentials.tokens.expired, ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
-    await secured.policy_ready("BrokerUnauthorized")
-    # A good token is used though the policy does not change.
-    secured.apply_secret("admin", token=credentials.tokens.superuser, ca_crt=credentials.ca.read_text())
+    assert secured.secret("admin") in (await secured.registry_condition("Ready", "SecretNotFound"))["message"]
+    await secured.policy_ready("SecretNotFound")
+    for token, reason in (
+        ("", "SecretInvalid"),
+        (credentials.tokens.expired, "BrokerUnauthorized"),
+        (credentials.tokens.superuser, "Active"),
+    ):
+        secured.apply_secret("admin", token=token, ca_crt=ca)
+        await secured.registry_condition("Ready", reason)
     topic = BrokeredTopic(secured)
-    topic.put(ONE)  # the first reconcile that reads the Secret again enqueues all that wait for it
+    topic.put(ONE)
     await topic.ready()
-    await secured.in_sync("Applied")  # without an edit of the policy
+    await secured.policy_ready("Active")  # without an edit of registry and policy
+
+
+async def test_a_secret_of_the_policy_s_namespace_is_not_read(secured: BrokeredShop, credentials: Credentials) -> None:
+    data = {"token": credentials.tokens.superuser, "ca.crt": credentials.ca.read_text()}
+    metadata = {"name": secured.secret("admin"), "namespace": secured.watched.namespace}
+    wire = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+    secured.watched.shop.api.apply("secrets", wire)
+    secured.govern(by_token(secured))
+    assert (await secured.registry_condition("Ready", "SecretNotFound"))["status"] == "False"
 
 
 async def test_a_token_that_is_replaced_before_it_expires_is_used_from_the_next_reconcile_on(
@@ -78,14 +88,16 @@ async def test_a_token_that_is_replaced_before_it_expires_is_used_from_the_next_
 async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(
     secured: BrokeredShop, credentials: Credentials
 ) -> None:
-    """Check the role that first-steps.md recommends, which is no superuser. The policy names no Pulsar version."""
+    """Check the role that first-steps.md recommends, which is no superuser. The registry names no Pulsar version."""
     pulsar = secured.pulsar
     admins = {"adminRoles": [ORDINARY], "allowedClusters": pulsar.call("GET", "/clusters")}
     pulsar.call("POST", "/tenants/shop", admins)
     secured.apply_secret("admin", token=credentials.tokens.ordinary, ca_crt=credentials.ca.read_text())
     secured.govern(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
     status = await secured.policy_ready("Active")
-    assert status["brokerRelease"]["release"].startswith(f"{PULSAR_VERSION}.")
+    assert status["registry"]["version"].startswith(f"{PULSAR_VERSION}.")
+    reachable = await secured.registry_condition("Reachable", "Reachable")
+    assert "the broker's own settings cannot be read" in reachable["message"]
     topic = BrokeredTopic(secured)
     topic.put(DIGIT)
     if PULSAR_VERSION == "4.0":
@@ -100,8 +112,24 @@ async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(
 
 async def test_a_broker_with_the_certificate_of_an_unknown_ca_is_not_trusted(secured: BrokeredShop) -> None:
     secured.govern({"adminURL": secured.pulsar.admin_url})
+    await secured.registry_condition("Ready", "BrokerTLSVerificationFailed")
     status = await secured.policy_ready("BrokerTLSVerificationFailed")
     assert statuses(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
+
+
+async def test_a_tenant_that_the_role_may_not_manage_is_named_with_the_command_that_grants_it(
+    secured: BrokeredShop, credentials: Credentials
+) -> None:
+    pulsar = secured.pulsar
+    pulsar.call("POST", "/tenants/shop", {"adminRoles": [], "allowedClusters": pulsar.call("GET", "/clusters")})
+    secured.apply_secret("admin", token=credentials.tokens.ordinary, ca_crt=credentials.ca.read_text())
+    secured.govern(by_token(secured))
+
+    async def message() -> str:
+        return str((await secured.registry_condition("Reachable", "Reachable"))["message"])
+
+    command = f"pulsar-admin tenants update shop --admin-roles ROLES,{ORDINARY}"
+    await wait_for(message, lambda current: command in current)
 
 
 async def test_a_client_certificate_makes_a_policy_active(
@@ -116,8 +144,8 @@ async def test_a_client_certificate_makes_a_policy_active(
         shop.govern(
             {
                 "adminURL": certificate_pulsar.admin_url,
-                "authentication": {"tls": {"secretRef": {"name": "operator"}}},
-                "tls": {"caSecretKeyRef": {"name": "ca", "key": "ca.crt"}},
+                "authentication": {"tls": {"secretRef": {"name": shop.secret("operator")}}},
+                "tls": {"caSecretRef": {"name": shop.secret("ca"), "key": "ca.crt"}},
             },
             schemaCompatibilityStrategy="FULL",
         )

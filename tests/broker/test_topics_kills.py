@@ -82,15 +82,14 @@ async def existing(topic: BrokeredTopic) -> None:
 
 async def local(topic: BrokeredTopic) -> None:
     """Register three versions without a broker."""
-    shop = topic.shop.watched
-    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
+    topic.shop.watched.govern(schemaCompatibilityStrategy="FULL")
     async with process(topic.shop.watched) as running:
         await running.govern()
         for schema in (ONE, TWO, THREE):
             await topic.edit(schema)
             assert await running.settle(topic.name) is ReconcileResult.DONE
     assert topic.rest.versions() == []
-    topic.shop.apply(schemaCompatibilityStrategy="FULL")
+    topic.shop.apply_registry()
     async with process(topic.shop.watched) as running:
         await running.govern()  # a topic waits until its policy was at the new broker
 

@@ -125,15 +125,16 @@ async def test_plain_bytes_that_block_a_topic_are_recorded_as_they_are(governed:
     assert await topic.writes_of_a_reconcile() == []
 
 
-async def test_the_broker_s_version_judges_whatever_the_policy_names(governed: BrokeredShop) -> None:
+async def test_the_broker_s_version_judges_whatever_the_registry_names(governed: BrokeredShop) -> None:
     topic, (another, left) = BrokeredTopic(governed), ONLY_HERE
-    governed.apply(schemaCompatibilityStrategy="FULL", brokerProfile={"pulsarVersion": another})
-    await governed.policy_ready("PulsarVersionMismatch")
+    governed.apply_registry({"version": another})
+    condition = await governed.registry_condition("Ready", "PulsarVersionMismatch")
+    assert f"spec.pulsar.version is {another}: remove the field" in condition["message"]
     topic.rest.upload_version(left, "AVRO")
     topic.put(left)
     assert (await topic.ready())["schemaVersion"] == 0
-    governed.apply(schemaCompatibilityStrategy="FULL")
-    await governed.policy_ready("Active")
+    governed.apply_registry()
+    await governed.registry_condition("Ready", "Active")
     topic.put(left.replace("]", f", {NOTE}]"))
     assert (await topic.ready())["schemaVersion"] == 1
     assert [entry.flaw for entry in (await topic.history()).entries] == [Flaw.NONE, Flaw.NONE]

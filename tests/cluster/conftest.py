@@ -96,6 +96,6 @@ async def other_shop(controller: Product, cluster: Cluster) -> AsyncIterator[Wat
 
 @pytest.fixture
 async def shop(controller: Product, cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
-    """Yield a namespace that the controller watches; it has neither a policy nor permission to claim anything."""
+    """Yield a namespace that the controller watches; it has neither a policy nor a registry."""
     async with watch_shop(cluster, namespace) as shop:
         yield shop

@@ -41,7 +41,6 @@ RIGHT = [
     Row("256 files", PROTOBUF, "spec.protobuf.files", {f"a/b-{n}/c.d.proto": "" for n in range(256)}),
     Row("64 large files", PROTOBUF, "spec.protobuf.files", {f"{n}.proto": "x" * 14_000 for n in range(64)}),
     Row("a policy with every field", POLICY, "spec.strictness", "Broker"),
-    Row("an empty profile", POLICY, "spec.brokerProfile", {}),
     Row("every type allowed", POLICY, "spec.constraints.allowedTypes", [each.value for each in AVAILABLE_TYPES]),
     Row("every strategy allowed", POLICY, "spec.constraints.allowedStrategies", [each.value for each in Strategy]),
     Row("a history", HISTORY, "spec.incarnation", 7),

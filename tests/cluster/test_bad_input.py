@@ -49,7 +49,7 @@ TEXTS = {
 async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
     """Yield a governed namespace, with the whole product running."""
     async with open_shop(cluster, namespace) as shop:
-        shop.allow_claims()
+        shop.apply_registry()
         assert shop.apply(shop.policy(schemaCompatibilityStrategy="BACKWARD")).returncode == 0
         wait_for(shop, "nsp/orders", "condition=Ready")
         yield shop

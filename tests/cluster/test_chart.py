@@ -19,7 +19,7 @@ from testbed import helm, install
 from testbed.cluster import Cluster
 from testbed.controlplane import owned
 from testbed.errors import TestbedError
-from topicschema.settings import InvalidSettingError, Settings, WebhookSettings
+from topicschema.settings import Settings, WebhookSettings
 
 pytestmark = pytest.mark.cluster  # a cluster of its own, which no fixture's name shows
 
@@ -30,18 +30,16 @@ RENEWAL = "topicschema.io/renewed-after"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 DEFAULTS_THAT_THE_CHART_NAMES = {
     "TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND",
-    "TOPICSCHEMA_CLAIMS",
     "TOPICSCHEMA_LOG_LEVEL",
     "TOPICSCHEMA_VALIDATION_JOBS",
     "TOPICSCHEMA_VALIDATION_JOBS_PER_NAMESPACE",
+    "TOPICSCHEMA_VALIDATION_NAMESPACE",
 }
 REFUSED = {
     "a value that is none": {"webhoook": {"replicas": 1}},
     "one of a process that is none": {"webhook": {"replics": 1}},
-    "another owner of claims": {"claims": "open"},
-    "a list of hosts in one": {"brokers": {"allowedHosts": ["a:1,b:1"]}},
-    "a host with a scheme": {"brokers": {"allowedHosts": ["https://pulsar:8443"]}},
-    "a port that is none": {"brokers": {"allowedHosts": ["pulsar:"]}},
+    "hosts, which the registries name": {"brokers": {"allowedHosts": ["a:1"]}},
+    "a namespace that has no such name": {"validation": {"namespace": "Validation"}},
     "a broker that gets no request": {"brokers": {"requestsPerSecond": 0}},
     "a level that no process takes": {"controller": {"logLevel": "CRITICAL"}},
     "a Secret without its CA": {"webhook": {"certificate": {"source": "Secret"}}},
@@ -55,17 +53,6 @@ REFUSED = {
     "an authority that is no certificate": {"webhook": {"clientCA": "/etc/ca.crt"}},
     "an address that is no block": {"webhook": {"networkPolicy": {"apiServerCIDRs": ["10.0.0.10"]}}},
 }
-HOSTS = [
-    "*.pulsar.svc:8443",
-    "10.0.7.*",
-    "[fd00::1]:6651",
-    "fd00::1",
-    "a_b",
-    "a b",
-    "pulsar/",
-    "pulsar:123456",
-    "pülsar",
-]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +68,7 @@ def test_the_chart_makes_what_kustomize_makes(cluster: Cluster) -> None:
     theirs = install.render(cluster, helm.CHART.parents[1] / "manifests" / "base")
     ours = helm.render({"crds": {"install": False}}, "topicschema-system")
     ours = [each for each in ours if each["kind"] != "Secret"]
-    assert plain(ours) == plain([each for each in theirs if each["kind"] != "Namespace"])
+    assert plain(ours) == plain([each for each in theirs if each["metadata"]["name"] != "topicschema-system"])
 
 
 def test_crds_are_the_generated_ones_and_stay_when_the_release_goes() -> None:
@@ -96,18 +83,6 @@ def test_values_that_mean_nothing_are_refused(values: dict[str, Any]) -> None:
         helm.render(values, NAMESPACE)
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_a_host_is_taken_just_when_the_processes_take_it(host: str) -> None:
-    values = {"brokers": {"allowedHosts": [host]}}
-    try:
-        Settings.load({"TOPICSCHEMA_BROKER_HOSTS": host})
-    except InvalidSettingError:
-        with pytest.raises(TestbedError, match="values don't meet the specifications"):
-            helm.render(values, NAMESPACE)
-    else:
-        helm.render(values, NAMESPACE)
-
-
 def test_numbers_reach_the_controller_as_they_were_written() -> None:
     validation = {"jobs": 1_000_000, "jobsPerNamespace": 1_000_000}
     made = helm.render({"validation": validation, "brokers": {"requestsPerSecond": 5}}, NAMESPACE)
@@ -116,15 +91,36 @@ def test_numbers_reach_the_controller_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
-def test_secrets_are_read_and_jobs_are_created_only_if_enabled(*, is_enabled: bool) -> None:
-    made = helm.render(
-        {"brokers": {"clusterWideSecrets": is_enabled}, "validation": {"enabled": is_enabled}}, NAMESPACE
-    )
+def test_the_namespace_of_validation_and_the_rights_there_exist_only_if_it_is_enabled(*, is_enabled: bool) -> None:
+    made = helm.render({"validation": {"enabled": is_enabled}}, NAMESPACE)
     bound = {each["metadata"]["name"] for each in made if each["kind"] == "ClusterRoleBinding"}
     assert bound >= {"topicschema-controller", "topicschema-webhook"}
-    for role in ("topicschema-broker-secrets", "topicschema-controller-validation"):
-        assert (role in bound) is is_enabled
+    assert ("topicschema-controller-validation" in bound) is is_enabled
+    namespaces = {each["metadata"].get("namespace") for each in made} - {None}
+    assert namespaces == ({NAMESPACE, "topicschema-validation"} if is_enabled else {NAMESPACE})
     assert ("TOPICSCHEMA_VALIDATION_IMAGE" in controller_environment(made)) is is_enabled
+
+
+def test_all_of_validation_is_in_the_namespace_that_the_values_name() -> None:
+    made = helm.render({"validation": {"namespace": "checks"}}, NAMESPACE)
+    assert Settings.load(controller_environment(made)).validation.namespace == "checks"
+    (namespace,) = [each for each in made if each["kind"] == "Namespace"]
+    assert namespace["metadata"]["name"] == "checks"
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    inside = {
+        (each["kind"], each["metadata"]["name"]) for each in made if each["metadata"].get("namespace") == "checks"
+    }
+    assert inside == {
+        ("ServiceAccount", "topicschema-validation"),
+        ("Role", "topicschema-validation"),
+        ("RoleBinding", "topicschema-validation"),
+        ("Role", "topicschema-controller-validation"),
+        ("RoleBinding", "topicschema-controller-validation"),
+        ("NetworkPolicy", "topicschema-validation"),
+    }
+    bindings = {each["metadata"]["name"]: each["subjects"] for each in made if each["kind"] == "RoleBinding"}
+    assert [each["namespace"] for each in bindings["topicschema-validation"]] == ["checks"]
+    assert [each["namespace"] for each in bindings["topicschema-controller-validation"]] == [NAMESPACE]
 
 
 def test_cert_manager_issues_the_certificate_that_the_webhook_mounts() -> None:
@@ -144,7 +140,9 @@ def test_a_client_authority_is_mounted_as_the_component_of_kustomize_mounts_it(
     manifests = os.path.relpath(helm.CHART.parents[1] / "manifests", tmp_path.resolve())
     kustomization = {"resources": [f"{manifests}/base"], "components": [f"{manifests}/components/client-ca"]}
     (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
-    theirs = plain([each for each in install.render(cluster, tmp_path) if each["kind"] != "Namespace"])
+    theirs = plain(
+        [each for each in install.render(cluster, tmp_path) if each["metadata"]["name"] != "topicschema-system"]
+    )
     made = helm.render({"crds": {"install": False}, "webhook": {"clientCA": AUTHORITY}}, "topicschema-system")
     ours = plain([each for each in made if each["kind"] != "Secret"])
     assert ours.pop(("ConfigMap", "topicschema-webhook-client-ca"))["data"] == {"ca.crt": AUTHORITY}
@@ -156,7 +154,7 @@ def test_a_client_authority_is_mounted_as_the_component_of_kustomize_mounts_it(
 
 
 def test_a_network_policy_lets_the_api_server_reach_the_webhook_and_all_clients_the_probes(spare: Cluster) -> None:
-    assert not [each for each in helm.render({}, NAMESPACE) if each["kind"] == "NetworkPolicy"]
+    assert not [each for each in helm.render({}, NAMESPACE) if is_network_policy_of_the_webhook(each)]
     blocks = ["10.0.0.10/32", "fd00::/64"]
     made = plain(helm.render({"webhook": {"networkPolicy": {"apiServerCIDRs": blocks}}}, NAMESPACE))
     policy = made["NetworkPolicy", "topicschema-webhook"]
@@ -166,6 +164,10 @@ def test_a_network_policy_lets_the_api_server_reach_the_webhook_and_all_clients_
     numbers = {each["name"]: each["containerPort"] for each in template["spec"]["containers"][0]["ports"]}
     allowed = {numbers[each["ports"][0]["port"]]: each.get("from") for each in policy["spec"]["ingress"]}
     assert allowed == {9443: [{"ipBlock": {"cidr": block}} for block in blocks], 8081: None}
+
+
+def is_network_policy_of_the_webhook(wire: dict[str, Any]) -> bool:
+    return (wire["kind"], wire["metadata"]["name"]) == ("NetworkPolicy", "topicschema-webhook")
 
 
 def test_a_release_is_taken_by_a_restricted_namespace_and_its_certificate_outlives_an_upgrade(spare: Cluster) -> None:

@@ -45,7 +45,7 @@ OWN = ["FULL", "ALWAYS_COMPATIBLE", "UNDEFINED", "FORWARD_TRANSITIVE"]
 @pytest.fixture
 async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
     async with watch_shop(cluster, namespace) as shop:
-        shop.shop.allow_claims()
+        shop.shop.apply_registry()
         yield shop
 
 
@@ -61,7 +61,7 @@ class World:
             self.files[f"topics/t{number}.yaml"] = shop.topic_schema(TEXTS[number % 3], f"t{number}")
 
     def _policy(self, **spec: Any) -> dict[str, Any]:
-        return self._shop.policy(brokerProfile={"pulsarVersion": "4.2"}, **spec)
+        return self._shop.policy(**spec)
 
     def commit(self) -> None:
         """Write all manifests, and commit them."""

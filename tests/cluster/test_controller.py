@@ -6,13 +6,14 @@ Tests take some seconds in which a controller starts, or topics become ready one
 import asyncio
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from support.kubernetes.watched_namespace import WatchedShop, conditions, has_record, statuses, text, wait_for
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -69,7 +70,7 @@ async def test_topics_outlive_their_policy_and_go_on_when_it_is_back(shop: Watch
     assert (await shop.ready("Registered"))["versions"] == before["versions"]
 
 
-async def test_a_namespace_that_loses_its_permission_loses_its_claim(
+async def test_a_namespace_that_its_registry_allows_no_more_loses_its_claim(
     shop: WatchedShop, other_shop: WatchedShop
 ) -> None:
     shop.govern()
@@ -79,13 +80,50 @@ async def test_a_namespace_that_loses_its_permission_loses_its_claim(
     assert statuses(status) == {"Ready": "False", "Stalled": "True"}
     assert shop.namespace not in conditions(status)["Ready"]["message"].replace(shop.shop.pulsar_namespace, "")
     assert await other_shop.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
-    shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
+    allowed = {"namespaceSelector": {"matchNames": [other_shop.namespace]}, "pulsarNamespaces": ["shop/*"]}
+    shop.shop.apply_registry(allowedNamespaces=[allowed])
     await other_shop.policy_ready("Active")
     await shop.policy_ready("ClaimNotAllowed")
     await shop.ready("ClaimNotAllowed")
     other_shop.put(TWO, topic=f"persistent://{shop.shop.pulsar_namespace}/created")
     status = await other_shop.ready("Registered")
     assert (status["schemaVersion"], status["versionCount"]) == (1, 2), "the topic is theirs now, with its history"
+
+
+async def test_a_label_of_the_namespace_gives_the_right_to_govern_and_takes_it(shop: WatchedShop) -> None:
+    allowed = {"namespaceSelector": {"matchLabels": {"team": "shop"}}, "pulsarNamespaces": ["shop/*"]}
+    shop.shop.apply_registry(allowedNamespaces=[allowed])
+    shop.apply(shop.shop.policy())
+    await shop.policy_ready("ClaimNotAllowed")
+    for team, reason in (("shop", "Active"), ("other", "ClaimNotAllowed")):
+        shop.shop.api.merge("namespaces", "", shop.namespace, {"metadata": {"labels": {"team": team}}})
+        await shop.policy_ready(reason)
+
+
+async def test_a_policy_waits_for_its_registry_and_registers_nothing_after_its_deletion(shop: WatchedShop) -> None:
+    shop.apply(shop.shop.policy())
+    status = await shop.policy_ready("RegistryNotFound")
+    assert f"there is no SchemaRegistry {shop.namespace}" in conditions(status)["Ready"]["message"]
+    shop.put(ONE)
+    await shop.ready("RegistryNotFound")
+    shop.shop.apply_registry()
+    await shop.policy_ready("Active")
+    await shop.ready("Registered")
+    shop.shop.api.delete("schemaregistries", "", shop.namespace)
+    await shop.policy_ready("RegistryNotFound")
+    shop.put(TWO)
+    assert (await shop.ready("RegistryNotFound"))["versionCount"] == 1
+
+
+async def test_a_registry_without_a_broker_is_ready(shop: WatchedShop) -> None:
+    shop.shop.apply_registry()
+
+    async def reason() -> dict[str, Any]:
+        wire = await shop.shop.client.get(SCHEMA_REGISTRY, "", shop.namespace)
+        return conditions(wire.get("status", {})).get("Ready", {})
+
+    current = await wait_for(reason, bool)
+    assert (current["status"], current["reason"]) == ("True", "Active")
 
 
 async def test_deletion_policy_delete_works_without_a_policy(shop: WatchedShop) -> None:

@@ -8,7 +8,6 @@ from support.kubernetes.watched_namespace import (
     WatchedShop,
     conditions,
     has_record,
-    record_key,
     statuses,
     text,
     wait_for,
@@ -17,7 +16,6 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.store import claim_name, history_name
-from topicschema.core.topics import PulsarNamespaceKey
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -27,7 +25,7 @@ LOST = {"Ready": "False", "Stalled": "True", "Compatible": "Unknown", "Registere
 
 def remove_history(shop: WatchedShop) -> str:
     """Delete the topic's SchemaHistory by hand. Return it, to be created again."""
-    cluster, name = shop.shop.cluster, history_name(record_key(shop))
+    cluster, name = shop.shop.cluster, history_name(shop.shop.key())
     wire = cluster.get("schemahistories", name, "-n", SYSTEM)
     cluster.kubectl("delete", "schemahistories", name, "-n", SYSTEM)
     wire["metadata"] = {key: wire["metadata"][key] for key in ("name", "namespace", "labels")}
@@ -77,7 +75,7 @@ async def test_a_deletion_that_a_damaged_record_blocks_is_reported(shop: Watched
     shop.govern()
     shop.put(ONE, deletionPolicy="Delete")
     await shop.ready("Registered")
-    cluster, name = shop.shop.cluster, history_name(record_key(shop))
+    cluster, name = shop.shop.cluster, history_name(shop.shop.key())
     line = cluster.get("schemahistories", name, "-n", SYSTEM)["spec"]["versions"][0]
     damaged = json.dumps({"spec": {"versions": [line, line]}})
     cluster.kubectl("patch", "schemahistories", name, "-n", SYSTEM, "--type=merge", f"-p={damaged}")
@@ -92,7 +90,7 @@ async def test_a_claim_that_was_deleted_by_hand_is_made_again_at_the_next_edit_o
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(ONE)
     await shop.ready("Registered")
-    claim = claim_name(PulsarNamespaceKey("pulsar", "shop", shop.namespace))
+    claim = claim_name(shop.shop.pulsar_namespace_key)
     shop.shop.cluster.kubectl("delete", "pulsarnamespaceclaims", claim, "-n", SYSTEM)
     shop.put(TWO)
     assert (await shop.ready("Registered"))["schemaVersion"] == 1
@@ -101,7 +99,7 @@ async def test_a_claim_that_was_deleted_by_hand_is_made_again_at_the_next_edit_o
 async def test_a_policy_that_is_deleted_slowly_leaves_its_claim_to_the_waiting_one_also_after_a_restart(
     shop: WatchedShop, other_shop: WatchedShop, controller: Product
 ) -> None:
-    shop.shop.allow_claims()
+    shop.shop.apply_registry()
     blocked = shop.shop.policy()
     blocked["metadata"]["finalizers"] = ["example.com/slow"]
     shop.apply(blocked)

@@ -13,6 +13,7 @@ from kubernetes import client, config
 
 from cluster.broker_objects import RIGHT_BROKER_EDITS, RIGHT_BROKERS, WRONG_BROKERS
 from cluster.conftest import fresh_namespace
+from cluster.registry_objects import REGISTRY, RIGHT_REGISTRIES, RIGHT_REGISTRY_EDITS, WRONG_REGISTRIES
 from cluster.right_objects import RIGHT, RIGHT_EDITS
 from cluster.validation_objects import RIGHT_VALIDATIONS, WRONG_VALIDATIONS
 from cluster.wrong_edits import RIGHT_STATUS, WRONG_EDITS, WRONG_STATUS
@@ -22,6 +23,7 @@ from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import crds, kinds
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.store import history_from_wire, history_name, history_to_wire
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
@@ -38,6 +40,7 @@ _KINDS = (
     kinds.SCHEMA_VERSION,
     kinds.PULSAR_NAMESPACE_CLAIM,
 )
+_REGISTRIES = ("topicschema.io", "v1alpha1", kinds.SCHEMA_REGISTRY.plural)
 PLURALS = {kind.name: kind.plural for kind in _KINDS}
 _NOT_CHECKED = "some validation rules were not checked"
 
@@ -70,6 +73,9 @@ def address(wire: Json, namespace: str) -> tuple[str, str, str, str]:
 
 
 def create(api: client.CustomObjectsApi, wire: Json, namespace: str, **options: Any) -> Json:
+    if wire["kind"] == "SchemaRegistry":
+        in_cluster: Json = api.create_cluster_custom_object(*_REGISTRIES, wire, **options)
+        return in_cluster
     placed = changed(wire, "metadata.namespace", namespace)
     stored: Json = api.create_namespaced_custom_object(*address(wire, namespace), placed, **options)
     return stored
@@ -82,7 +88,18 @@ def stored(api: client.CustomObjectsApi, wire: Json, namespace: str) -> Iterator
     try:
         yield there
     finally:
-        api.delete_namespaced_custom_object(*address(there, namespace), there["metadata"]["name"])
+        if wire["kind"] == "SchemaRegistry":
+            api.delete_cluster_custom_object(*_REGISTRIES, wire["metadata"]["name"])
+        else:
+            api.delete_namespaced_custom_object(*address(there, namespace), there["metadata"]["name"])
+
+
+def replace(api: client.CustomObjectsApi, wire: Json, namespace: str) -> None:
+    name = wire["metadata"]["name"]
+    if wire["kind"] == "SchemaRegistry":
+        api.replace_cluster_custom_object(*_REGISTRIES, name, wire)
+    else:
+        api.replace_namespaced_custom_object(*address(wire, namespace), name, wire)
 
 
 @pytest.fixture(scope="module")
@@ -107,20 +124,22 @@ def test_every_crd_is_established(installed: Cluster) -> None:
         assert current == {"Established", "NamesAccepted"}
 
 
-@sentences(WRONG + WRONG_BROKERS + WRONG_VALIDATIONS)
+@sentences(WRONG + WRONG_BROKERS + WRONG_REGISTRIES + WRONG_VALIDATIONS)
 def test_a_wrong_object_is_refused_with_its_field(api: client.CustomObjectsApi, row: Row) -> None:
     with pytest.raises(client.ApiException) as caught:
         create(api, changed(row.base, row.path, row.value), "default", dry_run="All")
     assert_refused(caught.value, row)
 
 
-@sentences(RIGHT + RIGHT_BROKERS + RIGHT_VALIDATIONS)
+@sentences(RIGHT + RIGHT_BROKERS + RIGHT_REGISTRIES + RIGHT_VALIDATIONS)
 def test_a_right_object_is_accepted_and_read(api: client.CustomObjectsApi, row: Row) -> None:
     stored = create(api, changed(row.base, row.path, row.value), "default", dry_run="All")
     if row.base["kind"] == "TopicSchema":
         assert decode(TopicSchema, stored).spec.topic == stored["spec"]["topic"]
     if row.base["kind"] == "NamespaceSchemaPolicy":
         assert decode(NamespaceSchemaPolicy, stored).spec.pulsar_namespace == "shop/orders"
+    if row.base["kind"] == "SchemaRegistry":
+        assert decode(SchemaRegistry, stored).metadata.name == "crds"
 
 
 @pytest.mark.parametrize("base", [TOPIC, POLICY], ids=["topic", "policy"])
@@ -152,15 +171,14 @@ def test_a_wrong_edit_is_refused_with_its_field(api: client.CustomObjectsApi, ed
     with stored(api, row.base, edited_in) as there:
         edited = changed(there, row.path, row.value)
         with pytest.raises(client.ApiException) as caught:
-            api.replace_namespaced_custom_object(*address(edited, edited_in), edited["metadata"]["name"], edited)
+            replace(api, edited, edited_in)
     assert_refused(caught.value, row)
 
 
-@sentences(RIGHT_EDITS + RIGHT_BROKER_EDITS)
+@sentences(RIGHT_EDITS + RIGHT_BROKER_EDITS + RIGHT_REGISTRY_EDITS)
 def test_a_right_edit_is_accepted(api: client.CustomObjectsApi, edited_in: str, row: Row) -> None:
     with stored(api, row.base, edited_in) as there:
-        edited = changed(there, row.path, row.value)
-        api.replace_namespaced_custom_object(*address(edited, edited_in), edited["metadata"]["name"], edited)
+        replace(api, changed(there, row.path, row.value), edited_in)
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +218,10 @@ def test_the_other_kinds_show_their_subjects(installed: Cluster, api: client.Cus
     shown = {
         short: installed.kubectl("get", short, "-n", namespace).splitlines() for short in ("nsp", "sh", "sv", "pnc")
     }
+    with stored(api, REGISTRY, namespace):
+        head, row = installed.kubectl("get", "sreg", "crds", "-o", "wide").splitlines()
+    assert head.split() == ["NAME", "READY", "REACHABLE", "VERSION", "REASON", "ADDRESS", "AGE"]
+    assert row.split()[:2] == ["crds", "https://pulsar-admin.pulsar.svc:8443"]
     assert shown["nsp"][0].split("  ")[0] == "NAME"
     assert shown["nsp"][1].split()[:3] == ["orders", "shop/orders", "BACKWARD_TRANSITIVE"]
     assert shown["sh"][1].split()[1:6] == ["shop/orders", "created", "0", "shop", "created"]
@@ -247,8 +269,8 @@ def test_an_unknown_field_is_dropped_with_a_warning_or_refused_by_kubectl(
 def test_the_examples_apply(installed: Cluster, namespace: str) -> None:
     documents = [yaml.safe_load(path.read_text()) for path in sorted(EXAMPLES.glob("*schema*.yaml"))]
     placed = [changed(document, "metadata.namespace", namespace) for document in documents]
-    installed.kubectl("apply", "--server-side", "-f", "-", stdin=install.as_list(placed))
-    assert {document["kind"] for document in documents} == {"TopicSchema", "NamespaceSchemaPolicy"}
+    installed.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", stdin=install.as_list(placed))
+    assert {document["kind"] for document in documents} == {"TopicSchema", "NamespaceSchemaPolicy", "SchemaRegistry"}
 
 
 def test_a_history_of_five_thousand_versions_is_stored_and_goes_on(

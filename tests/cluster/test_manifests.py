@@ -18,24 +18,29 @@ from testbed.controlplane import ControlPlane
 BASE = Path(__file__).parents[2] / "manifests" / "base"
 OWN = "topicschema-system"
 OTHER = "default"
+RUNS = "topicschema-validation"
 
 CONTROLLER_MAY = [
     ("get list watch patch", "topicschemas", OTHER),
     ("get list watch", "namespaceschemapolicies", OTHER),
+    ("get list watch", "schemaregistries", ""),
+    ("patch update", "schemaregistries/status", ""),
     ("patch update", "topicschemas/status", OTHER),
     ("patch update", "namespaceschemapolicies/status", OTHER),
     ("get list watch", "namespaces", ""),
     ("get create patch", "events.events.k8s.io", OTHER),
-    ("get", "secrets", OTHER),
+    ("get list watch", "secrets", OWN),
     ("get list watch create patch delete", "schemahistories", OWN),
     ("get list watch create patch delete", "schemaversions", OWN),
     ("get list watch create patch delete", "pulsarnamespaceclaims", OWN),
     ("create", "leases", OWN),
     ("get update", "leases/topicschema-controller", OWN),
-    ("get list watch create patch delete", "jobs.batch", OTHER),
-    ("get create patch delete", "configmaps", OTHER),
-    ("list watch", "pods", OTHER),
-    ("list", "events", OTHER),
+    ("get list watch create patch delete", "jobs.batch", RUNS),
+    ("get create", "configmaps", RUNS),
+    ("list watch", "pods", RUNS),
+    ("get", "pods/log", RUNS),
+    ("list", "events", RUNS),
+    ("create patch delete", "configmaps", OTHER),
 ]
 CONTROLLER_MAY_NOT = [
     ("create update delete deletecollection", "topicschemas", OTHER),
@@ -46,16 +51,21 @@ CONTROLLER_MAY_NOT = [
     ("get update", "leases/another", OWN),
     ("create", "leases", OTHER),
     ("update patch delete", "namespaces", ""),
-    ("list watch create update patch delete deletecollection", "secrets", OTHER),
-    ("list create", "secrets", OWN),
-    ("get create delete", "pods", OTHER),
-    ("list update deletecollection", "configmaps", OTHER),
-    ("update", "jobs.batch", OTHER),
+    ("create update patch delete deletecollection", "schemaregistries", ""),
+    ("get list watch create update patch delete deletecollection", "secrets", OTHER),
+    ("get list watch create update patch delete deletecollection", "secrets", RUNS),
+    ("create update patch delete deletecollection", "secrets", OWN),
+    ("get create delete", "pods", RUNS),
+    ("get list watch create delete", "pods", OTHER),
+    ("get list update deletecollection", "configmaps", OTHER),
+    ("update", "jobs.batch", RUNS),
+    ("get list watch create patch delete", "jobs.batch", OTHER),
+    ("get", "pods/log", OTHER),
     ("get update", "validatingwebhookconfigurations", ""),
 ]
 WEBHOOK_MAY = [
-    ("create", "subjectaccessreviews.authorization.k8s.io", ""),
     ("get list", "topicschemas", OTHER),
+    ("get", "schemaregistries", ""),
     ("get list", "namespaceschemapolicies", OTHER),
     ("get", "namespaces", ""),
     ("get list", "schemahistories", OWN),
@@ -69,6 +79,17 @@ WEBHOOK_MAY_NOT = [
     ("get list", "schemahistories", OTHER),
     ("create", "events.events.k8s.io", OTHER),
     ("get list", "secrets", OWN),
+    ("create", "subjectaccessreviews.authorization.k8s.io", ""),
+    ("list watch create update patch delete", "schemaregistries", ""),
+]
+DRIVERS_MAY = [("get list watch create delete deletecollection", "pods", RUNS)]
+DRIVERS_MAY_NOT = [
+    ("update patch", "pods", RUNS),
+    ("create", "pods", OTHER),
+    ("get list", "secrets", RUNS),
+    ("get list", "configmaps", RUNS),
+    ("create", "jobs.batch", RUNS),
+    ("get list", "topicschemas", OTHER),
 ]
 
 
@@ -76,7 +97,14 @@ GROUPS = {
     "leases": "coordination.k8s.io",
     "validatingwebhookconfigurations": "admissionregistration.k8s.io",
 } | dict.fromkeys(
-    ("topicschemas", "namespaceschemapolicies", "schemahistories", "schemaversions", "pulsarnamespaceclaims"),
+    (
+        "topicschemas",
+        "namespaceschemapolicies",
+        "schemaregistries",
+        "schemahistories",
+        "schemaversions",
+        "pulsarnamespaceclaims",
+    ),
     "topicschema.io",
 )
 
@@ -98,6 +126,8 @@ TABLE = [
         ("topicschema-controller", CONTROLLER_MAY_NOT, "no"),
         ("topicschema-webhook", WEBHOOK_MAY, "yes"),
         ("topicschema-webhook", WEBHOOK_MAY_NOT, "no"),
+        ("topicschema-validation", DRIVERS_MAY, "yes"),
+        ("topicschema-validation", DRIVERS_MAY_NOT, "no"),
     )
     for row in rows
 ]
@@ -112,8 +142,9 @@ def installed(cluster: Cluster) -> Cluster:
 
 @pytest.mark.parametrize("grant", TABLE, ids=" ".join)
 def test_an_account_may_do_what_its_process_does_and_no_more(installed: Cluster, grant: Grant) -> None:
-    user = f"system:serviceaccount:{OWN}:{grant.account}"
-    groups = ["system:serviceaccounts", f"system:serviceaccounts:{OWN}", "system:authenticated"]
+    place = RUNS if grant.account == RUNS else OWN
+    user = f"system:serviceaccount:{place}:{grant.account}"
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{place}", "system:authenticated"]
     for verb in grant.verbs.split():
         attributes = {"namespace": grant.namespace, "verb": verb, **target(grant.resource)}
         review = {"spec": {"user": user, "groups": groups, "resourceAttributes": attributes}}
@@ -141,6 +172,8 @@ def test_the_roles_of_kubernetes_contain_the_resources_of_users(installed: Clust
         ("editer", "get", "namespaceschemapolicies", True),
         ("adminer", "patch", "namespaceschemapolicies", False),
         ("adminer", "get", "schemahistories", False),
+        ("editer", "create", "schemaregistries", False),
+        ("adminer", "get", "schemaregistries", False),
     ):
         assert may(user, verb, resource) is expected, (user, verb, resource)
 
@@ -149,7 +182,7 @@ def target(resource: str) -> dict[str, str]:
     """Return the attributes of `RESOURCE[.GROUP][/status]` or `RESOURCE[.GROUP]/NAME`, as in `kubectl auth can-i`."""
     kind, _, rest = resource.partition("/")
     plural, _, group = kind.partition(".")
-    part = {"subresource": rest} if rest == "status" else {"name": rest}
+    part = {"subresource": rest} if rest in ("status", "log") else {"name": rest}
     return {"resource": plural, "group": group or GROUPS.get(plural, ""), **part}
 
 
@@ -174,7 +207,7 @@ def test_the_webhook_reviews_creations_and_updates_and_fails_closed() -> None:
         assert [rule["operations"] for rule in webhook["rules"]] == [["CREATE", "UPDATE"]]
 
 
-def test_the_overlay_to_copy_is_the_base_with_its_images_brokers_and_metrics(cluster: Cluster) -> None:
+def test_the_overlay_to_copy_is_the_base_with_its_images_and_metrics(cluster: Cluster) -> None:
     made = install.render(cluster, BASE.parent / "examples" / "overlay")
     by_kind = {each["kind"]: each for each in made}
     assert by_kind.keys() >= {"Certificate", "PodMonitor", "PrometheusRule"}
@@ -184,7 +217,6 @@ def test_the_overlay_to_copy_is_the_base_with_its_images_brokers_and_metrics(clu
         [container] = template["spec"]["containers"]
         assert container["image"] == "registry.example/topicschema:0.1.0"
         environment = {each["name"]: each.get("value") for each in container["env"]}
-        assert environment["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:443,")
         assert environment.get("TOPICSCHEMA_VALIDATION_IMAGE", "registry.example/").startswith("registry.example/")
         assert scraped["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
         assert scraped["podMetricsEndpoints"][0]["port"] in {each["name"] for each in container["ports"]}

@@ -66,12 +66,13 @@ async def test_an_incompatible_edit_is_reported_with_an_event_until_it_is_correc
 
 
 async def test_a_policy_whose_namespace_may_not_claim_is_stalled_and_so_are_its_topics(shop: WatchedShop) -> None:
+    shop.shop.apply_registry(allowedNamespaces=[])
     shop.apply(shop.shop.policy())
     assert statuses(await shop.policy_ready("ClaimNotAllowed")) == {"Ready": "False", "Stalled": "True"}
     shop.put(ONE)
     assert statuses(await shop.ready("ClaimNotAllowed")) == STALLED
     assert await shop.writes_of_a_reconcile() == []
-    shop.shop.allow_claims()
+    shop.shop.apply_registry()
     await shop.policy_ready("Active")
     assert statuses(await shop.ready("Registered")) == WELL
 

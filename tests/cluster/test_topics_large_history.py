@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from support.kubernetes.watched_namespace import record_key, text, watch_shop
+from support.kubernetes.watched_namespace import text, watch_shop
 from support.pulsar.reconciler_process import process
 from support.pulsar.schema_service import Entry, PulsarSchemas
 from support.pulsar.schema_service_rest import run_schema_broker
@@ -40,7 +40,8 @@ async def test_very_many_versions_are_adopted_at_once(cluster: Cluster, instance
     async with run_schema_broker(schemas) as broker, watch_shop(cluster, namespace) as shop, process(shop) as running:
         topic = "created"
         schemas.entries[topic] = tuple(Entry(number, version(number), NOW) for number in range(_VERSIONS))
-        shop.govern(schemaCompatibilityStrategy="FULL", pulsar={"adminURL": broker.url})
+        shop.shop.apply_registry({"adminURL": broker.url})
+        shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
         await running.govern()
         shop.put(text("id", "late?"))
         before = running.writes
@@ -50,7 +51,7 @@ async def test_very_many_versions_are_adopted_at_once(cluster: Cluster, instance
         tracemalloc.stop()
         before_it = f"GET schema/{_VERSIONS - 1}"
         assert broker.calls == ["GET schema", "GET metadata", "GET schemas", "POST schema", "GET schema", before_it]
-        stored = await KubernetesStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))
+        stored = await KubernetesStorage(shop.shop.client, SYSTEM).get_history(shop.shop.key())
         assert [entry.schema_version for entry in stored.history.entries] == list(range(_VERSIONS + 1))
         status = (await shop.get())["status"]
         assert (status["schemaVersion"], status["versionCount"], len(status["versions"])) == (

@@ -8,7 +8,9 @@ from support.kubernetes.watched_namespace import conditions, statuses, text, wai
 from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, ValidatedShop
 from testbed.cluster import Cluster
 from testbed.instances import Instance
-from testbed.product import PATIENT_LEASE, Product
+from testbed.product import PATIENT_LEASE, VALIDATION, Product
+from topicschema.api import GROUP
+from topicschema.api.kinds import JOB
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -24,13 +26,12 @@ def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 
 @pytest.fixture
 async def shop(validating: Product, cluster: Cluster, namespace: str) -> AsyncIterator[ValidatedShop]:
-    cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
     async with watch_shop(cluster, namespace) as shop:
         yield ValidatedShop(shop)
 
 
 async def test_a_gate_registers_what_passes_and_nothing_is_written_afterwards(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=GATE)
+    shop.govern(GATE)
     shop.watched.put(ONE)
     (job,) = await shop.running()
     status = await shop.validation("Running")
@@ -50,7 +51,7 @@ async def test_a_gate_registers_what_passes_and_nothing_is_written_afterwards(sh
 
 
 async def test_a_gate_blocks_an_edit_that_fails_until_another_one_passes(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=GATE)
+    shop.govern(GATE)
     shop.watched.put(ONE)
     (job,) = await shop.running()
     await shop.fail_validation(job)
@@ -69,13 +70,12 @@ async def test_a_gate_blocks_an_edit_that_fails_until_another_one_passes(shop: V
 
 
 async def test_a_missing_account_of_executors_is_reported_in_the_clusters_words(shop: ValidatedShop) -> None:
-    template = {"serviceAccountName": "reader"}
-    shop.watched.govern(validation={**GATE, "executors": 2, "template": template})
+    shop.govern({**GATE, "executors": 2}, podTemplate={"serviceAccountName": "reader"})
     shop.watched.put(ONE)
     (job,) = await shop.running()
     status = await shop.watched.ready("ValidationError")
     assert 'serviceaccount "reader" not found' in conditions(status)["Ready"]["message"]
-    shop.watched.apply(shop.watched.shop.policy(validation=GATE))
+    shop.govern(GATE)
     first = job["metadata"]["uid"]
     (job,) = await wait_for(
         shop.jobs, lambda jobs: first not in [each["metadata"]["uid"] for each in jobs] and bool(jobs)
@@ -85,7 +85,7 @@ async def test_a_missing_account_of_executors_is_reported_in_the_clusters_words(
 
 
 async def test_topics_take_turns_and_the_end_of_one_starts_the_next(shop: ValidatedShop) -> None:
-    shop.watched.govern(validation=GATE)
+    shop.govern(GATE)
     for name in ("a", "b", "c"):
         shop.watched.put(ONE, name)
     await shop.running(2)
@@ -103,24 +103,66 @@ async def test_topics_take_turns_and_the_end_of_one_starts_the_next(shop: Valida
 async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_created_once_that_is_fixed(
     shop: ValidatedShop, by: str
 ) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": shop.namespace}}
-    wrong = {"template": {"resources": {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}}}
+    api = shop.watched.shop.api
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": VALIDATION}}
+    wrong = {"resources": {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}}
     if by == "a quota":
-        shop.watched.apply({**quota, "spec": {"hard": {"count/jobs.batch": "0"}}})
+        api.apply("resourcequotas", {**quota, "spec": {"hard": {"count/jobs.batch": "0"}}})
 
-        async def known() -> str:
-            return shop.watched.shop.run("get", "quota/none", "-o", "jsonpath={.status.hard}").stdout
+        async def known() -> object:
+            return (api.get("resourcequotas", VALIDATION, "none") or {}).get("status", {}).get("hard")
 
         await wait_for(known, bool)  # before, a Job is refused in other words
-    shop.watched.govern(validation=REPORT if by == "a quota" else {**REPORT, **wrong})
+    shop.govern(REPORT, **({} if by == "a quota" else {"podTemplate": wrong}))
     shop.watched.put(ONE)
     status = await shop.validation("Error")
     assert (statuses(status)["Ready"], statuses(status)["Validated"]) == ("True", "Unknown")
     assert "its Job cannot be created" in conditions(status)["Validated"]["message"]
     assert await shop.watched.writes_of_a_reconcile() == ["create jobs"]  # refused once more, and nothing else
     if by == "a quota":
-        shop.watched.delete("quota/none")
-    shop.watched.apply(shop.watched.shop.policy(validation={**REPORT, "activeDeadlineSeconds": 60}))
+        api.delete("resourcequotas", VALIDATION, "none")
+    shop.govern({**REPORT, "activeDeadlineSeconds": 60})
     (job,) = await shop.running()
     await shop.pass_validation(job)
     assert conditions(await shop.validation("Passed"))["Validated"]["reason"] == "Passed"
+
+
+async def test_a_run_belongs_to_its_topic_by_labels_and_the_tenant_has_nothing_but_the_report(
+    shop: ValidatedShop, cluster: Cluster
+) -> None:
+    cluster.kubectl("label", "namespace", shop.namespace, "example.com/team=payments")
+    shop.govern(GATE, teamLabel="example.com/team")
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    labels = job["metadata"]["labels"]
+    assert job["metadata"].get("ownerReferences") is None
+    assert labels[f"{GROUP}/namespace"] == shop.namespace
+    assert (labels[f"{GROUP}/topicschema"], labels[f"{GROUP}/team"]) == ("created", "payments")
+    assert labels[f"{GROUP}/uid"] == (await shop.watched.get())["metadata"]["uid"]
+    pod = await shop.pod_of(job)
+    assert pod["metadata"]["labels"].items() >= labels.items()
+    assert pod["spec"]["serviceAccountName"] == VALIDATION
+    assert await shop.watched.shop.client.list(JOB, shop.namespace) == []
+    await shop.pass_validation(job)
+    await shop.watched.ready("Registered")
+
+
+@pytest.mark.parametrize("is_created_again", [False, True], ids=["deleted", "created again"])
+async def test_a_job_of_a_resource_that_was_deleted_while_the_controller_was_down_is_removed(
+    shop: ValidatedShop, validating: Product, *, is_created_again: bool
+) -> None:
+    shop.govern(GATE)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    validating.controller.kill()
+    try:
+        shop.watched.delete("tsc/created")
+        if is_created_again:
+            shop.watched.put(TWO)
+    finally:
+        validating.start_controller()
+    await shop.gone(job)
+    if is_created_again:
+        (job,) = await shop.running()
+        await shop.pass_validation(job)
+        await shop.watched.ready("Registered")

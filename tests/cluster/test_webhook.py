@@ -111,7 +111,7 @@ async def test_warnings_are_shown_and_do_not_stop_an_edit(shop: Shop) -> None:
 
 async def test_policy_and_topic_may_come_in_one_file(webhook: Product, cluster: Cluster, namespace: str) -> None:
     async with open_shop(cluster, namespace) as shop:
-        shop.allow_claims()
+        shop.apply_registry()
         done = shop.apply(shop.policy(), shop.topic_schema(V0))
         assert done.returncode == 0, done.stderr
         assert "has not claimed" in done.stderr

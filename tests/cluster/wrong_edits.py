@@ -9,11 +9,11 @@ _FIXED = "cannot be changed"
 WRONG_EDITS = [
     wrong("another topic", TOPIC, "spec.topic", "persistent://shop/orders/deleted", _FIXED),
     wrong("the same topic, not persistent", TOPIC, "spec.topic", "non-persistent://shop/orders/created", _FIXED),
-    wrong("another Pulsar cluster", POLICY, "spec.registry", "other", _FIXED),
+    wrong("another registry", POLICY, "spec.registry", "other", _FIXED),
     wrong("another Pulsar namespace", POLICY, "spec.pulsarNamespace", "shop/other", _FIXED),
     wrong("the text taken away", TOPIC, "spec.schema", ABSENT, "needs the text"),
     wrong("a history of another topic", HISTORY, "spec.localName", "deleted", _FIXED),
-    wrong("a history of another cluster", HISTORY, "spec.registry", "other", _FIXED),
+    wrong("a history of another registry", HISTORY, "spec.registry", "other", _FIXED),
     wrong("a history of another namespace", HISTORY, "spec.pulsarNamespace", "a/b", _FIXED),
     wrong("a history that loses a version", HISTORY, "spec.versions", [], "never loses versions"),
     wrong("an incarnation that goes back", HISTORY, "spec.incarnation", 0, "cannot decrease"),

@@ -81,7 +81,7 @@ def print_next_steps(stage: Stage, instance: Instance) -> None:
         f"export PATH={shlex.quote(str(program))}:$PATH",
         f"cd {shlex.quote(str(stage.folder))}",
         "",
-        "kubectl get topicschemas,namespaceschemapolicies -A",
+        "kubectl get topicschemas,namespaceschemapolicies,schemaregistries -A",
         f"kubectl describe tsc {steps.NAME} -n {steps.NAMESPACE}",
         f"kubectl get schemahistories,schemaversions,pulsarnamespaceclaims -n {OPERATOR_NAMESPACE}",
         f"kubectl edit tsc {steps.NAME} -n {steps.NAMESPACE}      # break something",

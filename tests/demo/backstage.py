@@ -9,12 +9,11 @@ import shutil
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from demo import brokers, kinds, releases, steps
 from demo.errors import DemoError
 from demo.narrator import Narrator
-from demo.stage import OPERATOR_NAMESPACE, PULSAR_CLUSTER, WEBHOOK_FILE, Stage
+from demo.stage import OPERATOR_NAMESPACE, REGISTRIES, WEBHOOK_FILE, Stage
 from testbed import install
 from testbed.cluster import Cluster
 from testbed.instances import Instance
@@ -25,7 +24,6 @@ from testbed.pulsar import Pulsar
 _MANIFESTS = Path(__file__).parent / "manifests"
 _NAMESPACES = (steps.NAMESPACE, releases.NAMESPACE, kinds.NAMESPACE, brokers.NAMESPACE)
 _APPLIED = "topicschemas,namespaceschemapolicies"
-_HOSTS = "TOPICSCHEMA_BROKER_HOSTS"
 _RECORD = ("-n", OPERATOR_NAMESPACE)
 
 
@@ -36,7 +34,7 @@ def set_up(instance: Instance, cluster: Cluster, narrator: Narrator, pulsar: Pul
             "TOPICSCHEMA_TEST_WEBHOOK_HOST must be the address at which the cluster's API server reaches this machine"
         )
     began = time.monotonic()
-    product = Product.install(instance, cluster, {} if pulsar is None else {_HOSTS: urlsplit(pulsar.admin_url).netloc})
+    product = Product.install(instance, cluster)
     narrator.timed("custom resources, service accounts, roles, certificates", began)
     began = time.monotonic()
     product.stop()  # an earlier run's processes may run other code
@@ -68,12 +66,13 @@ def clear(cluster: Cluster) -> None:
         cluster.kubectl("delete", "schemahistories", *_RECORD, history)
     for claim in _names(cluster, "pulsarnamespaceclaims"):
         cluster.kubectl("delete", "pulsarnamespaceclaims", *_RECORD, claim)
+    cluster.kubectl("delete", "schemaregistries", *REGISTRIES, "--ignore-not-found")
 
 
 def _names(cluster: Cluster, kind: str) -> list[str]:
-    """Return the names of the record's objects for the demo's Pulsar cluster."""
+    """Return the names of the record's objects for the demo's registries."""
     items = cluster.get(kind, *_RECORD)["items"]
-    return [item["metadata"]["name"] for item in items if item["spec"].get("registry") == PULSAR_CLUSTER]
+    return [item["metadata"]["name"] for item in items if item["spec"].get("registry") in REGISTRIES]
 
 
 def _folder(instance: Instance) -> Path:

@@ -14,7 +14,7 @@ NAMESPACE = "demo-sales"
 _PULSAR_NAMESPACE = "shop/sales"
 _PLACED, _REFUNDED = "sales-placed", "sales-refunded"
 _APPLY = "kubectl apply --server-side -f"
-_POLICIES = ("sales-policy.yaml", "sales-policy-locked.yaml")
+_REGISTRY = "sales-registry.yaml"
 
 
 def why_absent() -> str | None:
@@ -35,10 +35,9 @@ def perform(stage: Stage) -> None:
     """Run steps 10 to 13. Raise DemoError at the first unexpected result."""
     pulsar = _broker(stage)
     _clear(pulsar)
-    for policy in _POLICIES:
-        file = stage.folder / policy
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("PULSAR_ADMIN_URL", pulsar.admin_url), encoding="utf-8")
+    file = stage.folder / _REGISTRY
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("PULSAR_ADMIN_URL", pulsar.admin_url), encoding="utf-8")
     register(stage)
     adopt(stage)
     roll_back(stage)
@@ -48,9 +47,13 @@ def perform(stage: Stage) -> None:
 def register(stage: Stage) -> None:
     stage.narrator.step(
         "10. Register at a real broker",
-        "This policy names a broker. The operator registers accepted schemas there, and the broker "
+        "This registry names a broker. The operator registers accepted schemas there, and the broker "
         "assigns the version numbers. A rejected schema never reaches the broker.",
     )
+    stage.run(f"cat {_REGISTRY}")
+    stage.run(f"{_APPLY} {_REGISTRY}")
+    stage.run("kubectl wait --for=condition=Ready sreg/demo-broker --timeout=60s")
+    stage.run("kubectl get sreg")
     stage.run("cat sales-policy.yaml")
     stage.run(f"{_APPLY} sales-policy.yaml")
     _wait_for_policy(stage)

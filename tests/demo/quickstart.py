@@ -66,8 +66,10 @@ def run_steps(narrator: Narrator, environment: dict[str, str]) -> None:
     def run(line: str, *, fails: bool = False) -> str:
         return narrator.run(line, REPOSITORY, environment, fails=fails).output
 
-    narrator.step("A policy and a schema", "Each accepted text becomes the topic's next schema version.")
+    narrator.step("A registry, a policy and a schema", "Each accepted text becomes the topic's next schema version.")
     run(f"{_APPLY} {_FILES}/namespace.yaml")
+    run(f"cat {_FILES}/registry.yaml")
+    run(f"{_APPLY} {_FILES}/registry.yaml")
     run(f"cat {_FILES}/policy.yaml")
     run(f"{_APPLY} {_FILES}/policy.yaml")
     run(f"cat {_FILES}/orders-created.yaml")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from testbed.pulsar import Pulsar
 
 OPERATOR_NAMESPACE = "topicschema-system"
-PULSAR_CLUSTER = "demo"
+REGISTRIES = ("demo", "demo-broker")
 WEBHOOK_CONFIGURATION = "topicschema"
 WEBHOOK_FILE = "webhook-configuration.json"
 
@@ -50,9 +50,9 @@ class Stage:
         return status
 
     def histories(self) -> list[dict[str, Any]]:
-        """Return the SchemaHistory objects of the demo's Pulsar cluster."""
+        """Return the SchemaHistory objects of the demo's registries."""
         histories = self.cluster.get("schemahistories", "-n", OPERATOR_NAMESPACE)["items"]
-        return [history for history in histories if history["spec"].get("registry") == PULSAR_CLUSTER]
+        return [history for history in histories if history["spec"].get("registry") in REGISTRIES]
 
 
 def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:

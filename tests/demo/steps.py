@@ -26,10 +26,12 @@ def perform(stage: Stage) -> None:
 
 def first_version(stage: Stage) -> None:
     stage.narrator.step(
-        "1. A policy and a schema",
-        "The platform team's policy says how schemas may change. A team describes the schema of its "
-        "topic. Each accepted text becomes the topic's next version.",
+        "1. A registry, a policy and a schema",
+        "The platform team's registry says who may govern what, and its policy how schemas may change. "
+        "A team describes the schema of its topic. Each accepted text becomes the topic's next version.",
     )
+    stage.run("cat registry.yaml")
+    stage.run(f"{_APPLY} registry.yaml")
     stage.run("cat policy.yaml")
     stage.run(f"{_APPLY} policy.yaml")
     stage.run(f"kubectl wait --for=condition=Ready nsp/orders -n {NAMESPACE} --timeout=60s")

@@ -147,6 +147,8 @@ def missing(operator: Pods, validation_image: str, broker: Pulsar) -> RetainedSh
 
 
 @pytest.fixture
-def shop(operator: Pods, validation_image: str, broker: Pulsar, pods: Pods) -> RetainedShop:
-    """Return a namespace whose topic has two partitions at the broker, and no messages yet."""
-    return RetainedShop(pods, broker, RetainedTopic.create(broker, "created", 2))
+def shop(operator: Pods, validation_image: str, broker: Pulsar, pods: Pods) -> Iterator[RetainedShop]:
+    """Yield a namespace whose topic has two partitions at the broker, and no messages yet."""
+    shop = RetainedShop(pods, broker, RetainedTopic.create(broker, "created", 2))
+    yield shop
+    shop.remove_registry()

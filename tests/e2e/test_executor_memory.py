@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, wait_for
+from support.validation.executor_runs import allowed, wait_for
 from support.validation.memory_limits import SqueezedPods
 from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, Share
@@ -19,14 +19,12 @@ _FIELD = "raise template.resources.limits.memory"
 def test_one_executor_out_of_memory_is_replaced_and_a_run_without_any_left_names_the_field_to_raise(
     own_node: Node, shop: RetainedShop
 ) -> None:
-    runs, expected = ExecutedRuns(shop.pods), Share(_COUNT)
+    runs, expected = shop.executed, Share(_COUNT)
     squeezed = SqueezedPods(runs, own_node)
     shop.fill(*expected.parts)
-    account, role, binding = rights(shop.pods.namespace)
-    shop.pods.apply(account, role, binding)
     since = audit.position(runs.audit_log)
     resources = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
-    shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": resources})
+    shop.govern("Gate", executors=2, template={"resources": resources})
     with shop.throttle():
         shop.propose(NARROWER)
         ended = squeezed.squeeze_all_until_ended(first := runs.driver())
@@ -47,5 +45,5 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_without_any_left_names
     assert validation["byReason"] == expected.by_reason
     assert "OOMKilled" in runs.log(second)
     assert runs.no_executor_is_left(second)
-    assert runs.requests(since) == allowed(role)
+    assert runs.requests(since) == allowed()
     assert shop.rest.versions() == [0]

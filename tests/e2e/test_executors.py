@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, wait_for
+from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, wait_for
 from support.validation.node_namespace import MESSAGES, RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WIDER, Share, whole
 from testbed import audit
@@ -43,10 +43,9 @@ def fence(own_node: Node) -> Iterator[Node]:
 def test_a_gate_with_two_executors_refuses_invalid_messages_and_leaves_no_executor(
     own_node: Node, shop: RetainedShop
 ) -> None:
-    expected, runs = Share(_FEW), ExecutedRuns(shop.pods)
+    expected, runs = Share(_FEW), shop.executed
     shop.fill(*expected.parts)
-    shop.pods.apply(*rights(shop.pods.namespace))
-    shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
+    shop.govern("Gate", executors=2, template={"resources": _RESOURCES})
     since = audit.position(runs.audit_log)
     shop.propose(NARROWER)
 
@@ -63,17 +62,17 @@ def test_a_gate_with_two_executors_refuses_invalid_messages_and_leaves_no_execut
 def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_halfway(
     fence: Node, shop: RetainedShop
 ) -> None:
-    expected, runs = Share(_MANY), ExecutedRuns(shop.pods)
+    expected, runs = Share(_MANY), shop.executed
     shop.fill(*expected.parts)
-    account, *role = rights(shop.pods.namespace)
-    shop.pods.apply(account)
-    shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
+    binding = shop.runs.cluster.get("-n", shop.runs.namespace, "rolebinding", ACCOUNT)
+    shop.runs.cluster.kubectl("-n", shop.runs.namespace, "delete", "rolebinding", ACCOUNT)
+    shop.govern("Gate", executors=2, template={"resources": _RESOURCES})
     with shop.throttle():
         shop.propose(NARROWER)
         ended = runs.wait_for_end(first := runs.driver())
         assert (ended["exitCode"], "cannot get resource" in ended["message"]) == (3, True), ended
         since = audit.position(runs.audit_log)
-        shop.pods.apply(*role)
+        shop.runs.apply({**binding, "metadata": {"name": ACCOUNT}})
         _lose_driver_and_executor(runs, first)
     validation = shop.ready("ValidationFailed", 400)["validation"]
 
@@ -85,7 +84,7 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
     assert runs.executors(0) == []
     at_driver, at_blocks, elsewhere = _connections(fence)
     assert (at_driver > 0, at_blocks > 0, elsewhere) == (True, True, 0)
-    assert runs.requests(since) | {_OF_ENDED} == allowed(role[0])  # a request only if one ends by itself
+    assert runs.requests(since) | {_OF_ENDED} == allowed()  # a request only if one ends by itself
 
 
 def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:

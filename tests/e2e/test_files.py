@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from support.validation.executor_runs import ACCOUNT, rights
 from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.pod_object_store import PodStore
 from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
@@ -14,7 +13,7 @@ from testbed.kind import Node
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 _COUNT = 20_000
-_FILE = "archive/orders/created.parquet"
+_FILE = "archive/orders/created/1.parquet"
 _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}}
 
 
@@ -27,12 +26,12 @@ def store(own_node: Node, tmp_path: Path) -> PodStore:
 def test_one_executor_and_one_pod_have_the_same_result_of_files_that_the_node_s_identity_may_read(
     store: PodStore, shop: RetainedShop
 ) -> None:
-    expected, source = Share(_COUNT), {"files": {"uri": store.store.uri("archive/orders")}}
+    expected, source = Share(_COUNT), {"files": {"uri": store.store.uri("archive/orders/{topic}")}}
     store.put(_FILE, expected.parts)
     shop.rest.upload_version(json.dumps(WRITTEN))
     shop.govern("Gate", source=source, template=_AT_ONCE)
     shop.propose(NARROWER)
-    validated = shop.wait_for_message("Validated", "SourceUnreadable: s3://archive/orders: ", 120)
+    validated = shop.wait_for_message("Validated", "SourceUnreadable: s3://archive/orders/created: ", 120)
     assert "ACCESS_DENIED" in validated["message"]
     assert (validated["status"], shop.rest.versions()) == ("Unknown", [0])
 
@@ -41,8 +40,7 @@ def test_one_executor_and_one_pod_have_the_same_result_of_files_that_the_node_s_
         assert (by_one_pod["messages"], by_one_pod["invalid"]) == (_COUNT, expected.bad)
         assert by_one_pod["byReason"] == expected.by_reason
 
-        shop.pods.apply(*rights(shop.pods.namespace))
-        shop.govern("Gate", source=source, executors=1, template={"serviceAccountName": ACCOUNT, **_AT_ONCE})
+        shop.govern("Gate", source=source, executors=1, template=_AT_ONCE)
         shop.propose(NARROWER_STILL)
         by_one_executor = shop.ready("ValidationFailed", 240)["validation"]
         assert by_one_executor["job"] != by_one_pod["job"]

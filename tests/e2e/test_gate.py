@@ -29,10 +29,10 @@ def test_a_gate_registers_a_schema_that_reads_all_messages(shop: RetainedShop) -
     validation = status["validation"]
     assert (validation["phase"], validation["messages"], validation["invalid"]) == ("Passed", 1_000, 0)
     assert conditions(status)["Validated"]["reason"] == "Passed"
-    (pod,) = shop.pods.pods_of_job(validation["job"])
+    (pod,) = shop.runs.pods_of_job(validation["job"])
     assert pod["spec"]["automountServiceAccountToken"] is False
     if shop.broker.credentials is not None:
-        assert [name in json.dumps(pod["spec"]) for name in (READERS, SUPERUSERS)] == [True, False]
+        assert [shop.secret(name) in json.dumps(pod["spec"]) for name in (READERS, SUPERUSERS)] == [True, False]
     assert json.loads(shop.report["report.json"])["messages"] == 1_000
 
 

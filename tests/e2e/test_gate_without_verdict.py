@@ -63,7 +63,7 @@ def _begun(
     shop.govern("Gate", pulsar, template=_AT_ONCE, **validation)
     shop.propose(WIDER)
     yield shop
-    operator.cluster.kubectl("delete", "namespace", pods.namespace, "--wait=false")
+    shop.remove()
 
 
 def test_a_report_blocks_nothing_and_lists_invalid_messages(shop: RetainedShop) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.validation.executor_runs import ExecutedRuns, wait_for
+from support.validation.executor_runs import wait_for
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_orders import NARROWER, Share
 
@@ -16,7 +16,7 @@ _RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"cpu": 
 def test_progress_is_reported_in_tens_and_a_driver_that_is_evicted_halfway_changes_no_figure(
     shop: RetainedShop,
 ) -> None:
-    expected, runs = Share(_COUNT), ExecutedRuns(shop.pods)
+    expected, runs = Share(_COUNT), shop.executed
     shop.fill(*expected.parts)
     shop.govern("Gate", template={"resources": _RESOURCES})
     with shop.throttle(200):
@@ -33,5 +33,5 @@ def test_progress_is_reported_in_tens_and_a_driver_that_is_evicted_halfway_chang
     assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
     assert validation["byReason"] == expected.by_reason
     assert [job["metadata"]["name"] for job in shop.jobs] == [validation["job"]]
-    assert shop.pods.wait_for_job(validation["job"], "Failed")["status"]["failed"] == 1  # by its verdict alone
+    assert shop.runs.wait_for_job(validation["job"], "Failed")["status"]["failed"] == 1  # by its verdict alone
     assert shop.rest.versions() == [0]

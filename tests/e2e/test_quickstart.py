@@ -21,6 +21,7 @@ def test_the_steps_of_the_quick_start_have_the_announced_results(operator: Pods)
         accepted, *others = [narrator.run(line, REPOSITORY, environment).output for _, line in quickstart.NEXT]
     finally:
         operator.cluster.kubectl("delete", "namespace", "shop", "--wait=false")
+        operator.cluster.kubectl("delete", "schemaregistry", "quickstart", "--ignore-not-found")
 
     assert "orders-created serverside-applied" in accepted
     assert all(others)

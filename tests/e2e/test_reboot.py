@@ -3,7 +3,7 @@
 import pytest
 
 from support.kubernetes.pods import Pods
-from support.validation.executor_runs import ExecutedRuns, wait_for
+from support.validation.executor_runs import wait_for
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_orders import NARROWER, Share
 from testbed.kind import Node
@@ -20,7 +20,7 @@ _RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"cpu": 
 def test_a_run_whose_node_goes_down_is_tried_again_by_an_operator_that_comes_back_with_it(
     own_node: Node, operator: Pods, shop: RetainedShop
 ) -> None:
-    expected, runs, before = Share(_COUNT), ExecutedRuns(shop.pods), _started(operator)
+    expected, runs, before = Share(_COUNT), shop.executed, _started(operator)
     shop.fill(*expected.parts)
     shop.govern("Gate", template={"resources": _RESOURCES})
     with shop.throttle():
@@ -36,7 +36,7 @@ def test_a_run_whose_node_goes_down_is_tried_again_by_an_operator_that_comes_bac
     validation = shop.ready("ValidationFailed", 300)["validation"]
     assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
     assert validation["byReason"] == expected.by_reason
-    assert shop.pods.wait_for_job(validation["job"], "Failed")["status"]["failed"] == 2  # the node's end, the verdict
+    assert shop.runs.wait_for_job(validation["job"], "Failed")["status"]["failed"] == 2  # the node's end, the verdict
     assert shop.rest.versions() == [0]
 
 

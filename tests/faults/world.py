@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from support.kubernetes.plain_api import Api
+from support.kubernetes.registries import registry
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.store import claim_name, history_name
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -44,8 +45,8 @@ class World:
 
     def is_concerned(self, path: str, body: bytes) -> bool:
         """Return True if a request belongs to this world: its namespace, its topic's record or its claim."""
-        key = TopicKey("pulsar", Topic.parse(self.topic))
-        claim = PulsarNamespaceKey.parse("pulsar", key.topic.pulsar_namespace)
+        key = TopicKey(self.name, Topic.parse(self.topic))
+        claim = PulsarNamespaceKey.parse(self.name, key.topic.pulsar_namespace)
         names = (self.name, history_name(key), claim_name(claim))
         return any(name in path or name.encode() in body for name in names)
 
@@ -54,18 +55,17 @@ class World:
         until(holds, f"{what} in {self.name}", self.timeout)
 
     def create_namespace(self) -> None:
-        """Create the namespace, allowed to claim its Pulsar namespace."""
-        annotations = {"topicschema.io/pulsar-namespaces": f"faults/{self.name}"}
-        metadata = {"name": self.name, "annotations": annotations}
-        self.api.apply("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        """Create the namespace, and the registry of its name, which allows it to claim its Pulsar namespace."""
+        self.api.apply("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.name}})
+        allowed = {"namespaceSelector": {"matchNames": [self.name]}, "pulsarNamespaces": [f"faults/{self.name}"]}
+        self.api.apply("schemaregistries", registry(self.name, allowedNamespaces=[allowed]))
 
     def create_policy(self) -> None:
         """Create the policy."""
         spec = {
-            "registry": "pulsar",
+            "registry": self.name,
             "pulsarNamespace": f"faults/{self.name}",
             "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
-            "brokerProfile": {"pulsarVersion": "4.0"},
         }
         self.api.apply(_POLICIES, self._object("NamespaceSchemaPolicy", "policy", spec))
 
@@ -80,6 +80,7 @@ class World:
 
     def remove(self) -> None:
         """Delete everything of this world, without waiting for it."""
+        self.api.delete("schemaregistries", "", self.name)
         self.api.delete("namespaces", "", self.name)
 
     def read(self) -> dict[str, Any] | None:
@@ -111,7 +112,7 @@ class World:
 
     def payloads(self) -> list[dict[str, Any]]:
         """Return the SchemaVersions of the topic, also those that no history names."""
-        name = history_name(TopicKey("pulsar", Topic.parse(self.topic))) + "-"
+        name = history_name(TopicKey(self.name, Topic.parse(self.topic))) + "-"
         versions = self.api.list("schemaversions", SYSTEM)
         return [one for one in versions if one["metadata"]["name"].startswith(name)]
 

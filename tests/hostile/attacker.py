@@ -78,7 +78,7 @@ async def apply(
 
 
 def _policy(strategy: str) -> dict[str, Any]:
-    wire: dict[str, Any] = policy(ATTACKER, "evil/orders", schemaCompatibilityStrategy=strategy)["items"][1]
+    wire: dict[str, Any] = policy(ATTACKER, "evil/orders", schemaCompatibilityStrategy=strategy)["items"][-1]
     return wire
 
 
@@ -191,7 +191,7 @@ async def policies(attacker: Attacker) -> None:
     async with ApiClient(ApiConnection.load(attacker.target.kubeconfig)) as client:
         storage = KubernetesStorage(client, SYSTEM)
         for number in range(100):
-            history = History(TopicKey("pulsar", Topic("evil", "orders", f"long-{number}")))
+            history = History(TopicKey(ATTACKER, Topic("evil", "orders", f"long-{number}")))
             stored = Stored(history)
             for each in two:
                 history = history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")

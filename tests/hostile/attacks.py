@@ -21,6 +21,8 @@ import aiohttp
 from benchmarks.processes import family
 from benchmarks.stage import NAMESPACE, Stage, stage, topic_schema
 from hostile.attacker import ATTACKER, ATTACKS, Target, apply, attack
+from support.kubernetes.registries import registry
+from testbed.install import as_list
 from testbed.programs import Program
 
 _SECONDS: Final = 30.0
@@ -114,9 +116,10 @@ def main() -> int:
     chosen = parser.parse_args()
     for name in chosen.names or ATTACKS:
         with stage() as on:
-            namespace = {"name": ATTACKER, "annotations": {"topicschema.io/pulsar-namespaces": "evil/*"}}
-            wire = {"apiVersion": "v1", "kind": "Namespace", "metadata": namespace}
-            on.plane.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(wire))
+            allowed = {"namespaceSelector": {"matchNames": [ATTACKER]}, "pulsarNamespaces": ["evil/*"]}
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ATTACKER}}
+            wires = [namespace, registry(ATTACKER, allowedNamespaces=[allowed])]
+            on.plane.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=as_list(wires))
             on.product.start_webhook()
             on.product.start_controller()
             on.product.admit()

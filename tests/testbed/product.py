@@ -21,6 +21,8 @@ from testbed.instances import Instance
 from testbed.programs import Program
 
 NAMESPACE = "topicschema-system"
+VALIDATION = "topicschema-validation"
+"""The namespace of all validation pods."""
 PATIENT_LEASE = {
     "TOPICSCHEMA_LEASE_DURATION": "8",
     "TOPICSCHEMA_LEASE_RENEW_DEADLINE": "7",

@@ -112,7 +112,7 @@ class TlsSpec:
 
 
 _REDIRECT_RULE = matching(
-    r"^(\\[[0-9A-Fa-f:.]+\\]|[-A-Za-z0-9_.*]+)(:[0-9]{1,5})?$", "write HOST or HOST:PORT, with * for a part"
+    r"^(\[[0-9A-Fa-f:.]+\]|[-A-Za-z0-9_.*]+)(:[0-9]{1,5})?$", "write HOST or HOST:PORT, with * for a part"
 )
 
 
@@ -288,7 +288,7 @@ class AllowedNamespaceSpec:
         ],
         Field(
             "Pulsar namespaces as globs, for instance shop/*. An asterisk matches any text without a slash.",
-            max_items=256,
+            max_items=64,
             list_type="set",
         ),
     ]
@@ -336,7 +336,7 @@ class SchemaRegistrySpec:
         Field(
             "Who may govern what: policies in the selected Kubernetes namespaces, these Pulsar namespaces. Without an "
             "entry, no policy may.",
-            max_items=256,
+            max_items=100,
         ),
     ] = ()
     validation: Annotated[

@@ -20,13 +20,11 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.admission import review
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.broker.clock import Clock
-from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import ApiRefusedError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.strategies import Direction
 from topicschema.judging.judge import Judge
 from topicschema.reconcile.brokers import Brokers
-from topicschema.settings import WebhookSettings
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.webhook.server import Reviewer, reviewers
 
@@ -129,12 +127,12 @@ async def operating(shops: list[BrokeredShop]) -> AsyncIterator[list[OperatorSid
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(process(shops[0].watched))
         client = first.ctx.client
-        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, HASTY)
+        brokers = Brokers(client, SYSTEM, lambda: None, HASTY)
         stack.push_async_callback(brokers.aclose)
         ctx = replace(first.ctx, brokers=brokers)
         storage = KubernetesStorage(client, SYSTEM)
         judge = stack.enter_context(closing(Judge(storage)))
-        reviewer = reviewers(client, judge, storage, WebhookSettings.load({}))[TOPIC_SCHEMA.name]
+        reviewer = reviewers(client, judge, storage)[TOPIC_SCHEMA.name]
         sides = [
             OperatorSide(shop, replace(first, namespace=shop.watched.namespace, ctx=ctx), reviewer) for shop in shops
         ]

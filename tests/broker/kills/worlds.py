@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from broker.kills.flows import Flow
 from broker.kills.hold import Hold, Place
-from support.kubernetes.watched_namespace import CONTROLLER, conditions, record_key, wait_for
+from support.kubernetes.watched_namespace import CONTROLLER, conditions, wait_for
 from support.pulsar.brokered_namespace import proxied_shop
 from support.pulsar.brokered_topic import BrokeredTopic
 from testbed import audit
@@ -108,7 +108,7 @@ class World:
 
     async def _contents_agree(self) -> None:
         """Compare payload by payload. A broker rewrites pairs."""
-        key = record_key(self.topic.shop.watched, self.topic.name)
+        key = self.topic.shop.watched.shop.key(self.topic.name)
         storage = KubernetesStorage(self.topic.shop.watched.shop.client, SYSTEM)
         history = (await storage.get_history(key)).history
         for entry in history.active_versions:

@@ -10,10 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from support.kubernetes.admission import OWN_STORE
 from support.kubernetes.plain_api import Api
+from support.kubernetes.registries import registry
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import ApiConnection
@@ -48,31 +49,37 @@ class Shop:
         return self._object("TopicSchema", name, {"topic": topic, "type": "AVRO", "schema": schema, **spec})
 
     def policy(self, name: str = "orders", **spec: Any) -> dict[str, Any]:
-        members = {
-            "registry": "pulsar",
-            "pulsarNamespace": self.pulsar_namespace,
-            "brokerProfile": {"pulsarVersion": "4.0"},
-            **spec,
-        }
+        members = {"registry": self.namespace, "pulsarNamespace": self.pulsar_namespace, **spec}
         return self._object("NamespaceSchemaPolicy", name, members)
 
-    def allow_claims(self) -> None:
-        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-        self.api.merge("namespaces", "", self.namespace, {"metadata": {"annotations": annotations}})
+    def apply_registry(self, pulsar: Mapping[str, Any] | None = None, **spec: Any) -> None:
+        """Apply the SchemaRegistry of this namespace's name. Without more, it allows all, and has no broker."""
+        wire = registry(self.namespace, None if pulsar is None else dict(pulsar), **spec)
+        self.api.apply("schemaregistries", wire)
+
+    def key(self, topic: str = "created") -> TopicKey:
+        """Return the key of the topic of that local name."""
+        return TopicKey(self.namespace, Topic("shop", self.namespace, topic))
+
+    @property
+    def pulsar_namespace_key(self) -> PulsarNamespaceKey:
+        return PulsarNamespaceKey(self.namespace, "shop", self.namespace)
 
     async def govern(self, **spec: Any) -> None:
-        self.allow_claims()
+        """Apply registry and policy, and write the policy's claim and status as a controller would."""
+        self.apply_registry()
         result = self.apply(self.policy(**spec))
         assert result.returncode == 0, result.stderr
         policy = await self.client.get(NAMESPACE_SCHEMA_POLICY, self.namespace, "orders")
+        self.api.merge(NAMESPACE_SCHEMA_POLICY.plural, self.namespace, "orders", {"status": dict(OWN_STORE)}, "status")
         storage = KubernetesStorage(self.client, SYSTEM)
-        stored = await storage.get_claim(PulsarNamespaceKey("pulsar", "shop", self.namespace))
-        await storage.put_claim(stored, Owner(self.namespace, "orders", policy["metadata"]["uid"]))
+        stored = await storage.get_claim(self.pulsar_namespace_key)
+        await storage.put_claim(stored, Owner(self.namespace, "orders", policy["metadata"]["uid"]), "")
 
     async def register(self, *texts: str, name: str = "created") -> None:
         """Store AVRO schemas as the topic's next versions."""
         storage = KubernetesStorage(self.client, SYSTEM)
-        stored = await storage.get_history(TopicKey("pulsar", Topic("shop", self.namespace, name)))
+        stored = await storage.get_history(self.key(name))
         for text in texts:
             schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
             history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z")
@@ -98,9 +105,11 @@ class Shop:
 
 @asynccontextmanager
 async def open_shop(cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
-    """Yield the shop of this namespace, with an admin's client."""
+    """Yield the shop of this namespace, with an admin's client. Its registry is deleted in the end."""
     async with ApiClient(ApiConnection.load(str(cluster.kubeconfig))) as client:
-        yield Shop(cluster, namespace, client)
+        shop = Shop(cluster, namespace, client)
+        yield shop
+        shop.api.delete("schemaregistries", "", namespace)
 
 
 def reviews(metrics: str) -> int:

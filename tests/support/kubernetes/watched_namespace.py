@@ -17,10 +17,10 @@ from support.schemas.examples import record
 from testbed import audit
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import VALIDATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, PULSAR_NAMESPACE_CLAIM, TOPIC_SCHEMA, Kind
 from topicschema.api.store import claim_name
 from topicschema.cluster.errors import NotFoundError
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 T = TypeVar("T")
@@ -72,14 +72,13 @@ class WatchedShop:
             self.shop.api.apply(_PLURALS[wire["kind"]], namespaced, manager="kubectl", force=False)
 
     def govern(self, **spec: Any) -> None:
-        """Allow claims and apply a policy."""
-        self.shop.allow_claims()
+        """Apply the registry, without a broker, and a policy."""
+        self.shop.apply_registry()
         self.apply(self.shop.policy(**spec))
 
     async def apply_losing_policy(self, holder: "WatchedShop") -> dict[str, Any]:
         """Apply a policy for the Pulsar namespace that another shop governs, and return its status."""
-        self.shop.allow_claims()
-        self.apply(self.shop.policy(pulsarNamespace=holder.shop.pulsar_namespace))
+        self.apply(self.shop.policy(registry=holder.namespace, pulsarNamespace=holder.shop.pulsar_namespace))
         return await self.policy_ready("TopicAlreadyClaimed")
 
     def topic(self, schema: str, name: str = "created", **spec: Any) -> dict[str, Any]:
@@ -138,7 +137,7 @@ class WatchedShop:
         """Return the controller's writes after `since` and after the time `after`, as `VERB RESOURCE[/SUBRESOURCE]`.
 
         Not returned are leases, and writes to the other of the two public kinds: a policy counts its topics later.
-        Nor are the claims of other shops, which end with their namespaces, and Events about records.
+        Nor are the claims and Jobs of other shops, which end with their namespaces, and Events about records.
         """
         self.mark()
         return self._written(since, kind, after)
@@ -149,15 +148,16 @@ class WatchedShop:
         return self._written(since, kind, after)
 
     def _written(self, since: int, kind: Kind, after: str) -> list[str]:
-        claim = claim_name(PulsarNamespaceKey("pulsar", "shop", self.namespace))
+        claim = claim_name(self.shop.pulsar_namespace_key)
         others = {"leases", TOPIC_SCHEMA.plural, NAMESPACE_SCHEMA_POLICY.plural} - {kind.plural}
         return [
             f"{request.verb} {request.resource}{request.subresource and '/'}{request.subresource}"
             for request in audit.writes(self._log, since, CONTROLLER)
             if request.at > after
             and request.resource not in others
-            and request.namespace in {self.namespace, SYSTEM}
+            and request.namespace in {self.namespace, SYSTEM, VALIDATION}
             and (request.namespace, request.resource) != (SYSTEM, "events")
+            and (request.namespace, request.verb) != (VALIDATION, "delete")
             and (request.resource != PULSAR_NAMESPACE_CLAIM.plural or request.name in {"", claim})
         ]
 
@@ -186,7 +186,7 @@ class WatchedShop:
 
     def _is_about(self, request: audit.Request) -> bool:
         """Return True if the request is the controller's, for this shop or for the record."""
-        is_here = request.namespace in {self.namespace, SYSTEM} and request.resource != "leases"
+        is_here = request.namespace in {self.namespace, SYSTEM, VALIDATION} and request.resource != "leases"
         return request.user == CONTROLLER and is_here
 
     @property
@@ -204,12 +204,8 @@ def statuses(status: dict[str, Any]) -> dict[str, str]:
     return {kind: condition["status"] for kind, condition in conditions(status).items()}
 
 
-def record_key(shop: WatchedShop, topic: str = "created") -> TopicKey:
-    return TopicKey("pulsar", Topic("shop", shop.namespace, topic))
-
-
 async def has_record(shop: WatchedShop) -> bool:
-    return bool((await KubernetesStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))).revision)
+    return bool((await KubernetesStorage(shop.shop.client, SYSTEM).get_history(shop.shop.key())).revision)
 
 
 @asynccontextmanager

@@ -1,4 +1,7 @@
-"""A Kubernetes namespace whose policy names a real broker behind a proxy; its Pulsar namespace is `shop/NAMESPACE`."""
+"""A Kubernetes namespace whose registry names a real broker behind a proxy.
+
+Its Pulsar namespace is `shop/NAMESPACE`, and its registry has its name.
+"""
 
 import base64
 import json
@@ -13,17 +16,15 @@ from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import Pulsar
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
-from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, Kind
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.storage.protocol import StoredClaim
 
 RESYNC = {
     "TOPICSCHEMA_RESYNC_PERIOD": "0.4",
-    "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1",
     "TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND": "100",
 }
-"""The environment of a controller that may call the tests' brokers, often and without a low rate limit."""
+"""The environment of a controller that calls the tests' brokers often and without a low rate limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +67,43 @@ class BrokeredShop:
         return {field: value for field, value in settings.items() if value not in (None, "UNDEFINED")}
 
     def govern(self, pulsar: Mapping[str, Any] | None = None, **spec: Any) -> None:
-        """Allow claims and apply a policy that names the broker."""
-        self.watched.shop.allow_claims()
-        self.apply(pulsar, **spec)
+        """Apply the registry with these further fields of `pulsar`, and a policy."""
+        self.apply_registry(pulsar)
+        self.apply(**spec)
 
-    def apply(self, pulsar: Mapping[str, Any] | None = None, **spec: Any) -> None:
-        """Apply the policy. It names no Pulsar version: the broker reports its own."""
-        wire = self.watched.shop.policy(pulsar={"adminURL": self.proxy.url, **(pulsar or {})}, **spec)
-        if "brokerProfile" not in spec:
-            del wire["spec"]["brokerProfile"]
-        self.watched.apply(wire)
+    def apply_registry(self, pulsar: Mapping[str, Any] | None = None) -> None:
+        """Apply the registry with the broker. It names no Pulsar version: the broker reports its own."""
+        self.watched.shop.apply_registry({"adminURL": self.proxy.url, **(pulsar or {})})
+
+    def apply(self, **spec: Any) -> None:
+        """Apply the policy."""
+        self.watched.apply(self.watched.shop.policy(**spec))
+
+    def secret(self, name: str) -> str:
+        """Return the name of that Secret of this shop in the operator's namespace."""
+        return f"{self.watched.namespace}-{name}"
 
     def apply_secret(self, name: str, **members: str | bytes) -> None:
-        """Apply a Secret. The argument `tls_crt` is its member tls.crt."""
+        """Apply a Secret in the operator's namespace. The argument `tls_crt` is its member tls.crt."""
         raw = {key: value.encode() if isinstance(value, str) else value for key, value in members.items()}
         encoded = {key.replace("_", "."): base64.b64encode(value).decode() for key, value in raw.items()}
-        metadata = {"name": name, "namespace": self.watched.namespace}
-        result = self.watched.shop.run(
-            "apply", objects=({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded},)
-        )
-        assert result.returncode == 0, result.stderr
+        metadata = {"name": self.secret(name), "namespace": SYSTEM}
+        wire = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}
+        self.watched.shop.api.apply("secrets", wire)
 
     async def policy_ready(self, reason: str) -> dict[str, Any]:
         """Return the policy's status once Ready has that reason for the newest generation."""
         return await self.watched.policy_ready(reason)
+
+    async def registry_condition(self, kind: str, reason: str) -> dict[str, Any]:
+        """Return the registry's condition of that type once it has that reason."""
+        name = self.watched.namespace
+
+        async def current() -> dict[str, Any]:
+            wire = await self.watched.shop.client.get(SCHEMA_REGISTRY, "", name)
+            return conditions(wire.get("status", {})).get(kind, {})
+
+        return await wait_for(current, lambda condition: condition.get("reason") == reason)
 
     async def in_sync(self, reason: str) -> dict[str, Any]:
         """Return the policy's status once InSync has that reason."""
@@ -120,7 +134,7 @@ class BrokeredShop:
     async def claim(self) -> StoredClaim:
         """Return the stored claim of the Pulsar namespace."""
         storage = KubernetesStorage(self.watched.shop.client, SYSTEM)
-        return await storage.get_claim(PulsarNamespaceKey("pulsar", "shop", self.watched.namespace))
+        return await storage.get_claim(self.watched.shop.pulsar_namespace_key)
 
     async def events(self, reason: str) -> list[dict[str, Any]]:
         """Return the Events about the policy with that reason."""

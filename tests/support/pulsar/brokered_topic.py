@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from support.kubernetes.watched_namespace import conditions, record_key, text, wait_for
+from support.kubernetes.watched_namespace import conditions, text, wait_for
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
 from testbed.calls import Call
@@ -70,7 +70,7 @@ class BrokeredTopic:
 
     async def history(self) -> History:
         storage = KubernetesStorage(self.shop.watched.shop.client, SYSTEM)
-        return (await storage.get_history(record_key(self.shop.watched, self.name))).history
+        return (await storage.get_history(self.shop.watched.shop.key(self.name))).history
 
     async def assert_recorded(self) -> list[int]:
         """Check that record and broker have the same versions, each content once, and return their numbers."""

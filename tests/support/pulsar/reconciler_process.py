@@ -16,13 +16,14 @@ from support.kubernetes.reconciling import reconcile_context
 from support.kubernetes.watched_namespace import WatchedShop
 from support.pulsar.brokered_namespace import BrokeredShop
 from testbed import broker_faults
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.broker.host_allow_list import AllowedHosts
+from testbed.product import NAMESPACE as SYSTEM
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.registry import SchemaRegistryReconciler
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 
@@ -79,7 +80,8 @@ class Process:
     errors: list[str] = field(default_factory=list)
 
     async def govern(self) -> None:
-        """Reconcile the policy until it is settled."""
+        """Reconcile the registry, and then the policy until it is settled."""
+        await self._settle(SchemaRegistryReconciler(self.ctx).reconcile, SCHEMA_REGISTRY.plural, self.namespace, "")
         await self._settle(
             NamespaceSchemaPolicies(self.ctx, _RESYNC).reconcile, NAMESPACE_SCHEMA_POLICY.plural, "orders"
         )
@@ -89,9 +91,13 @@ class Process:
         return await self._settle(TopicSchemaReconciler(self.ctx).reconcile, TOPIC_SCHEMA.plural, name)
 
     async def _settle(
-        self, reconcile: Callable[[Key], Awaitable[ReconcileResult]], plural: str, name: str
+        self,
+        reconcile: Callable[[Key], Awaitable[ReconcileResult]],
+        plural: str,
+        name: str,
+        namespace: str | None = None,
     ) -> ReconcileResult | None:
-        key = Key(plural, self.namespace, name)
+        key = Key(plural, self.namespace if namespace is None else namespace, name)
         for _ in range(_PASSES):
             try:
                 result = await reconcile(key)
@@ -115,7 +121,7 @@ async def process(shop: WatchedShop, kill_at_write: int = 0) -> AsyncIterator[Pr
     """Yield a controller that has just started. It is killed at that write to the API server, if there is a number."""
     counter = _Writes(kill_at_write)
     client = shop.shop.client.fenced(counter.add)
-    brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
+    brokers = Brokers(client, SYSTEM, lambda: None)
     async with reconcile_context(client, brokers) as ctx:
         ctx.index.are_topics_listed = True
         yield Process(ctx, shop.namespace, counter)

@@ -1,7 +1,6 @@
 """Runs whose driver creates executors on a real node: their pods and their progress."""
 
 import json
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,34 +12,31 @@ import yaml
 
 from support.kubernetes.pods import Pods
 from testbed import audit
+from testbed.paths import REPOSITORY
 from topicschema.validation.job.log_protocol import progress_in
+from topicschema.validation.job.manifest import NAMESPACE_LABEL, ROLE_LABEL
 
 Object = dict[str, Any]
 T = TypeVar("T")
 
 ACCOUNT = "topicschema-validation"
-_DOCUMENT = Path(__file__).parents[3] / "docs" / "validation.md"
-_RIGHTS = re.compile(r"\n### Executors\n.*?```yaml\n(.*?)```", re.DOTALL)
+_ROLES = REPOSITORY / "manifests" / "base" / "validation.yaml"
 _SECONDS = 400.0
 
 
-def rights(namespace: str) -> list[Object]:
-    """Return the account, its role and their binding as the documentation has them."""
-    match = _RIGHTS.search(_DOCUMENT.read_text(encoding="utf-8"))
-    assert match is not None
-    return list(yaml.safe_load_all(match[1].replace("namespace: shop", f"namespace: {namespace}")))
-
-
-def allowed(role: Object) -> set[tuple[str, str]]:
-    """Return each resource and verb that the role allows."""
+def allowed() -> set[tuple[str, str]]:
+    """Return each resource and verb that the account of drivers may use."""
+    documents = yaml.safe_load_all(_ROLES.read_text(encoding="utf-8"))
+    (role,) = [one for one in documents if (one["kind"], one["metadata"]["name"]) == ("Role", ACCOUNT)]
     return {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutedRuns:
-    """The pods of a namespace's runs."""
+    """The pods of the runs for the TopicSchemas of the Kubernetes namespace `tenant`."""
 
     pods: Pods
+    tenant: str
 
     def driver(self, other_than: str = "") -> str:
         """Return the driver once there is one that is not ending and has another name."""
@@ -125,7 +121,9 @@ class ExecutedRuns:
         return [name for name, owners in owned if owners[0]["name"] == driver]
 
     def _pods(self, role: str) -> list[Object]:
-        pods = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")
+        pods = self.pods.cluster.get(
+            "-n", self.pods.namespace, "pods", "-l", f"{NAMESPACE_LABEL}={self.tenant},{ROLE_LABEL}={role}"
+        )
         items: list[Object] = pods["items"]
         return items
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from support.kubernetes.pods import Pods
+from support.kubernetes.registries import registry
 from support.pulsar.rest_topic import RestTopic
 from support.sizes import sized
 from support.validation.executor_runs import ExecutedRuns
@@ -20,21 +21,23 @@ from support.validation.topic_filling import Message, fill
 from support.validation.topic_messages import RetainedTopic
 from support.validation.topic_orders import WRITTEN
 from testbed.errors import TestbedError
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import VALIDATION
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Credentials
 from testbed.tokens import ORDINARY
+from topicschema.validation.job.manifest import NAMESPACE_LABEL
 
 Object = dict[str, Any]
 
 MESSAGES: Final = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or sized(20_000, 2_000_000))
 """The number of messages that a gate validates."""
-SUPERUSERS: Final = "superusers-token"
-READERS: Final = "readers-token"
-"""The Secrets with the operator's token and with that of its pods."""
+SUPERUSERS: Final = "superuser"
+READERS: Final = "reader"
+"""The names of the Secrets with the operator's token and with that of its pods end with these."""
 _SECONDS: Final = 240
 _SMALL: Final = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}}
 """The resources of a run's pod: beside kind, two cores are too few for the default."""
-_CLAIMS = "topicschema.io/pulsar-namespaces"
 _RESOURCE = "topicschemas.topicschema.io"
 
 
@@ -55,36 +58,75 @@ class RetainedShop:
         """The topic's schemas at the broker."""
         return RestTopic(self.broker, self.topic.namespace, self.topic.name)
 
-    def govern(self, mode: str, pulsar: Mapping[str, str] | None = None, **validation: Any) -> None:
-        """Apply a policy that validates, and wait until it is Active. `pulsar` are fields of its spec.pulsar."""
-        self.pods.cluster.kubectl("annotate", "namespace", self.pods.namespace, f"{_CLAIMS}={self.topic.namespace}")
+    @property
+    def runs(self) -> Pods:
+        """The pods of all runs, in the validation namespace."""
+        return Pods(self.pods.cluster, VALIDATION)
+
+    @property
+    def executed(self) -> ExecutedRuns:
+        """The runs of this namespace."""
+        return ExecutedRuns(self.runs, self.pods.namespace)
+
+    def govern(
+        self,
+        mode: str,
+        pulsar: Mapping[str, str] | None = None,
+        template: Mapping[str, Any] | None = None,
+        **validation: Any,
+    ) -> None:
+        """Apply a registry of this namespace's name and a policy that validates. Wait until the policy is Active.
+
+        `pulsar` are fields of the registry's spec.pulsar, and `template` is its podTemplate.
+        """
         credentials = self.broker.credentials
         own, reader = ({}, {}) if credentials is None else self._apply_credentials(credentials)
         connection = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **own, **(pulsar or {})}
+        runs = {"podTemplate": template or _SMALL, **reader}
+        self._apply(registry(self.pods.namespace, connection, validation=runs))
         spec = {
-            "registry": "pulsar",
+            "registry": self.pods.namespace,
             "pulsarNamespace": self.topic.namespace,
             "isAllowAutoUpdateSchema": False,
             "lockUndeclared": True,
             "schemaCompatibilityStrategy": "BACKWARD",
-            "pulsar": connection,
-            "validation": {"mode": mode, "source": {"pulsar": {}}, "template": _SMALL, **reader, **validation},
+            "validation": {"mode": mode, "source": {"pulsar": {}}, **validation},
         }
         self.pods.apply(_object("NamespaceSchemaPolicy", "orders", spec))
         self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "Active", 240)
 
-    def _apply_credentials(self, credentials: Credentials) -> tuple[Object, Object]:
-        """Apply the Secrets of superuser and reader. Return their fields in spec.pulsar and spec.validation."""
-        self.broker.call("POST", f"/namespaces/{self.topic.namespace}/permissions/{ORDINARY}", ["consume"])
-        self._apply_secret(SUPERUSERS, "token", credentials.tokens.superuser)
-        self._apply_secret(READERS, "token", self.reader_token or credentials.tokens.ordinary)
-        self._apply_secret("trusted", "ca.crt", credentials.ca.read_text("ascii"))
-        trusted = {"tls": {"caSecretKeyRef": {"name": "trusted", "key": "ca.crt"}}}
-        return _by_token(SUPERUSERS) | trusted, _by_token(READERS)
+    def remove(self) -> None:
+        """Delete namespace and registry, without waiting."""
+        self.pods.cluster.kubectl("delete", "namespace", self.pods.namespace, "--wait=false")
+        self.remove_registry()
 
-    def _apply_secret(self, name: str, key: str, content: str) -> None:
-        data = {key: base64.b64encode(content.encode()).decode()}
-        self.pods.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data})
+    def remove_registry(self) -> None:
+        self.pods.cluster.kubectl("delete", "schemaregistry", self.pods.namespace, "--ignore-not-found")
+
+    def _apply_credentials(self, credentials: Credentials) -> tuple[Object, Object]:
+        """Apply the Secrets of superuser and reader, each in its namespace. Return the registry's fields with them."""
+        self.broker.call("POST", f"/namespaces/{self.topic.namespace}/permissions/{ORDINARY}", ["consume"])
+        ca = credentials.ca.read_text("ascii")
+        self._apply_secret(SYSTEM, SUPERUSERS, {"token": credentials.tokens.superuser, "ca.crt": ca})
+        self._apply_secret(VALIDATION, READERS, {"token": self.reader_token or credentials.tokens.ordinary})
+        trusted = {"tls": {"caSecretRef": {"name": self.secret(SUPERUSERS), "key": "ca.crt"}}}
+        return self._by_token(SUPERUSERS) | trusted, self._by_token(READERS)
+
+    def secret(self, name: str) -> str:
+        """Return the name of that Secret of this namespace."""
+        return f"{self.pods.namespace}-{name}"
+
+    def _by_token(self, secret: str) -> Object:
+        return {"authentication": {"token": {"secretRef": {"name": self.secret(secret), "key": "token"}}}}
+
+    def _apply_secret(self, namespace: str, name: str, contents: Mapping[str, str]) -> None:
+        data = {key: base64.b64encode(content.encode()).decode() for key, content in contents.items()}
+        metadata = {"name": self.secret(name), "namespace": namespace}
+        self._apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+
+    def _apply(self, wire: Object) -> None:
+        """Apply an object that is not in this namespace."""
+        self.pods.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(wire))
 
     def fill(self, *parts: tuple[list[Message], int]) -> None:
         """Register the producers' schema. Send each part's messages, repeated, in equal shares to partitions."""
@@ -152,22 +194,22 @@ class RetainedShop:
 
     @property
     def jobs(self) -> list[Object]:
-        jobs: list[Object] = self._get("jobs")["items"]
+        selector = f"{NAMESPACE_LABEL}={self.pods.namespace}"
+        jobs: list[Object] = self.pods.cluster.get("-n", VALIDATION, "jobs", "-l", selector)["items"]
         return jobs
 
     def running(self) -> Object:
         """Return the one Job once its pod runs."""
-        driver = ExecutedRuns(self.pods).driver()
-        self._wait_for(f"pod/{driver}", "--for=jsonpath={.status.phase}=Running")
+        driver = self.executed.driver()
+        self._wait_for(f"pod/{driver}", "--for=jsonpath={.status.phase}=Running", namespace=VALIDATION)
         (job,) = self.jobs
         return job
 
     def gone(self, job: Object) -> None:
         """Return once the Job, its pods and its request are gone."""
         name = job["metadata"]["name"]
-        self._wait_for(f"job/{name}", "--for=delete")
-        self._wait_for(f"configmap/{name}-0", "--for=delete")
-        self._wait_for("pod", "-l", f"job-name={name}", "--for=delete")
+        for what in ((f"job/{name}",), (f"configmap/{name}-0",), ("pod", "-l", f"job-name={name}")):
+            self._wait_for(*what, "--for=delete", namespace=VALIDATION)
 
     @property
     def broker_topics(self) -> list[str]:
@@ -182,8 +224,9 @@ class RetainedShop:
     def _generation(self) -> int:
         return int(self._get(self._itself)["metadata"]["generation"])
 
-    def _wait_for(self, *what: str, seconds: int = _SECONDS) -> None:
-        self._kubectl("wait", *what, f"--timeout={seconds}s", seconds=seconds + 10)
+    def _wait_for(self, *what: str, seconds: int = _SECONDS, namespace: str = "") -> None:
+        place = ("-n", namespace or self.pods.namespace)
+        self.pods.cluster.kubectl("wait", *place, *what, f"--timeout={seconds}s", seconds=seconds + 10)
 
     def _wait(self, what: str, path: str, value: str, seconds: int) -> None:
         try:
@@ -194,9 +237,6 @@ class RetainedShop:
     def _get(self, *what: str) -> Object:
         return self.pods.cluster.get("-n", self.pods.namespace, *what)
 
-    def _kubectl(self, *arguments: str, seconds: float = 60) -> str:
-        return self.pods.cluster.kubectl("-n", self.pods.namespace, *arguments, seconds=seconds)
-
 
 def conditions(status: Mapping[str, Any]) -> dict[str, Object]:
     return {condition["type"]: condition for condition in status.get("conditions", ())}
@@ -204,10 +244,6 @@ def conditions(status: Mapping[str, Any]) -> dict[str, Object]:
 
 def _condition(kind: str, member: str) -> str:
     return f'{{.status.conditions[?(@.type=="{kind}")].{member}}}'
-
-
-def _by_token(secret: str) -> Object:
-    return {"authentication": {"token": {"secretKeyRef": {"name": secret, "key": "token"}}}}
 
 
 def _share(count: int, of: int, number: int) -> int:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.kubernetes.watched_namespace import WatchedShop, wait_for
+from testbed.product import VALIDATION
 from topicschema.api.kinds import CONFIG_MAP, JOB, POD, TOPIC_SCHEMA
 from topicschema.api.validation import ExampleStatus, ReasonStatus
-from topicschema.validation.job.manifest import REQUEST_ANNOTATION, TOPIC_LABEL
+from topicschema.validation.job.manifest import NAMESPACE_LABEL, REQUEST_ANNOTATION
 from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 Object = dict[str, Any]
@@ -32,9 +33,18 @@ class ValidatedShop:
     def namespace(self) -> str:
         return self.watched.namespace
 
+    @property
+    def _selector(self) -> str:
+        return f"{NAMESPACE_LABEL}={self.namespace}"
+
+    def govern(self, validation: Mapping[str, Any], **runs: Any) -> None:
+        """Apply the policy with that validation, and its registry with these fields of `validation`."""
+        self.watched.shop.apply_registry(validation=runs)
+        self.watched.apply(self.watched.shop.policy(validation=validation))
+
     async def jobs(self) -> list[Object]:
         """Return all Jobs, oldest first."""
-        jobs = await self.watched.shop.client.list(JOB, self.namespace, label_selector=TOPIC_LABEL)
+        jobs = await self.watched.shop.client.list(JOB, VALIDATION, label_selector=self._selector)
         return sorted(jobs, key=lambda job: (job["metadata"]["creationTimestamp"], job["metadata"]["name"]))
 
     async def running(self, count: int = 1) -> list[Object]:
@@ -50,7 +60,7 @@ class ValidatedShop:
 
         async def living() -> list[Object]:
             selector = f"batch.kubernetes.io/job-name={job['metadata']['name']}"
-            pods = await self.watched.shop.client.list(POD, self.namespace, label_selector=selector)
+            pods = await self.watched.shop.client.list(POD, VALIDATION, label_selector=selector)
             return [pod for pod in pods if pod["status"]["phase"] in ("Pending", "Running")]
 
         return (await wait_for(living, bool))[-1]
@@ -65,7 +75,7 @@ class ValidatedShop:
         """Set the state of the pod's container, as a kubelet does."""
         container = {"name": "driver", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": state}
         body = {"status": {"phase": phase, "containerStatuses": [container], **status}}
-        self.watched.shop.api.merge("pods", self.namespace, pod["metadata"]["name"], body, "status")
+        self.watched.shop.api.merge("pods", VALIDATION, pod["metadata"]["name"], body, "status")
 
     async def pass_validation(self, job: Object, messages: int = 1000) -> None:
         """End the Job with the verdict that the messages are valid."""
@@ -93,7 +103,7 @@ class ValidatedShop:
 
     async def gone(self, job: Object) -> None:
         async def remaining() -> list[str]:
-            maps = await self.watched.shop.client.list(CONFIG_MAP, self.namespace)
+            maps = await self.watched.shop.client.list(CONFIG_MAP, VALIDATION, label_selector=self._selector)
             return [one["metadata"]["name"] for one in (*await self.jobs(), *maps)]
 
         prefix: str = job["metadata"]["name"]
