@@ -1,7 +1,7 @@
 """A small API server for unit tests: a fake on loopback, so that the product's own client and adapters are tested.
 
-It stores objects in memory and serves GET, list, POST, PUT, DELETE, a merge patch and a JSON patch of whole members.
-It checks resourceVersions as Kubernetes does. It has no validation and no watch, and applies only new objects:
+It stores objects in memory and serves GET, list by labels, POST, PUT, DELETE, a merge patch and a JSON patch of whole
+members. It checks resourceVersions as Kubernetes does. It has no validation and no watch, and applies only new objects:
 a test that needs more belongs to the cluster tier.
 """
 
@@ -100,7 +100,11 @@ class FakeApiServer:
                 return _status(status, "Refused")
         body = await request.json() if request.can_read_body else {}
         handlers = {
-            "GET": lambda: self._get(request.path, metadata_only="PartialObjectMetadata" in request.headers["Accept"]),
+            "GET": lambda: self._get(
+                request.path,
+                request.query.get("labelSelector", ""),
+                metadata_only="PartialObjectMetadata" in request.headers["Accept"],
+            ),
             "POST": lambda: self._create(request.path, body),
             "PUT": lambda: self._write(request.path, body, creates=False),
             "PATCH": lambda: (self._merge if request.content_type == _MERGE else self._patch)(request.path, body),
@@ -110,7 +114,7 @@ class FakeApiServer:
         self.largest = max(self.largest, len(response.body) if isinstance(response.body, bytes) else 0)
         return response
 
-    def _get(self, path: str, *, metadata_only: bool) -> web.Response:
+    def _get(self, path: str, labels: str, *, metadata_only: bool) -> web.Response:
         if path in self._objects:
             return web.json_response(self._objects[path])
         pod = path.removesuffix("/log").rpartition("/")[2]
@@ -119,7 +123,7 @@ class FakeApiServer:
         if path.rpartition("/")[2] in _PLURALS:
             root, _, plural = path.rpartition("/")
             within = re.compile(f"{re.escape(root)}/(namespaces/[^/]+/)?{plural}/")
-            items = [wire for path, wire in sorted(self._objects.items()) if within.match(path)]
+            items = [wire for path, wire in sorted(self._objects.items()) if within.match(path) and _has(wire, labels)]
             if metadata_only:
                 items = [{"metadata": wire["metadata"]} for wire in items]
             return web.json_response({"kind": "List", "metadata": {}, "items": items})
@@ -194,6 +198,13 @@ def path_of(kind: Kind, namespace: str, name: str) -> str:
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     place = f"/namespaces/{namespace}" if kind.is_namespaced else ""
     return f"{root}{place}/{kind.plural}/{name}"
+
+
+def _has(wire: Object, selector: str) -> bool:
+    """Return True if the object has the labels of the selector: terms NAME=VALUE and NAME."""
+    labels = wire["metadata"].get("labels") or {}
+    terms = (term.partition("=") for term in selector.split(",") if term)
+    return all(labels.get(name) == value if equals else name in labels for name, equals, value in terms)
 
 
 def _missing(path: str) -> web.Response:

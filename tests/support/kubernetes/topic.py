@@ -5,8 +5,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from yarl import URL
-
 from support.kubernetes.api_server import FakeApiServer
 from support.kubernetes.reconciling import reconcile_context
 from support.kubernetes.registries import observed, registry
@@ -17,6 +15,7 @@ from support.pulsar.schema_service_rest import FakeSchemaBroker, run_schema_brok
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY
 from topicschema.api.metadata import Metadata
+from topicschema.api.registries import PulsarSpec
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.cluster.client import ApiClient
@@ -116,9 +115,16 @@ class World:
     def set_registry(self, name: str = "pulsar", *, pulsar: dict[str, Any] | None = None, **spec: Any) -> None:
         """Replace the registry of that name, whose broker reported version 4.0.7."""
         wire = registry(name, pulsar, **spec)
-        address = "" if pulsar is None else URL(pulsar["adminURL"]).authority
+        address = "" if pulsar is None else PulsarSpec(admin_url=pulsar["adminURL"]).address
         wire["status"] = observed(address) if address else {}
         self.api.put(SCHEMA_REGISTRY, "", name, wire)
+
+    async def change_registry(self, *, pulsar: dict[str, Any] | None) -> None:
+        """Set the broker of the policy's registry or, with None, the operator's own store, and the policy's claim."""
+        present = await self.ctx.client.get(SCHEMA_REGISTRY, "", "pulsar")
+        others = {name: value for name, value in present["spec"].items() if name != "pulsar"}
+        self.set_registry(pulsar=pulsar, **others)
+        await self.claim()
 
     def set_policy(self, **spec: object) -> None:
         """Set these fields of the policy; None removes a field."""

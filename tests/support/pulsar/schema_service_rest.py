@@ -26,6 +26,7 @@ _SETTINGS = {
     "isAllowAutoUpdateSchema": "is_allow_auto_update_schema",
     "schemaValidationEnforced": "schema_validation_enforced",
 }
+_OF_TENANT = 2
 _MISSING = {"reason": "Schema not found"}
 _OWN = {
     401: "Unauthorized to validateTopicPolicyOperation for operation [READ] on topic",
@@ -47,7 +48,8 @@ class FakeSchemaBroker:
     """The fake broker. `calls` are its schema requests as METHOD and the part of the path after the topic.
 
     While `is_forbidden` it responds 403 to all; if `token` is set, 401 to requests without it. `settings` are those of
-    its Pulsar namespaces. The statuses of responses are: `settings_status` for writes of these settings,
+    its Pulsar namespaces; its own are shown if `are_own_settings_shown`. `admins` are the tenants that the client may
+    manage, or None for all. The statuses of responses are: `settings_status` for writes of these settings,
     `topic_settings_status` for those of a topic, `upload_status` for uploads. `topics` are the topics' names, None if
     listing them is forbidden; `is_index_forbidden` if listing versions is. The `..._reads` count requests.
     `on_call` is called with the number of each schema request, from 1, before its execution: for concurrent changes.
@@ -64,6 +66,8 @@ class FakeSchemaBroker:
     upload_status: int = 200
     settings_status: int = 200
     are_settings_shown: bool = True
+    are_own_settings_shown: bool = True
+    admins: tuple[str, ...] | None = None
     is_index_forbidden: bool = False
     version: str = "4.0.7"
     topics: tuple[str, ...] | None = ()
@@ -99,15 +103,22 @@ class FakeSchemaBroker:
 
     async def _other(self, parts: list[str], request: web.Request) -> web.Response:
         """Respond to a request that is not about schemas: about a Pulsar namespace, the broker or a topic."""
+        if parts[0] == "namespaces" and len(parts) == _OF_TENANT:
+            is_admin = self.admins is None or parts[1] in self.admins
+            return web.json_response([], status=200 if is_admin else 403)
         if parts[0] == "namespaces":
             return await self._namespace(parts[3:], request)
         if parts[0] == "brokers":
-            return web.Response(text=self.version) if parts[1] == "version" else web.json_response({})
+            is_shown = self.are_own_settings_shown
+            return self._version() if parts[1] == "version" else web.json_response({}, status=200 if is_shown else 403)
         if parts[4:]:
             return await self._own(unquote(parts[3]), parts[4], request)
         is_list = parts == ["persistent", "shop", "orders"]  # and not one of non-persistent or partitioned topics
         names = [f"persistent://shop/orders/{name}" for name in self.topics or () if is_list]
         return web.json_response(names, status=403 if self.topics is None else 200)
+
+    def _version(self) -> web.Response:
+        return web.Response(text=self.version)
 
     async def _namespace(self, setting: list[str], request: web.Request) -> web.Response:
         """Return the settings of the Pulsar namespace, or write one. Its strategy decides about schemas."""

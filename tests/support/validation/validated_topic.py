@@ -72,6 +72,10 @@ class ValidatedTopic:
     def set_policy_validation(self, mode: str, **validation: Any) -> None:
         self.world.set_policy(validation={"mode": mode, "source": FILES, **validation})
 
+    def set_runs(self, **validation: Any) -> None:
+        """Set the registry's settings of runs."""
+        self.world.set_registry(pulsar=self.world.pulsar, validation=validation)
+
     def set_topic(self, schema: Schema | None = None, /, **spec: Any) -> None:
         """Set the resource's spec. Its status stays."""
         text = (schema or record("id")).info.schema.decode()

@@ -1,4 +1,4 @@
-"""The Job's manifest: it fits a restricted namespace, has an owner, and carries the whole request."""
+"""The Job's manifest: it fits a restricted namespace, names its TopicSchema, and carries the whole request."""
 
 import base64
 import json
@@ -14,9 +14,12 @@ from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import request
 from topicschema.validation.job.manifest import (
+    NAMESPACE_LABEL,
+    OWNER_ANNOTATION,
     PART_BYTES,
     REQUEST_ANNOTATION,
     ROLE_LABEL,
+    UID_LABEL,
     job_name,
     last_part,
     manifest,
@@ -76,9 +79,11 @@ def test_a_job_is_its_topics_and_waits_and_a_verdict_ends_it() -> None:
     assert spec["suspend"] is True
     assert (spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]) == (60, 5)
     assert spec["podFailurePolicy"]["rules"][0]["onExitCodes"]["values"] == [42]
-    (owner,) = made["metadata"]["ownerReferences"]
-    assert owner.items() >= {"kind": "TopicSchema", "name": OWNER.name, "uid": OWNER.uid, "controller": True}.items()
-    assert made["metadata"]["annotations"][REQUEST_ANNOTATION] == VALIDATION_REQUEST.sha256
+    metadata = made["metadata"]
+    assert (metadata["namespace"], "ownerReferences" in metadata) == (REQUEST.namespace, False)
+    assert (metadata["labels"][NAMESPACE_LABEL], metadata["labels"][UID_LABEL]) == (OWNER.namespace, OWNER.uid)
+    assert metadata["annotations"][OWNER_ANNOTATION] == f"{OWNER.namespace}/{OWNER.name}"
+    assert metadata["annotations"][REQUEST_ANNOTATION] == VALIDATION_REQUEST.sha256
 
 
 def test_only_the_named_members_of_secrets_are_mounted() -> None:

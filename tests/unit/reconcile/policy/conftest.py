@@ -3,13 +3,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from support.kubernetes.topic import World, open_topic
+from topicschema.api.kinds import NAMESPACE
 
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    """Yield a world whose namespaces may claim the Pulsar namespaces of `shop`, and where all topics are listed."""
+    """Yield a world with two Kubernetes namespaces, where all topics are listed."""
     async with open_topic() as world:
-        for namespace in ("shop", "store"):
-            world.allow_claims(namespace)
+        world.api.put(NAMESPACE, "", "store", {})
         world.ctx.index.are_topics_listed = True
         yield world

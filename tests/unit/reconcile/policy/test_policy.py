@@ -2,26 +2,32 @@
 
 import asyncio
 import gc
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from yarl import URL
 
 from support.kubernetes.kstatus import kstatus
+from support.kubernetes.registries import observed
 from support.kubernetes.topic import ORDERS, World
 from support.schemas.examples import record
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
-from topicschema.broker.errors import BrokerForbiddenError
+from topicschema.broker.errors import BrokerForbiddenError, BrokerUnavailableError
 from topicschema.core.errors import StalledError
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.registry import SchemaRegistryReconciler
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
+REGISTRY = Key(SCHEMA_REGISTRY.plural, "", "pulsar")
 TOPIC = Key(TOPIC_SCHEMA.plural, "shop", "created")
 
 
@@ -38,10 +44,36 @@ async def test_settings_that_cannot_be_written_are_an_error_until_they_can(world
 
 
 async def test_a_policy_that_judges_nothing_has_failed_for_tools_that_wait_for_it(world: World) -> None:
-    world.set_policy(pulsar=None, brokerProfile=None)
-    with pytest.raises(StalledError, match=r"set spec\.brokerProfile\.pulsarVersion"):
+    world.broker.are_own_settings_shown = False
+    with pytest.raises(StalledError, match="set schemaCompatibilityStrategy in the policy"):
         await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     assert kstatus(await world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")) == "Failed"
+
+
+def _observe(address: str, version: str) -> Callable[[dict[str, Any]], object]:
+    """Return an edit that sets the broker's release in the registry's status."""
+    return lambda wire: wire.update(status=observed(address, version))
+
+
+async def test_a_policy_reports_its_registry_and_enqueues_its_topics_if_that_changes(world: World) -> None:
+    enqueued: list[Key] = []
+    world.ctx = replace(world.ctx, enqueue=lambda key, _: enqueued.append(key))
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    world.ctx.index.update_topic(TOPIC, TopicSummary("shop/orders/created", "shop/orders"))
+    address = URL(world.broker.url).authority
+    for pulsar, version in ((world.pulsar, "4.0.7"), (world.pulsar, "4.1.0"), (None, "")):
+        world.set_registry(pulsar=pulsar)
+        if pulsar is not None:
+            world.api.change("/schemaregistries/pulsar", _observe(address, version))
+        enqueued.clear()
+        await policies.reconcile(KEY)
+        status = (await world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders"))["status"]
+        assert status["registry"] == ({} if pulsar is None else {"address": address, "version": version})
+        assert TOPIC in enqueued
+        enqueued.clear()
+        writes = world.writes
+        await policies.reconcile(KEY)
+        assert (enqueued, world.writes) == ([], writes)
 
 
 @pytest.mark.parametrize(("source", "strategy"), [("Topic", Strategy.FORWARD), ("Namespace", None)])
@@ -57,22 +89,31 @@ def test_the_strategy_of_a_topic_at_its_broker_is_indexed_also_while_the_broker_
         world.ctx.index.update_topic(TOPIC, summary)
 
 
-async def test_nothing_is_cached_of_a_policy_that_was_replaced_between_two_reconciles(world: World) -> None:
-    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
-    await policies.reconcile(KEY)
-    for _ in range(3):
-        spec = {"registry": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": world.pulsar}
-        uid = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
-        await policies.reconcile(KEY)
-    assert (await world.ctx.storage.get_claim(ORDERS)).owner is not None
-    assert set(world.ctx.brokers._cached) == {uid}
-    world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    assert await policies.reconcile(KEY) is ReconcileResult.DELETED
+async def test_nothing_is_cached_of_a_registry_that_was_replaced_or_deleted(world: World) -> None:
+    registries = SchemaRegistryReconciler(world.ctx)
+    for url in (world.broker.url, "http://127.0.0.1:1", world.broker.url):
+        world.set_registry(pulsar={"adminURL": url})
+        with suppress(BrokerUnavailableError):
+            await registries.reconcile(REGISTRY)
+        assert set(world.ctx.brokers._cached) == {"pulsar"}
+    world.api.delete(SCHEMA_REGISTRY, "", "pulsar")
+    assert await registries.reconcile(REGISTRY) is ReconcileResult.DELETED
     assert (world.ctx.brokers._cached, world.ctx.brokers._own) == ({}, {})
     await world.ctx.brokers.aclose()
     await asyncio.sleep(0)  # the brokers are closed, and no longer remembered now
     gc.collect()
     assert len(world.ctx.brokers._limits) == 0
+
+
+async def test_a_policy_that_was_replaced_between_two_reconciles_gets_its_claim(world: World) -> None:
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    await policies.reconcile(KEY)
+    spec = {"registry": "pulsar", "pulsarNamespace": "shop/orders"}
+    uid = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
+    await policies.reconcile(KEY)
+    owner = (await world.ctx.storage.get_claim(ORDERS)).owner
+    assert owner is not None
+    assert owner.uid == uid
 
 
 async def test_a_new_and_a_deleted_policy_enqueue_only_their_own_topics_and_a_second_reconcile_writes_nothing(
@@ -123,7 +164,7 @@ async def test_the_broker_of_a_topic_is_known_without_a_read_by_the_policies_wit
     assert index.broker_of_topic(TOPIC) == address
     index.update_topic(TOPIC, TopicSummary())
     assert index.broker_of_topic(TOPIC) is None
-    world.api.change("/namespaces/shop", lambda wire: wire["metadata"].pop("annotations"))
+    world.set_registry(pulsar=world.pulsar, allowedNamespaces=[])
     with pytest.raises(StalledError):
         await policies.reconcile(KEY)
     assert not index.brokers
@@ -132,7 +173,7 @@ async def test_the_broker_of_a_topic_is_known_without_a_read_by_the_policies_wit
 async def test_the_broker_of_a_policy_is_unknown_while_it_cannot_be_read(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     assert await policies.broker_of(KEY) == URL(world.broker.url).authority
-    world.set_policy(pulsar=None)
+    world.set_registry()
     assert await policies.broker_of(KEY) == ""
     world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     assert await policies.broker_of(KEY) == ""

@@ -5,9 +5,14 @@ from dataclasses import replace
 import pytest
 
 from support.kubernetes.conditions import summary
-from topicschema.api.brokers import ManagementPolicy, ObservedRelease, PulsarSpec
+from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
+from topicschema.api.policies import (
+    NamespaceSchemaPolicy,
+    NamespaceSchemaPolicySpec,
+    NamespaceSchemaPolicyStatus,
+    RegistryStatus,
+)
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerInconsistentError,
@@ -18,27 +23,25 @@ from topicschema.broker.errors import (
 )
 from topicschema.core.errors import StalledError
 from topicschema.core.reasons import Reason
-from topicschema.core.releases import unknown_note
 from topicschema.judging.policies import is_active
 from topicschema.reconcile.policy.observe import NamespaceState
 from topicschema.reconcile.policy.status import conditions, notes, pending_error
 
+REGISTRY = RegistryStatus(address="pulsar:8080", version="4.0.7")
 POLICY = NamespaceSchemaPolicy(
     metadata=Metadata(name="orders", namespace="shop", generation=2),
-    spec=NamespaceSchemaPolicySpec(
-        registry="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url="http://pulsar:8080")
-    ),
+    spec=NamespaceSchemaPolicySpec(registry="pulsar", pulsar_namespace="shop/orders"),
+    status=NamespaceSchemaPolicyStatus(registry=REGISTRY),
 )
-WITHOUT_BROKER = replace(POLICY, spec=replace(POLICY.spec, pulsar=None))
+WITHOUT_BROKER = replace(POLICY, status=NamespaceSchemaPolicyStatus(registry=RegistryStatus()))
 OBSERVING = replace(POLICY, spec=replace(POLICY.spec, management_policy=ManagementPolicy.OBSERVE))
 _READY = Condition(type=ConditionType.READY, status=ConditionStatus.TRUE, reason="Active", observed_generation=2)
-WAS_READY = replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=(_READY,)))
+WAS_READY = replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=(_READY,), registry=REGISTRY))
 EDITED = replace(WAS_READY, metadata=replace(POLICY.metadata, generation=3))
 UNAVAILABLE, FORBIDDEN = BrokerUnavailableError("silent"), BrokerForbiddenError("denied")
 UNAUTHORIZED = BrokerUnauthorizedError("unknown client")
-NOTES = NamespaceState(notes=("it stays false",), release=ObservedRelease(release="77.1.2", address="pulsar:8080"))
-NEWER = unknown_note("77.1.2")
-MISMATCH = StalledError(Reason.PULSAR_VERSION_MISMATCH, "remove it")
+NOTES = NamespaceState(notes=("it stays false",))
+CANNOT_JUDGE = StalledError(Reason.STRATEGY_UNKNOWN, "set one")
 WAITING = NamespaceState(undeclared=tuple("abcdefg"))
 NOT_IN_SYNC = "-Ready +Reconciling -InSync"
 NOT_READABLE = "BrokerUnavailable: -Ready +Reconciling ?InSync"
@@ -51,9 +54,9 @@ NOT_READABLE = "BrokerUnavailable: -Ready +Reconciling ?InSync"
         (POLICY, NamespaceState(), "Active: +Ready +InSync/Applied"),
         (OBSERVING, NamespaceState(), "Observed: +Ready +InSync"),
         (OBSERVING, NamespaceState(difference="x is y"), "Observed: +Ready -InSync"),
-        # A Pulsar version that is missing, or not the broker's
-        (POLICY, NamespaceState(version_error=MISMATCH), "PulsarVersionMismatch: -Ready +Stalled +InSync/Applied"),
-        (EDITED, NamespaceState(error=UNAVAILABLE, version_error=MISMATCH), NOT_READABLE),
+        # A Pulsar version or a strategy that is missing
+        (POLICY, NamespaceState(judging_error=CANNOT_JUDGE), "StrategyUnknown: -Ready +Stalled +InSync/Applied"),
+        (EDITED, NamespaceState(error=UNAVAILABLE, judging_error=CANNOT_JUDGE), NOT_READABLE),
         # A broker that cannot be read
         (WAS_READY, NamespaceState(error=UNAVAILABLE), "Active: +Ready ?InSync/BrokerUnavailable"),
         (WAS_READY, NamespaceState(error=UNAUTHORIZED), "Active: +Ready ?InSync/BrokerUnauthorized"),
@@ -86,10 +89,9 @@ LOCKING = replace(WITHOUT_BROKER, spec=replace(WITHOUT_BROKER.spec, is_allow_aut
 @pytest.mark.parametrize(
     ("resource", "state", "kind", "part"),
     [
-        (LOCKING, NamespaceState(), ConditionType.READY, "have no effect without spec.pulsar"),
+        (LOCKING, NamespaceState(), ConditionType.READY, "have no effect: the registry has no Pulsar"),
         (POLICY, NOTES, ConditionType.IN_SYNC, "; it stays false"),
-        (POLICY, NOTES, ConditionType.READY, f"governs shop/orders; {NEWER}"),
-        (OBSERVING, NOTES, ConditionType.READY, f"governs shop/orders; {NEWER}; "),
+        (OBSERVING, NOTES, ConditionType.READY, "governs shop/orders; nothing is written to the broker"),
         (WAS_READY, NamespaceState(difference="x is y", error=FORBIDDEN), ConditionType.IN_SYNC, "x is y: denied"),
         (WAS_READY, WAITING, ConditionType.READY, "without a TopicSchema: a, b, c, d, e and 2 more; "),
     ],
@@ -99,10 +101,7 @@ def test_messages(resource: NamespaceSchemaPolicy, state: NamespaceState, kind: 
 
 
 def test_notes_are_those_that_a_condition_reports() -> None:
-    assert notes(NOTES) == (
-        ("Warning", "PulsarVersionUnsupported", NEWER),
-        ("Normal", "SettingRetained", "it stays false"),
-    )
+    assert notes(NOTES) == (("Normal", "SettingRetained", "it stays false"),)
     error = pending_error(WAITING)
     assert error is not None
     waiting = replace(NOTES, undeclared=WAITING.undeclared)

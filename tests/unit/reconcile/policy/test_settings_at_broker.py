@@ -8,13 +8,11 @@ import pytest
 
 from support.kubernetes.topic import ORDERS, open_topic
 from support.pulsar.schema_service_rest import FakeSchemaBroker
-from topicschema.api.brokers import ManagementPolicy, ObservedRelease
-from topicschema.api.policies import BrokerProfileSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
-from topicschema.core.errors import StalledError, WaitingError
+from topicschema.api.brokers import ManagementPolicy
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry, SchemaRegistrySpec, SchemaRegistryStatus
 from topicschema.core.remote import NamespaceSettings, Setting
-from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
-from topicschema.judging.policies import address_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.act import write_settings
 from topicschema.reconcile.policy.observe import NamespaceState, observe
@@ -23,11 +21,12 @@ from topicschema.storage.protocol import StoredClaim
 
 @dataclass
 class World:
-    """A policy, its claim, and its broker."""
+    """A policy, its claim, its registry, and its broker."""
 
     ctx: ReconcileContext
     broker: FakeSchemaBroker
     policy: NamespaceSchemaPolicy
+    registry: SchemaRegistry
 
     def change(self, **spec: Any) -> None:
         metadata = replace(self.policy.metadata, generation=self.policy.metadata.generation + 1)
@@ -36,11 +35,10 @@ class World:
     async def get(self, declared: Collection[str] | None = ()) -> NamespaceState:
         self.broker.requests.clear()
         claim = await self.claim()
-        state = await observe(self.ctx, self.policy, claim.key, declared)
-        state = await write_settings(self.ctx, self.policy, claim, state)
-        self.policy = replace(
-            self.policy, status=NamespaceSchemaPolicyStatus(observed=state.observed, broker_release=state.release)
-        )
+        policy = self.policy.at(self.registry)
+        state = await observe(self.ctx, policy, self.registry, claim.key, declared)
+        state = await write_settings(self.ctx, policy, claim, state)
+        self.policy = replace(policy, status=replace(policy.status, observed=state.observed))
         return state
 
     async def claim(self) -> StoredClaim:
@@ -56,7 +54,8 @@ async def world() -> AsyncIterator[World]:
     async with open_topic() as world:
         world.broker.settings = {"schema_compatibility_strategy": "UNDEFINED"}
         world.broker.version = "4.1.2"
-        yield World(world.ctx, world.broker, (await world.ctx.policies.resolve("shop", "shop/orders")).resource)
+        policy = (await world.ctx.policies.resolve("shop", "shop/orders")).resource
+        yield World(world.ctx, world.broker, policy, await world.ctx.registries.get("pulsar"))
 
 
 async def test_without_a_difference_a_reconcile_is_one_request_and_writes_nothing(world: World) -> None:
@@ -65,7 +64,8 @@ async def test_without_a_difference_a_reconcile_is_one_request_and_writes_nothin
     assert (state.error, state.difference, state.notes) == (None, "", ())
     assert world.broker.requests == ["GET /namespaces/shop/orders"]
     assert (await world.claim()).managed == ()
-    world.change(pulsar=None, schema_compatibility_strategy=Strategy.FULL)
+    world.change(schema_compatibility_strategy=Strategy.FULL)
+    world.registry = replace(world.registry, spec=SchemaRegistrySpec())
     assert await world.get() == NamespaceState()
     assert world.broker.requests == []
 
@@ -189,38 +189,21 @@ async def test_a_policy_that_only_observes_reports_the_difference_and_writes_not
     assert await world.claim() == before
 
 
-@pytest.mark.parametrize("management", ManagementPolicy)
-async def test_a_broker_of_another_version_than_the_policy_names_is_a_mismatch(
-    world: World, management: ManagementPolicy
-) -> None:
-    world.change(management_policy=management)
-    state = await world.get()
-    assert state.release is not None
-    assert (state.release.release, state.error) == ("4.1.2", None)
-    assert state.version_error is not None
-    assert state.version_error.reason == "PulsarVersionMismatch"
-    assert "the broker is 4.1.2, whose rules judge, and spec.brokerProfile.pulsarVersion is 4.0: remove the field" in (
-        state.version_error.message
-    )
-    for version in (PulsarVersion.V4_1, None):
-        world.change(broker_profile=replace(world.policy.spec.broker_profile, pulsar_version=version))
-        assert (await world.get()).version_error is None
+@pytest.mark.parametrize("own", ["UNDEFINED", "FULL"])
+async def test_without_the_brokers_settings_and_a_strategy_the_policy_cannot_judge(world: World, own: str) -> None:
+    world.broker.are_own_settings_shown = False
+    world.broker.settings["schema_compatibility_strategy"] = own
+    error = (await world.get()).judging_error
+    assert (error is None) == (own == "FULL")
+    world.change(schema_compatibility_strategy=Strategy.BACKWARD)
+    assert error is None or error.reason == "StrategyUnknown"
+    assert (await world.get()).judging_error is None
 
 
-async def test_the_release_is_read_first_and_known_though_no_setting_may_be_read(world: World) -> None:
-    world.broker.are_settings_shown = False
-    state = await world.get()
-    assert world.broker.requests[0] == "GET /brokers/version"
-    assert state.error is not None
-    assert state.error.reason == "BrokerForbidden"
-    assert (state.observed, state.release) == (None, ObservedRelease(release="4.1.2", address=address_of(world.policy)))
-
-
-async def test_without_any_version_the_policy_names_the_field_to_set(world: World) -> None:
-    world.broker.version = "unknown"
-    world.change(broker_profile=BrokerProfileSpec())
-    for kind in (WaitingError, StalledError):
-        error = (await world.get()).version_error
-        assert isinstance(error, kind)
-        assert (error.reason, "set spec.brokerProfile.pulsarVersion" in error.message) == ("PulsarVersionUnknown", True)
-        world.change(pulsar=None)
+async def test_without_any_version_the_policy_cannot_judge(world: World) -> None:
+    registry, world.registry = world.registry, replace(world.registry, status=SchemaRegistryStatus())
+    error = (await world.get()).judging_error
+    assert error is not None
+    assert (error.reason, "set spec.pulsar.version of the registry" in error.message) == ("PulsarVersionUnknown", True)
+    world.registry = registry
+    assert (await world.get()).judging_error is None

@@ -8,14 +8,15 @@ from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.validation.job.manifest import TOPIC_LABEL
+from topicschema.validation.job.manifest import OWNER_ANNOTATION
 
 TOPICS, POLICIES = "topicschemas", "namespaceschemapolicies"
-NAMESPACES = "namespaces"
+REGISTRIES, NAMESPACES = "schemaregistries", "namespaces"
 CREATED, CHANGED = Key(TOPICS, "shop", "created"), Key(TOPICS, "shop", "changed")
 ORDERS = Key(POLICIES, "shop", "orders")
-POD = Key("pods", "shop", "created-check-1")
-ANNOTATION = "topicschema.io/pulsar-namespaces"
+PROD = Key(REGISTRIES, "", "prod")
+POD = Key("pods", "topicschema-validation", "created-check-1")
+OWNED = {OWNER_ANNOTATION: "shop/created"}
 
 
 class Handlers:
@@ -24,7 +25,8 @@ class Handlers:
     def __init__(self) -> None:
         self.index, self.own_writes = ObjectIndex(), OwnWrites()
         self._enqueued: dict[Key, float] = {}
-        self.router = EventRouter(self.index, self.own_writes, self._enqueued.__setitem__)
+        self.forgotten: list[str] = []
+        self.router = EventRouter(self.index, self.own_writes, self.forgotten.append, self._enqueued.__setitem__)
 
     def event(self, key: Key, revision: str = "1", **members: Any) -> set[Key]:
         """Return the keys that this event enqueues."""
@@ -132,15 +134,48 @@ def test_a_changed_policy_enqueues_the_topics_of_its_pulsar_namespace_and_those_
     assert handlers.event(ORDERS, "4", uid="another", generation=2) == {ORDERS, CREATED, CHANGED}
 
 
-def test_a_changed_annotation_of_a_namespace_enqueues_its_policies(handlers: Handlers) -> None:
+def test_a_changed_label_of_a_namespace_enqueues_its_policies(handlers: Handlers) -> None:
     shop, elsewhere = Key(NAMESPACES, "", "shop"), Key(POLICIES, "elsewhere", "orders")
     handlers.event(ORDERS)
     handlers.event(elsewhere)
     assert handlers.event(shop) == {ORDERS}
-    assert handlers.event(shop, "2", labels={"a": "b"}) == set()
-    assert handlers.event(shop, "3", annotations={ANNOTATION: "shop/*"}) == {ORDERS}
-    assert handlers.event(shop, "4", annotations={ANNOTATION: "shop/*", "more": "x"}) == set()
-    assert handlers.event(shop, "5", annotations=None) == {ORDERS}
+    assert handlers.event(shop, "2", annotations={"a": "b"}) == set()
+    assert handlers.event(shop, "3", labels={"team": "a"}) == {ORDERS}
+    assert handlers.event(shop, "4", labels={"team": "a"}, annotations={"more": "x"}) == set()
+    assert handlers.event(shop, "5", labels=None) == {ORDERS}
+
+
+def test_a_changed_registry_enqueues_its_policies_ahead_of_others_and_is_read_again(handlers: Handlers) -> None:
+    other, of_other = Key(REGISTRIES, "", "other"), Key(POLICIES, "shop", "of-other")
+    for policy, registry in ((ORDERS, "prod"), (of_other, "other")):
+        handlers.event(policy)
+        handlers.index.update_policy(policy, PulsarNamespaceKey(registry, "shop", "orders"))
+    assert handlers.event(other) == {other, of_other}
+    assert handlers.event(PROD, uid="1", generation=1) == {PROD, ORDERS}
+    assert handlers.event(PROD, "2", uid="1", generation=1, labels={"a": "b"}) == {PROD}
+    handlers.send(PROD, "3", uid="1", generation=2)
+    assert handlers.ahead() == {PROD, ORDERS}
+    handlers.forgotten.clear()
+    handlers.own_writes.record(PROD, "4")
+    assert handlers.event(PROD, "4", uid="1", generation=2) == set(), "a status of its own"
+    assert handlers.event(PROD, "5", uid="1", generation=2, is_deleted=True) == {PROD}
+    assert handlers.forgotten == ["prod"] * 2
+    handlers.event(PROD, uid="2", generation=1)
+    handlers.forgotten.clear()
+    assert handlers.list(REGISTRIES, other) == {PROD}, "it was deleted while no watch was open"
+    assert handlers.forgotten == ["prod"]
+
+
+def test_a_changed_secret_enqueues_the_registries_that_need_it(handlers: Handlers) -> None:
+    handlers.index.secrets[PROD] = frozenset({"admin", "trust"})
+    for name, registries in (("admin", {PROD}), ("trust", {PROD}), ("other", set())):
+        handlers.router.on_secret(name)
+        assert handlers.enqueued() == registries
+    handlers.router.on_secret("admin")
+    assert handlers.ahead() == {PROD}
+    handlers.index.remove_registry(PROD)
+    handlers.router.on_secret("admin")
+    assert handlers.enqueued() == set()
 
 
 def test_a_history_that_another_client_changed_enqueues_its_topics(handlers: Handlers) -> None:
@@ -175,21 +210,26 @@ def test_an_edit_has_priority_over_listed_topics_and_over_those_of_a_changed_pol
     assert handlers.ahead() == {ORDERS}
 
 
-def test_a_pod_enqueues_the_topic_that_its_label_names_ahead_of_others_if_there_is_one(handlers: Handlers) -> None:
-    handlers.event(CREATED)
-    handlers.send(POD, labels={TOPIC_LABEL: "created"})
+def test_a_job_or_pod_enqueues_the_topic_that_its_annotation_names_ahead_of_others(handlers: Handlers) -> None:
+    handlers.send(POD, annotations=OWNED)
     assert handlers.ahead() == {CREATED}
-    assert handlers.event(POD, "2", labels={TOPIC_LABEL: "created"}, is_deleted=True) == {CREATED}
-    assert handlers.event(POD, labels={TOPIC_LABEL: "unknown"}) == set()
-    assert handlers.event(Key("pods", "elsewhere", "made-up"), labels={TOPIC_LABEL: "created"}) == set()
+    assert handlers.event(POD, "2", annotations=OWNED, is_deleted=True) == {CREATED}
+    assert not handlers.index.may_have_job(CREATED)
+    for text in ("created", "/created", "shop/"):
+        assert handlers.event(POD, annotations={OWNER_ANNOTATION: text}) == set()
     assert handlers.event(POD) == set()
+    job = Key("jobs", POD.namespace, "created-check-1")
+    assert handlers.event(job, annotations=OWNED, is_deleted=True) == {CREATED}
+    assert not handlers.index.may_have_job(CREATED)
+    assert handlers.event(job, annotations=OWNED, is_listed=True) == {CREATED}
+    assert handlers.index.may_have_job(CREATED)
 
 
 def test_nothing_is_cached_of_a_deleted_object(handlers: Handlers) -> None:
-    for key in (ORDERS, CREATED, Key(NAMESPACES, "", "shop")):
-        handlers.send(key, uid="1", annotations={ANNOTATION: "shop/*"})
+    for key in (ORDERS, CREATED, PROD, Key(NAMESPACES, "", "shop")):
+        handlers.send(key, uid="1", labels={"team": "a"})
         handlers.send(key, "2", uid="1", is_deleted=True)
-    for key in (ORDERS, CREATED):
+    for key in (ORDERS, CREATED, PROD):
         handlers.send(key, "3", uid="2")
         handlers.list(key.plural)
-    assert (handlers.router._generations, handlers.router._annotations, handlers.router._hashes) == ({}, {}, {})
+    assert (handlers.router._generations, handlers.router._labels, handlers.router._hashes) == ({}, {}, {})

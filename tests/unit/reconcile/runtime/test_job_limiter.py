@@ -1,4 +1,4 @@
-"""The limits of the JobLimiter hold, namespaces take turns, and none waits for another one with many Jobs."""
+"""The limits of the JobLimiter hold, tenants' namespaces take turns, and none waits for another one with many Jobs."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -12,22 +12,33 @@ from support.kubernetes.api_server import FakeApiServer
 from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError
-from topicschema.reconcile.runtime.event_router import owner_key
 from topicschema.reconcile.runtime.job_limiter import JobLimiter, JobLimits, is_active, next_startable
 from topicschema.reconcile.runtime.work_queue import Key
+from topicschema.validation.job.manifest import OWNER_ANNOTATION, TOPIC_LABEL
 
 Object = dict[str, Any]
 
 
+PLACE = "topicschema-validation"
+JOBS = f"/apis/batch/v1/namespaces/{PLACE}/jobs"
+
+
 def job(namespace: str, name: str, made: int, *, waits: bool = True, end: str = "") -> Object:
+    """Return the Job of a TopicSchema in that namespace."""
     metadata = {
-        "namespace": namespace,
+        "namespace": PLACE,
         "name": name,
-        "ownerReferences": [{"kind": "TopicSchema", "name": name, "controller": True}],
+        "labels": {TOPIC_LABEL: name},
+        "annotations": {OWNER_ANNOTATION: f"{namespace}/{name}"},
         "creationTimestamp": f"2026-11-21T06:{made // 60:02}:{made % 60:02}Z",
     }
     conditions = [{"type": end, "status": "True"}] if end else []
     return {"metadata": metadata, "spec": {"suspend": waits}, "status": {"conditions": conditions}}
+
+
+def tenant(job: Object) -> str:
+    namespace: str = job["metadata"]["annotations"][OWNER_ANNOTATION].partition("/")[0]
+    return namespace
 
 
 def startable(jobs: list[Object], limits: JobLimits) -> list[Object]:
@@ -73,25 +84,23 @@ def test_limits_hold_and_no_slot_stays_free(
     ran = [each for each in jobs if not each["spec"]["suspend"]]
     run = [*ran, *chosen]
     assert all(each["spec"]["suspend"] for each in chosen)
-    counted = {each: sum(job["metadata"]["namespace"] == each for job in run) for each in "abc"}
+    counted = {each: sum(tenant(job) == each for job in run) for each in "abc"}
     places = sum(min(count, in_namespace) for count in counted.values())
     assert not chosen or places <= in_all
     for namespace in "abc":
-        here = [each for each in run if each["metadata"]["namespace"] == namespace]
-        before = [each for each in ran if each["metadata"]["namespace"] == namespace]
+        here = [each for each in run if tenant(each) == namespace]
+        before = [each for each in ran if tenant(each) == namespace]
         assert len(here) <= max(in_namespace, len(before))
-        waiting = [each for each in jobs if each["metadata"]["namespace"] == namespace and each not in run]
+        waiting = [each for each in jobs if tenant(each) == namespace and each not in run]
         assert not waiting or places >= in_all or len(here) >= in_namespace
 
 
-def test_jobs_that_a_tenant_creates_by_hand_delay_no_other_namespace() -> None:
-    fake = [job("a", f"fake{n}", 0, waits=False) for n in range(10)]
-    owned = [job("b", f"owned{n}", 0, waits=False) for n in range(10)]
-    unowned = job("c", "unowned", 0)
-    for each in (*fake, unowned):
-        del each["metadata"]["ownerReferences"]
-    jobs = [*fake, *owned, unowned, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
-    assert names(jobs, JobLimits(in_all=10, in_namespace=2)) == ["a0", "c0"]
+def test_a_job_without_an_owner_takes_no_slot_and_does_not_start() -> None:
+    unowned = [job("c", f"unowned{n}", 0, waits=bool(n % 2)) for n in range(10)]
+    for each in unowned:
+        del each["metadata"]["annotations"]
+    jobs = [*unowned, job("a", "a0", 1), job("c", "c0", 1)]
+    assert names(jobs, JobLimits(in_all=2, in_namespace=1)) == ["a0", "c0"]
 
 
 @dataclass
@@ -104,11 +113,11 @@ class Limited:
     enqueued: list[tuple[Key, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.limiter = JobLimiter(JobLimits(in_all=1), lambda: self.now)
+        self.limiter = JobLimiter(PLACE, JobLimits(in_all=1), lambda: self.now)
 
     def job(self, name: str, made: int) -> Key:
         """Put a Job that waits, and return the key of its topic."""
-        self.api.put(JOB, "a", name, job("a", name, made))
+        self.api.put(JOB, PLACE, name, job("a", name, made))
         return Key("topicschemas", "a", name)
 
     def enqueue(self, key: Key, after: float) -> None:
@@ -117,12 +126,12 @@ class Limited:
     async def starts(self, key: Key) -> bool:
         """Return True if the Job runs after its topic requested its start."""
         await self.limiter.start(self.client, key, self.enqueue)
-        wire = await self.client.get(JOB, "a", key.name)
+        wire = await self.client.get(JOB, PLACE, key.name)
         return not wire["spec"]["suspend"]
 
     @property
     def lists(self) -> int:
-        return self.api.requests.count("GET /apis/batch/v1/jobs")
+        return self.api.requests.count(f"GET {JOBS}")
 
 
 @pytest.fixture
@@ -153,17 +162,17 @@ async def test_a_job_that_cannot_be_started_delays_no_other_and_is_tried_when_it
     limited: Limited, status: int, error: type[Exception]
 ) -> None:
     first, second = limited.job("1", 1), limited.job("2", 2)
-    limited.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/1": status}
+    limited.api.refusals = {f"PATCH {JOBS}/1": status}
     with pytest.raises(error):
         await limited.starts(first)
-    assert not (await limited.client.get(JOB, "a", second.name))["spec"]["suspend"], "it took the slot"
-    limited.api.delete(JOB, "a", "2")
+    assert not (await limited.client.get(JOB, PLACE, second.name))["spec"]["suspend"], "it took the slot"
+    limited.api.delete(JOB, PLACE, "2")
     third = limited.job("3", 3)
     limited.now = 2.0
     limited.api.requests.clear()
     assert await limited.starts(third)
     assert not [each for each in limited.api.requests if "/jobs/1" in each]
-    limited.api.delete(JOB, "a", "3")
+    limited.api.delete(JOB, PLACE, "3")
     limited.api.refusals = {}
     limited.now = 4.0
     assert await limited.starts(first)
@@ -171,7 +180,7 @@ async def test_a_job_that_cannot_be_started_delays_no_other_and_is_tried_when_it
 
 async def test_a_refused_job_gets_the_same_error_until_the_next_list(limited: Limited) -> None:
     first, second = limited.job("1", 1), limited.job("2", 2)
-    limited.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs": 422}
+    limited.api.refusals = {f"PATCH {JOBS}": 422}
     with pytest.raises(ApiRefusedError):
         await limited.starts(first)
     limited.now = 2.0
@@ -184,7 +193,7 @@ async def test_a_refused_job_gets_the_same_error_until_the_next_list(limited: Li
     assert limited.enqueued == [(first, 1.0)]
     limited.now = 4.0
     assert not await limited.starts(second)
-    assert not (await limited.client.get(JOB, "a", "1"))["spec"]["suspend"]
+    assert not (await limited.client.get(JOB, PLACE, "1"))["spec"]["suspend"]
 
 
 async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(limited: Limited) -> None:
@@ -200,10 +209,3 @@ async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(limited
         await limited.starts(key)
     assert limited.lists == 2
     assert limited.enqueued == [(third, 2.0)]
-
-
-def test_a_job_enqueues_the_topic_that_owns_it() -> None:
-    owner = {"kind": "TopicSchema", "name": "created", "controller": True}
-    assert owner_key({"namespace": "shop", "ownerReferences": [owner]}) == Key("topicschemas", "shop", "created")
-    assert owner_key({"namespace": "shop", "ownerReferences": [{**owner, "kind": "CronJob"}]}) is None
-    assert owner_key({"namespace": "shop"}) is None

@@ -9,6 +9,7 @@ import pytest
 from support.kubernetes.stores import on_both_stores
 from support.kubernetes.topic import KEY, ORDERS, TOPIC, World, open_topic
 from support.schemas.examples import record
+from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api import FINALIZER, SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import (
     CUSTOM_RESOURCE_DEFINITION,
@@ -152,7 +153,7 @@ async def test_versions_of_a_broker_wait_for_a_policy_that_names_one_or_for_the_
     wire = resource(world, ONE)
     await store(world, wire, ONE, numbered_by=NumberedBy.BROKER)
     if is_governed:
-        await world.change_policy(pulsar=None)
+        await world.change_registry(pulsar=None)
     else:
         world.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     for _ in range(2):
@@ -210,11 +211,11 @@ async def test_a_resource_whose_topic_another_policy_governs_is_released_with_an
 
 
 async def test_an_unauthorized_request_is_repeated_with_the_current_secret(world: World) -> None:
-    token = {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}
-    world.set_policy(pulsar={**world.pulsar, "authentication": token})
-    world.api.put(SECRET, "shop", "admin", {"data": {"token": "b25l"}})
+    token = {"token": {"secretRef": {"name": "admin", "key": "token"}}}
+    world.set_registry(pulsar={**world.pulsar, "authentication": token})
+    world.api.put(SECRET, SYSTEM, "admin", {"data": {"token": "b25l"}})
     active = await world.ctx.policies.resolve("shop", "shop/orders")
-    broker = await world.ctx.brokers.of(active.resource)
+    broker = await world.ctx.broker_of(active.resource)
     assert broker is not None
 
     async def request(known: Broker) -> Broker:
@@ -224,9 +225,9 @@ async def test_an_unauthorized_request_is_repeated_with_the_current_secret(world
 
     with pytest.raises(BrokerUnauthorizedError):
         await retry_with_fresh_credentials(world.ctx, active, broker, request)
-    world.api.put(SECRET, "shop", "admin", {"data": {"token": "dHdv"}})
+    world.api.put(SECRET, SYSTEM, "admin", {"data": {"token": "dHdv"}})
     after = await retry_with_fresh_credentials(world.ctx, active, broker, request)
-    assert after is await world.ctx.brokers.of(active.resource)
+    assert after is await world.ctx.broker_of(active.resource)
 
 
 @pytest.mark.parametrize(

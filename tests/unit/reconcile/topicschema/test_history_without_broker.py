@@ -48,10 +48,10 @@ async def test_a_version_that_is_refused_without_its_own_strategy_is_reported_wi
 async def test_versions_that_the_broker_deleted_stay_in_the_history_when_it_numbers_again(world: World) -> None:
     for schema in (ONE, TWO):
         assert await world.apply(schema) == ""
-    await world.change_policy(pulsar=None)
+    await world.change_registry(pulsar=None)
     assert await world.apply(THREE) == ""
     world.broker.schemas.soft_delete(TOPIC)
-    await world.change_policy(pulsar=world.pulsar)
+    await world.change_registry(pulsar=world.pulsar)
     for _ in range(2):
         assert await world.settle() == ""
         assert world.broker.calls.count("POST schema") == 3

@@ -20,7 +20,7 @@ ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
 async def topic() -> AsyncIterator[World]:
     """Yield a topic without a broker, with two stored versions."""
     async with open_topic() as world:
-        await world.change_policy(pulsar=None)
+        await world.change_registry(pulsar=None)
         for schema in (ONE, TWO):
             assert await world.apply(schema) == ""
         world.set_schema(THREE)
@@ -75,6 +75,7 @@ async def test_a_topic_that_moves_to_an_empty_broker_of_another_name_names_the_h
 ) -> None:
     assert await world.apply(ONE) == ""
     world.broker.schemas.force_delete(TOPIC)
+    world.set_registry("new", pulsar=world.pulsar)
     await world.change_policy(registry="new")
     set_versions_in_status(world, 0, 1)
     for _ in range(2):

@@ -43,25 +43,25 @@ async def test_an_edit_that_was_only_observed_is_not_ready_before_it_is_uploaded
     assert await topic.settled_statuses() == WAITING
 
 
-@pytest.mark.parametrize("hindrance", ["away", "no such Secret", "not allowed"])
+@pytest.mark.parametrize("hindrance", ["away", "no such Secret", "no URL"])
 async def test_what_was_registered_without_a_broker_is_not_ready_before_the_broker_has_it(
     topic: ValidatedTopic, hindrance: str
 ) -> None:
     pulsar = topic.world.pulsar
-    await topic.world.change_policy(pulsar=None)
+    await topic.world.change_registry(pulsar=None)
     topic.set_topic(ONE)
     assert await topic.settled_statuses() == WELL
-    token = {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}
+    token = {"token": {"secretRef": {"name": "admin", "key": "token"}}}
     named = {
         "no such Secret": {**pulsar, "authentication": token},
-        "not allowed": {"adminURL": "http://elsewhere:8080"},
+        "no URL": {"adminURL": "https://pulsar:99999"},
     }
     topic.broker.is_forbidden = hindrance == "away"
-    await topic.world.change_policy(pulsar=named.get(hindrance, pulsar))
+    await topic.world.change_registry(pulsar=named.get(hindrance, pulsar))
     stalled = {"Ready": FALSE, "Stalled": TRUE, **JUDGED}
-    assert await topic.settled_statuses() == (stalled if hindrance == "not allowed" else WAITING)
+    assert await topic.settled_statuses() == (stalled if hindrance == "no URL" else WAITING)
     topic.broker.is_forbidden = False
-    await topic.world.change_policy(pulsar=pulsar)
+    await topic.world.change_registry(pulsar=pulsar)
     assert await topic.settled_statuses() == WELL
     assert await topic.world.is_recorded()
 

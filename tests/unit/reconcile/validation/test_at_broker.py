@@ -38,10 +38,11 @@ async def test_a_gate_does_not_block_versions_of_the_broker(world: World) -> Non
 
 @pytest.mark.parametrize("mode", ["Report"])
 async def test_messages_are_validated_while_an_observed_broker_lacks_the_version(topic: ValidatedTopic) -> None:
-    await topic.world.change_policy(pulsar=None)
+    await topic.world.change_registry(pulsar=None)
     await topic.reconcile()
     topic.delete_job(await topic.newest())
-    await topic.world.change_policy(pulsar=topic.world.pulsar, managementPolicy="Observe")
+    await topic.world.change_registry(pulsar=topic.world.pulsar)
+    await topic.world.change_policy(managementPolicy="Observe")
     for _ in range(2):
         await topic.reconcile()
         assert len(await topic.jobs()) == 1
@@ -54,7 +55,6 @@ async def test_messages_are_validated_while_an_observed_broker_lacks_the_version
 async def observe_settings(topic: ValidatedTopic, *, allows_auto_update: bool) -> None:
     """Set the setting at the broker, and reconcile the policy, which reads it."""
     topic.broker.settings["is_allow_auto_update_schema"] = allows_auto_update
-    topic.world.allow_claims()
     policies = NamespaceSchemaPolicies(topic.topics._ctx, 0.0)
     while await policies.reconcile(POLICY) is ReconcileResult.REQUEUE:
         pass

@@ -1,14 +1,11 @@
 """A gate and a topic that does not exist: it passes without messages, and only as long as there is no topic."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
 
 from support.schemas.examples import record
 from support.validation.validated_topic import FILES, ValidatedTopic, open_validated_topic
-from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 from topicschema.validation.job.result import MessagesVerdict
 
 NOON, AFTER_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-21T12:01:00Z", "2026-11-22T12:00:01Z"
@@ -20,10 +17,7 @@ MISSING, FORBIDDEN, THERE = 404, 403, 200
 async def topic() -> AsyncIterator[ValidatedTopic]:
     """Yield a topic whose messages are read from its broker, where it does not exist."""
     async with open_validated_topic("Gate", source={"pulsar": {}}) as topic:
-        topic.world.set_policy(pulsar={**topic.world.pulsar, "serviceURL": "pulsar://127.0.0.1:6650"})
-        ctx = topic.topics._ctx
-        allowed = replace(ctx.validation, hosts=AllowedHosts.parse("127.0.0.1"))
-        topic.topics = TopicSchemaReconciler(replace(ctx, validation=allowed))
+        await topic.world.change_registry(pulsar={**topic.world.pulsar, "serviceURL": "pulsar://127.0.0.1:6650"})
         topic.broker.topic_settings_status = MISSING
         yield topic
 

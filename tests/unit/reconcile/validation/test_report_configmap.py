@@ -21,7 +21,8 @@ EXAMPLE = {"message": "1:2", "reason": "TRUNCATED", "value": "4111 1111"}
 
 @pytest.fixture
 async def topic() -> AsyncIterator[ValidatedTopic]:
-    async with open_validated_topic("Report", includeValues=True) as topic:
+    async with open_validated_topic("Report") as topic:
+        topic.set_runs(includeValues=True)
         yield topic
 
 
@@ -54,6 +55,7 @@ async def events(topic: ValidatedTopic) -> list[Any]:
 async def test_a_verdict_stays_without_its_values(topic: ValidatedTopic) -> None:
     name = await report_values(topic)
     topic.set_policy_validation("Gate")
+    topic.set_runs()
     assert await topic.reconcile() == ""
     status = await topic.settle()
     validation = status["validation"]
@@ -62,11 +64,11 @@ async def test_a_verdict_stays_without_its_values(topic: ValidatedTopic) -> None
     assert (is_there(topic, name), "reportWithValues" in status) == (False, False)
 
 
-async def test_values_stay_as_long_as_the_policy_includes_them_though_it_validates_nothing(
+async def test_values_stay_as_long_as_the_registry_includes_them_though_the_policy_validates_nothing(
     topic: ValidatedTopic,
 ) -> None:
     name = await report_values(topic)
-    topic.set_policy_validation("Off", includeValues=True)
+    topic.set_policy_validation("Off")
     await topic.reconcile()
     assert (await topic.settle())["reportWithValues"] == name
     assert is_there(topic, name)
@@ -77,6 +79,7 @@ async def test_values_stay_as_long_as_the_policy_includes_them_though_it_validat
 async def test_the_deletion_of_a_report_is_tried_again(topic: ValidatedTopic, mode: str, status: int) -> None:
     name = await report_values(topic)
     topic.set_policy_validation(mode)
+    topic.set_runs()
     topic.api.refusals = {f"DELETE {MAPS}/{name}": status}
     assert await topic.reconcile() == ""
     assert ("created", 300.0) in topic.enqueued
@@ -100,6 +103,7 @@ async def test_a_report_is_deleted_though_the_status_is_of_another_request_since
     current = await topic.settle()
     assert ("report" in current["validation"], current["reportWithValues"]) == (False, name)
     topic.set_policy_validation("Off")
+    topic.set_runs()
     await topic.reconcile()
     assert "reportWithValues" not in await topic.settle()
     assert not is_there(topic, name)
@@ -112,6 +116,7 @@ async def test_values_go_also_without_a_report_or_a_broker(topic: ValidatedTopic
         topic.api.delete(CONFIG_MAP, "shop", name)
     topic.broker.is_forbidden = status == 403
     topic.set_policy_validation("Report")
+    topic.set_runs()
     assert await topic.reconcile() == ("" if status == 200 else "BrokerForbidden")
     status_after = await topic.settle()
     assert ("reportWithValues" in status_after, is_there(topic, name), await events(topic)) == (False, False, [])
@@ -124,6 +129,7 @@ async def test_values_go_though_the_schema_is_refused_before_its_messages_are_re
 ) -> None:
     name = await report_values(topic)
     topic.set_policy_validation("Report")
+    topic.set_runs()
     assert await topic.apply(**spec) == reason
     assert not is_there(topic, name)
     assert "4111 1111" not in json.dumps(await topic.settle())
@@ -132,6 +138,7 @@ async def test_values_go_though_the_schema_is_refused_before_its_messages_are_re
 async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_deleted(topic: ValidatedTopic) -> None:
     name = await report_values(topic)
     topic.set_policy_validation("Report")
+    topic.set_runs()
     topic.api.refusals = {f"DELETE {MAPS}/{name}": 403}
     await topic.reconcile()
     await topic.finish(MessagesVerdict.FAIL)
@@ -145,11 +152,12 @@ async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_
 
 async def test_a_report_without_values_stays_where_they_are_included_for_a_while(topic: ValidatedTopic) -> None:
     topic.set_policy_validation("Gate")
+    topic.set_runs()
     await topic.reconcile()
     await topic.finish()
     before = await topic.settle()
     for values in (True, False):
-        topic.set_policy_validation("Gate", includeValues=values)
+        topic.set_runs(includeValues=values)
         await topic.reconcile()
     after = await topic.settle()
     assert (after["validation"], "reportWithValues" in after) == (before["validation"], False)
@@ -161,6 +169,7 @@ async def test_a_report_that_is_refused_leaves_the_verdict_and_no_messages_are_r
     topic: ValidatedTopic, status: int
 ) -> None:
     topic.set_policy_validation("Gate")
+    topic.set_runs()
     assert await topic.reconcile() == "Validating"
     topic.api.refusals = {f"PATCH {MAPS}": status}
     assert await topic.finish() == ""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.schemas.examples import record
-from support.validation.validated_topic import JOBS, ValidatedTopic
+from support.validation.validated_topic import JOBS, VALIDATION, ValidatedTopic
 from topicschema.api.kinds import CONFIG_MAP, OLD_EVENT, POD
 from topicschema.api.openapi import root_schema
 from topicschema.api.policies import NamespaceSchemaPolicy
@@ -58,11 +58,11 @@ async def test_a_job_whose_pod_has_no_node_is_created_again_with_an_edited_templ
     no_node = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node fits"}
     labels = {"batch.kubernetes.io/job-name": stuck["metadata"]["name"]}
     pod = {"metadata": {"labels": labels}, "status": {"phase": "Pending", "conditions": [no_node]}}
-    topic.api.put(POD, "shop", f"{stuck['metadata']['name']}-x", pod)
+    topic.api.put(POD, VALIDATION, f"{stuck['metadata']['name']}-x", pod)
     await topic.reconcile()
     await topic.settle()
     assert [job["metadata"]["uid"] for job in await topic.jobs()] == [stuck["metadata"]["uid"]]
-    topic.set_policy_validation(mode, template={"image": "fixed:2"})
+    topic.set_runs(podTemplate={"image": "fixed:2"})
     await topic.reconcile()
     (job,) = await topic.jobs()
     (container,) = job["spec"]["template"]["spec"]["containers"]
@@ -88,14 +88,14 @@ def put_pod(topic: ValidatedTopic, job: Any, name: str, created: str, phase: str
     owner = {"kind": "Job", "name": job["metadata"]["name"], "uid": job["metadata"]["uid"], "controller": True}
     labels = {"batch.kubernetes.io/job-name": job["metadata"]["name"]}
     metadata = {"ownerReferences": [owner], "labels": labels, "creationTimestamp": created}
-    return topic.api.put(POD, "shop", f"created-{name}", {"metadata": metadata, "status": {"phase": phase}})
+    return topic.api.put(POD, VALIDATION, f"created-{name}", {"metadata": metadata, "status": {"phase": phase}})
 
 
 def put_pending_pod(topic: ValidatedTopic, job: Any) -> None:
     """Put the newest pod, which waits for a ConfigMap."""
     pod = put_pod(topic, job, "x", "2026-11-21T06:00:00Z", "Pending")
     event = {"reason": "FailedMount", "message": "configmap not found", "involvedObject": pod["metadata"]}
-    topic.api.put(OLD_EVENT, "shop", "mount", event)
+    topic.api.put(OLD_EVENT, VALIDATION, "mount", event)
 
 
 @pytest.mark.parametrize("is_started", [False, True])
@@ -104,11 +104,11 @@ async def test_a_missing_request_is_created_for_the_same_job(topic: ValidatedTop
     assert await topic.reconcile() == "Validating"
     job = await topic.newest()
     assert job["spec"]["suspend"] is not is_started
-    part = topic.api.delete(CONFIG_MAP, "shop", last_part(job))
+    part = topic.api.delete(CONFIG_MAP, VALIDATION, last_part(job))
     if is_started:
         put_pending_pod(topic, job)
     await topic.reconcile()
-    created = await topic.world.ctx.client.get(CONFIG_MAP, "shop", part["metadata"]["name"])
+    created = await topic.world.ctx.client.get(CONFIG_MAP, VALIDATION, part["metadata"]["name"])
     assert created["binaryData"] == part["binaryData"]
     assert [each["metadata"]["uid"] for each in await topic.jobs()] == [job["metadata"]["uid"]]
     await topic.settle()

@@ -1,6 +1,5 @@
-"""Runs end with the request for them and the right to them: a policy, its claim, an allowed host, a readable spec."""
+"""Runs end with the request for them and the right to them: a registry, a policy, its claim, a readable spec."""
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,12 +7,12 @@ from typing import Any
 import pytest
 
 from support.kubernetes.topic import ORDERS
-from support.validation.validated_topic import JOBS, ValidatedTopic
-from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
-from topicschema.broker.host_allow_list import AllowedHosts
+from support.validation.validated_topic import JOBS, POLICY, ValidatedTopic
+from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_REGISTRY
 from topicschema.cluster.errors import ApiRefusedError
+from topicschema.core.errors import StalledError
 from topicschema.core.history import Owner
-from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
@@ -29,6 +28,14 @@ def delete_policy(topic: ValidatedTopic) -> None:
     topic.api.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
 
 
+def delete_registry(topic: ValidatedTopic) -> None:
+    topic.api.delete(SCHEMA_REGISTRY, "", "pulsar")
+
+
+def name_no_url(topic: ValidatedTopic) -> None:
+    topic.world.set_registry(pulsar={"adminURL": "https://pulsar:99999"}, validation={})
+
+
 def switch_off(topic: ValidatedTopic) -> None:
     topic.set_policy_validation("Off")
 
@@ -40,6 +47,7 @@ def suspend(topic: ValidatedTopic) -> None:
 TOPIC = "/apis/topicschema.io/v1alpha1/namespaces/shop/topicschemas/created"
 EDITS = {
     "PolicyNotFound": delete_policy,
+    "RegistryNotFound": delete_registry,
     "InvalidResource": lambda topic: topic.set_topic(type="NONE_OF_THEM"),
     "InvalidSchema": lambda topic: topic.set_topic(schema="{"),
 }
@@ -83,21 +91,31 @@ async def test_a_verdict_stays_without_the_policy(topic: ValidatedTopic) -> None
 
 
 @pytest.mark.parametrize("mode", ["Gate", "Report"])
-async def test_a_run_ends_if_its_broker_is_no_longer_allowed(topic: ValidatedTopic, mode: str) -> None:
+async def test_a_run_ends_if_its_namespace_loses_the_right_to_govern(topic: ValidatedTopic) -> None:
     await topic.reconcile()
-    ctx = topic.topics._ctx
-    async with contextlib.aclosing(Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)) as brokers:
-        topic.topics = TopicSchemaReconciler(replace(ctx, brokers=brokers))
-        topic.api.refusals = {f"DELETE {JOBS}": 403}
-        topic.api.requests.clear()
-        assert await topic.reconcile() == "BrokerNotAllowed"
-        assert len([each for each in topic.api.requests if each.startswith(f"DELETE {JOBS}")]) == 1
-        topic.api.refusals = {}
-        assert await topic.reconcile() == "BrokerNotAllowed"
-        assert await topic.jobs() == []
-        conditions = await topic.conditions()
-        assert (conditions["Ready"]["status"] == "True", "Validated" in conditions) == (mode == "Report", False)
-        assert "validation" not in await topic.settle()
+    topic.world.set_registry(pulsar=topic.world.pulsar, validation={}, allowedNamespaces=[])
+    with pytest.raises(StalledError):
+        await NamespaceSchemaPolicies(topic.topics._ctx, 600.0).reconcile(POLICY)
+    assert await topic.reconcile() == "ClaimNotAllowed"
+    assert await topic.jobs() == []
+    assert "validation" not in await topic.settle()
+
+
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_run_ends_if_its_registry_names_no_broker_any_more(topic: ValidatedTopic, mode: str) -> None:
+    await topic.reconcile()
+    name_no_url(topic)
+    await topic.world.claim()
+    topic.api.refusals = {f"DELETE {JOBS}": 403}
+    topic.api.requests.clear()
+    assert await topic.reconcile() == "BrokerNotAllowed"
+    assert len([each for each in topic.api.requests if each.startswith(f"DELETE {JOBS}")]) == 1
+    topic.api.refusals = {}
+    assert await topic.reconcile() == "BrokerNotAllowed"
+    assert await topic.jobs() == []
+    conditions = await topic.conditions()
+    assert (conditions["Ready"]["status"] == "True", "Validated" in conditions) == (mode == "Report", False)
+    assert "validation" not in await topic.settle()
 
 
 async def test_a_run_continues_if_only_the_history_may_not_be_read(topic: ValidatedTopic) -> None:
@@ -109,20 +127,26 @@ async def test_a_run_continues_if_only_the_history_may_not_be_read(topic: Valida
     assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
 
 
-async def test_a_run_is_not_started_at_a_host_that_is_no_longer_allowed(topic: ValidatedTopic) -> None:
+@pytest.mark.parametrize(("member", "runs"), [("serviceURL", {}), ("spec.validation", None)])
+async def test_a_run_that_its_registry_does_not_allow_any_more_is_not_started(
+    topic: ValidatedTopic, member: str, runs: dict[str, Any] | None
+) -> None:
     topic.set_policy_validation("Gate", source={"pulsar": {}})
-    topic.world.set_policy(pulsar={**topic.world.pulsar, "serviceURL": "pulsar://broker.test:6650"})
-    ctx, jobs = topic.topics._ctx, list[bool]()
-    for hosts, refusals in (("127.0.0.1,broker.test:6650", {f"PATCH {JOBS}": 409}), ("127.0.0.1", {})):
-        allowed = replace(ctx.validation, hosts=AllowedHosts.parse(hosts))
-        topic.topics = TopicSchemaReconciler(replace(ctx, validation=allowed))
-        topic.api.refusals = refusals
-        await topic.reconcile()
-        jobs += [job["spec"]["suspend"] for job in await topic.jobs()]
-    assert jobs == [True], "created and not started, then deleted"
+    served = {**topic.world.pulsar, "serviceURL": "pulsar://broker.test:6650"}
+    topic.world.set_registry(pulsar=served, validation={})
+    topic.api.refusals = {f"PATCH {JOBS}": 409}
+    await topic.reconcile()
+    assert [job["spec"]["suspend"] for job in await topic.jobs()] == [True]
+    topic.api.refusals = {}
+    if runs is None:
+        topic.world.set_registry(pulsar=served)
+    else:
+        topic.world.set_registry(pulsar=topic.world.pulsar, validation=runs)
+    await topic.reconcile()
+    assert await topic.jobs() == []
     validated = (await topic.conditions())["Validated"]
     assert validated["reason"] == "ValidationError"
-    assert "spec.pulsar.serviceURL" in validated["message"]
+    assert member in validated["message"]
     await topic.settle()
 
 
@@ -141,7 +165,7 @@ def restart(topic: ValidatedTopic, *listed: Any) -> EventRouter:
     """Continue as another process, which has listed these Jobs."""
     ctx = replace(topic.topics._ctx, index=ObjectIndex())
     topic.topics = TopicSchemaReconciler(ctx)
-    router = EventRouter(ctx.index, ctx.own_writes, ctx.enqueue)
+    router = EventRouter(ctx.index, ctx.own_writes, ctx.registries.forget, ctx.enqueue)
     for job in listed:
         router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
     return router

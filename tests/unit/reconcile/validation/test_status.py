@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from support.kubernetes.jobs import VALIDATION_REQUEST, job
+from support.kubernetes.registries import registry
 from support.schemas.examples import history, record
 from topicschema.api.metadata import ConditionStatus
-from topicschema.api.policies import NamespaceSchemaPolicySpec
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.validation import (
     ExampleStatus,
     FilesSourceSpec,
@@ -20,8 +21,7 @@ from topicschema.api.validation import (
     ValidationSpec,
     ValidationStatus,
 )
-from topicschema.api.wire import encode
-from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarVersion
@@ -39,9 +39,8 @@ TARGET = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VER
 SETTINGS = EffectiveSettings(
     mode=ValidationMode.GATE,
     spec=ValidationSpec(mode=ValidationMode.GATE),
-    policy=NamespaceSchemaPolicySpec(registry="p", pulsar_namespace="shop/orders"),
+    registry=decode(SchemaRegistry, registry(validation={})),
     image="i",
-    hosts=AllowedHosts(),
 )
 GATE = ValidationState(run=RequestSpec(TARGET, SETTINGS), needs_run=True, job=job())
 
