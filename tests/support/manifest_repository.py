@@ -38,6 +38,12 @@ def policy(name: str = "orders", namespace: str = "shop", **spec: Any) -> dict[s
     return {**_typed("NamespaceSchemaPolicy"), "metadata": metadata, "spec": {**POLICY, **spec}}
 
 
+def registry(version: str | None = None, name: str = "prod", **spec: Any) -> dict[str, Any]:
+    """Return the policy's SchemaRegistry: a broker whose Pulsar version it names, or the operator's own store."""
+    pulsar = {} if version is None else {"pulsar": {"adminURL": "https://pulsar.example", "version": version}}
+    return {**_typed("SchemaRegistry"), "metadata": {"name": name}, "spec": {**pulsar, **spec}}
+
+
 def topic(schema: str, name: str = "created", namespace: str = "shop", **spec: Any) -> dict[str, Any]:
     """Return a TopicSchema of that Pulsar namespace. Its topic has its name unless the spec has another."""
     members = {"topic": f"persistent://shop/orders/{name}", "type": "AVRO", "schema": schema, **spec}
@@ -54,7 +60,9 @@ def in_yaml(*resources: dict[str, Any]) -> str:
     for each in resources:
         spec = dict(each["spec"])
         text = spec.pop("schema", None)
-        lines = [f"{name}: {json.dumps(each[name])}" for name in ("apiVersion", "kind", "metadata")]
+        lines = [
+            f"{name}: {json.dumps(each[name])}" for name in ("apiVersion", "kind", "metadata", "status") if name in each
+        ]
         lines += ["spec:", *(f"  {name}: {json.dumps(member)}" for name, member in spec.items())]
         if text is not None:
             lines += ["  schema: |", *(f"    {line}" for line in text.splitlines())]

@@ -2,23 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.broker.errors import BrokerNotAllowedError
-from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.settings import (
-    Claims,
-    InvalidSettingError,
-    LeaseSettings,
-    Settings,
-    ValidationSettings,
-    WebhookSettings,
-)
+from topicschema.settings import InvalidSettingError, LeaseSettings, Settings, ValidationSettings, WebhookSettings
 
 
 def test_an_empty_environment_gives_the_documented_defaults() -> None:
     settings = Settings.load({})
     assert settings.kubeconfig is None
     assert settings.namespace == "topicschema-system"
-    assert settings.claims is Claims.ANNOTATED
     assert settings.lease == LeaseSettings(15.0, 10.0, 2.0)
     assert settings.identity
 
@@ -28,7 +18,6 @@ def test_what_the_environment_names_is_taken() -> None:
         {
             "KUBECONFIG": "/kubeconfig",
             "TOPICSCHEMA_NAMESPACE": "schemas",
-            "TOPICSCHEMA_CLAIMS": "Open",
             "TOPICSCHEMA_LEASE_DURATION": "3",
             "TOPICSCHEMA_LEASE_RENEW_DEADLINE": "2",
             "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
@@ -37,7 +26,7 @@ def test_what_the_environment_names_is_taken() -> None:
             "TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND": "5",
         }
     )
-    assert (settings.kubeconfig, settings.namespace, settings.claims) == ("/kubeconfig", "schemas", Claims.OPEN)
+    assert (settings.kubeconfig, settings.namespace) == ("/kubeconfig", "schemas")
     assert settings.lease == LeaseSettings(3.0, 2.0, 0.5)
     assert (settings.probe_port, settings.log_level, settings.broker_requests) == (9000, "DEBUG", 5)
 
@@ -45,7 +34,6 @@ def test_what_the_environment_names_is_taken() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("TOPICSCHEMA_CLAIMS", "open"),
         ("TOPICSCHEMA_STORAGE", "nowhere"),
         ("TOPICSCHEMA_LEASE_DURATION", "15s"),
         ("TOPICSCHEMA_LEASE_DURATION", "0"),
@@ -75,22 +63,8 @@ def test_the_webhook_has_its_own_settings() -> None:
         WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
 
 
-def test_the_webhook_has_broker_hosts_only_from_its_setting() -> None:
-    assert WebhookSettings.load({}).broker_hosts is None
-    assert WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": ""}).broker_hosts == ""
-    with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_BROKER_HOSTS"):
-        WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": "http://x"})
-
-
-def test_the_controller_may_call_no_broker_unless_its_hosts_are_named() -> None:
-    called = "http://broker:8080"
-    with pytest.raises(BrokerNotAllowedError):
-        AllowedHosts.parse(Settings.load({}).broker_hosts).check_text(called)
-    AllowedHosts.parse(Settings.load({"TOPICSCHEMA_BROKER_HOSTS": "broker"}).broker_hosts).check_text(called)
-
-
-def test_without_an_image_there_is_no_validation_and_the_settings_limit_jobs() -> None:
-    assert Settings.load({}).validation == ValidationSettings("", 10, 2)
-    values = {"IMAGE": "v:1", "JOBS": "3", "JOBS_PER_NAMESPACE": "1"}
+def test_without_an_image_there_is_no_validation_and_the_settings_name_its_namespace_and_limit_jobs() -> None:
+    assert Settings.load({}).validation == ValidationSettings("", "topicschema-validation", 10, 2)
+    values = {"IMAGE": "v:1", "NAMESPACE": "readers", "JOBS": "3", "JOBS_PER_NAMESPACE": "1"}
     environment = {f"TOPICSCHEMA_VALIDATION_{name}": value for name, value in values.items()}
-    assert Settings.load(environment).validation == ValidationSettings("v:1", 3, 1)
+    assert Settings.load(environment).validation == ValidationSettings("v:1", "readers", 3, 1)

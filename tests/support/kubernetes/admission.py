@@ -31,6 +31,8 @@ from topicschema.webhook.server import Endpoint, reviewers
 SYSTEM = "topicschema-system"
 OWN_STORE: Mapping[str, Any] = {"registry": {}}
 """The status of a policy whose registry is the operator's own store."""
+PULSAR: Mapping[str, Any] = {"adminURL": "https://pulsar:8443"}
+"""The field `pulsar` of a registry with a broker."""
 TOPIC = "persistent://shop/orders/created"
 KEY = TopicKey("pulsar", Topic.parse(TOPIC))
 TIME = "2026-11-21T05:30:00Z"
@@ -102,10 +104,12 @@ class World:
         stored = await self.storage.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders"))
         await self.storage.put_claim(stored, owner, address)
 
-    def registry(self, name: str = "pulsar", pulsar: Object | None = None, **spec: Any) -> None:
-        """Store the registry of that name: the operator's own store, or a broker that reported version 4.0.7."""
-        wire = registry(name, pulsar, **spec)
-        wire["status"] = {} if pulsar is None else observed(URL(pulsar["adminURL"]).authority)
+    def registry(
+        self, name: str = "pulsar", pulsar: Mapping[str, Any] | None = None, version: str = "4.0.7", **spec: Any
+    ) -> None:
+        """Store the registry of that name: the operator's own store, or a broker that reported that version."""
+        wire = registry(name, None if pulsar is None else dict(pulsar), **spec)
+        wire["status"] = {} if pulsar is None else observed(URL(pulsar["adminURL"]).authority, version)
         self.api.put(SCHEMA_REGISTRY, "", name, wire)
 
     async def versions(
@@ -166,6 +170,12 @@ class World:
     async def post(self, body: bytes, timeout: str = "10s") -> Reply:  # noqa: ASYNC109 - what the API server sends
         async with self._session.post("/review", data=io.BytesIO(body), params={"timeout": timeout}) as response:
             return Reply(response.status, await response.text())
+
+
+def at_broker(observed: Mapping[str, Any] | None = None, version: str | None = "4.0.7") -> dict[str, Any]:
+    """Return the status of a policy at the broker of PULSAR. `observed` are its settings, None before they are read."""
+    state = {"address": "pulsar:8443", **({} if version is None else {"version": version})}
+    return {"registry": state, **({} if observed is None else {"observed": {"broker": {}, **observed}})}
 
 
 def owner_of(resource: Object) -> Owner:

@@ -11,10 +11,11 @@ from support.kubernetes.admission import (
     KEY,
     NOTE,
     NOTE_WITH_DEFAULT,
-    PROFILE,
+    OWN_STORE,
     TOPIC,
     V0,
     World,
+    at_broker,
     avro,
     new_topic,
     owner_of,
@@ -26,7 +27,6 @@ from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
-PULSAR = {"adminURL": "https://pulsar:8443"}
 BACKWARD_ONLY, FORWARD_ONLY = record_schema(), record_schema(ID, NOTE)
 WRONG_DEFAULT = record_schema(ID, {**NOTE, "default": None})
 WARNING_BYTES = 240
@@ -37,8 +37,7 @@ UNRECORDED = f"{RECORDING}is judged again after they are adopted"
 
 async def govern(world: World, observed: dict[str, Any] | None = None, **spec: Any) -> None:
     """Store a policy whose broker has these settings, unless the controller has not read them yet."""
-    status = {} if observed is None else {"observed": observed}
-    await world.policy(**{"pulsar": PULSAR, "status": status, **spec})
+    await world.policy(**{"status": at_broker(observed), **spec})
 
 
 def with_strategy(old: Object, value: str, source: str) -> Object:
@@ -73,7 +72,7 @@ async def test_the_policy_s_strategy_comes_before_the_broker_s(world: World) -> 
 
 
 async def test_before_the_broker_s_settings_are_read_the_policy_decides_with_a_warning(world: World) -> None:
-    await govern(world, brokerProfile={**PROFILE["brokerProfile"], "schemaCompatibilityStrategy": "BACKWARD"})
+    await govern(world, schemaCompatibilityStrategy="BACKWARD")
     await world.adopt(avro(V0))
     reply = await world.create(record_schema(ID, NOTE_WITH_DEFAULT))
     assert reply.warnings == [
@@ -151,12 +150,12 @@ class TopicWarning(NamedTuple):
 _STRING = "clients send another text for STRING than this one: where they produce,"
 _NOT_PYTHON = f"clients may not add schemas, and Python {_STRING} set schema: 'null' once"
 _LOCKED = {"isAllowAutoUpdateSchema": False}
-_NO_BROKER = {"pulsar": None}
+_NO_BROKER = {"status": OWN_STORE}
 _OF_JAVA, _OF_PYTHON = ({"type": "STRING", "schema": text} for text in ("", "null"))
 TOPIC_WARNINGS = [
     TopicWarning(_NO_BROKER, {}, {"schemaValidationEnforced": True}, "spec.schemaValidationEnforced has no effect"),
     TopicWarning(
-        _NO_BROKER, {}, {"adoptionPolicy": "Refuse"}, "spec.adoptionPolicy has no effect: policy orders names"
+        _NO_BROKER, {}, {"adoptionPolicy": "Refuse"}, "spec.adoptionPolicy has no effect: policy orders has a"
     ),
     TopicWarning(_NO_BROKER, {}, {"managementPolicy": "Observe"}, "spec.managementPolicy has no effect"),
     TopicWarning({"managementPolicy": "Observe"}, {}, {}, "managementPolicy is Observe: nothing is registered"),

@@ -6,51 +6,94 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, World, new_policy, owner_of, record_schema
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from support.kubernetes.admission import (
+    ID,
+    NOTE,
+    NOTE_WITH_DEFAULT,
+    PULSAR,
+    V0,
+    World,
+    new_policy,
+    owner_of,
+    record_schema,
+)
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
 
 # Under FORWARD this may follow version 0, under BACKWARD it may not.
 FORWARD_ONLY = record_schema(ID, NOTE)
 
 
+SHOP, ANY = {"matchNames": ["shop"]}, {"matchExpressions": [{"key": "no-tenant", "operator": "DoesNotExist"}]}
+"""Selectors of the Kubernetes namespace `shop`, and of every one."""
+
+
+def allowed(selector: dict[str, Any], *globs: str) -> dict[str, Any]:
+    """Return the registry's allowedNamespaces: these Kubernetes namespaces, these Pulsar namespaces."""
+    return {"allowedNamespaces": [{"namespaceSelector": selector, "pulsarNamespaces": list(globs)}]}
+
+
 @pytest.fixture
 def shop(world: World) -> World:
-    """Return a world whose namespace may claim shop/*."""
-    world.namespace("shop", "elsewhere/*, shop/*")
+    """Return a world whose registry lets the namespace `shop` govern shop/*."""
+    world.registry(**allowed(SHOP, "elsewhere/*", "shop/*"))
     return world
 
 
-async def test_a_namespace_may_claim_what_its_annotation_allows(shop: World) -> None:
+async def test_a_namespace_may_claim_what_the_registry_allows(shop: World) -> None:
     reply = await shop.review(new_policy())
     assert reply.is_allowed
     assert reply.warnings == []
 
 
-@pytest.mark.parametrize("globs", [None, "", "shop/other", "*", "elsewhere/*", "sho/*"])
-async def test_a_claim_that_the_annotation_does_not_allow_is_refused_with_the_remedy(
-    world: World, globs: str | None
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"allowedNamespaces": []},
+        *(allowed(SHOP, glob) for glob in ("shop/other", "elsewhere/*", "sho/*")),
+        allowed({"matchNames": ["store"]}, "shop/*"),
+        allowed({"matchLabels": {"team": "shop"}}, "shop/*"),
+        allowed({**SHOP, "matchLabels": {"team": "shop"}}, "shop/*"),
+    ],
+)
+async def test_a_claim_that_the_registry_does_not_allow_is_refused_with_the_remedy(
+    world: World, members: dict[str, Any]
 ) -> None:
-    world.namespace("shop", globs)
+    world.registry(**members)
     reply = await world.review(new_policy())
     assert [cause["field"] for cause in reply.causes] == ["spec.pulsarNamespace"]
     message = reply.causes[0]["message"]
-    assert message.startswith("ClaimNotAllowed: ")
-    assert "ask a cluster admin" in message
-    assert "topicschema.io/pulsar-namespaces" in message
+    assert message.startswith("ClaimNotAllowed: registry pulsar does not allow Kubernetes namespace shop to govern")
+    assert "ask the platform team" in message
+    assert "spec.allowedNamespaces" in message
 
 
-async def test_an_annotation_removed_later_does_not_block_edits_of_the_policy(world: World) -> None:
-    world.namespace("shop", None)
-    reply = await world.edit(await world.policy(), schemaCompatibilityStrategy="FULL")
+async def test_a_namespace_with_the_labels_of_the_registry_may_claim(world: World) -> None:
+    world.registry(**allowed({"matchLabels": {"team": "shop"}}, "shop/*"))
+    assert not (await world.review(new_policy())).is_allowed
+    world.api.put(NAMESPACE, "", "shop", {"metadata": {"labels": {"team": "shop"}}})
+    assert (await world.review(new_policy())).is_allowed
+
+
+async def test_a_right_that_the_registry_takes_back_does_not_block_edits_of_the_policy(world: World) -> None:
+    old = await world.policy()
+    world.registry(allowedNamespaces=[])
+    reply = await world.edit(old, schemaCompatibilityStrategy="FULL")
     assert reply.is_allowed
     assert reply.warnings[0].startswith("ClaimNotAllowed: ")
 
 
-async def test_a_pulsar_namespace_that_another_team_governs_is_refused_without_their_names(shop: World) -> None:
-    shop.namespace("rival", "shop/*")
-    await shop.claim(owner_of(shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", {"spec": {}})))
-    reply = await shop.review(new_policy())
+async def test_a_policy_of_an_unknown_registry_is_admitted_with_a_warning(world: World) -> None:
+    (warning,) = (await world.review(new_policy(registry="another"))).warnings
+    assert warning.startswith("RegistryNotFound: there is no SchemaRegistry another; the platform team creates it")
+    assert warning.endswith("until then the policy does not apply")
+
+
+async def test_a_pulsar_namespace_that_another_team_governs_is_refused_without_their_names(world: World) -> None:
+    world.registry(**allowed(ANY, "shop/*"))
+    await world.claim(owner_of(world.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", {"spec": {}})))
+    world.api.put(NAMESPACE, "", "rival", {})
+    reply = await world.review(new_policy())
     assert reply.rules == ["TopicAlreadyClaimed"]
     assert "rival" not in reply.text
     assert "secret-name" not in reply.text
@@ -59,23 +102,23 @@ async def test_a_pulsar_namespace_that_another_team_governs_is_refused_without_t
 DELETING = {"deletionTimestamp": "2026-11-20T00:00:00Z", "finalizers": ["alice.example/never"]}
 
 
-@pytest.mark.parametrize(
-    ("globs", "metadata"), [("", {}), ("rival/*", {}), (None, {}), ("shop/*", DELETING), ("shop/*", None)]
-)
+@pytest.mark.parametrize(("selector", "metadata"), [(SHOP, {}), (ANY, DELETING), (ANY, None)])
 async def test_an_invalid_claim_of_another_team_is_free(
-    shop: World, globs: str | None, metadata: dict[str, Any] | None
+    world: World, selector: dict[str, Any], metadata: dict[str, Any] | None
 ) -> None:
-    shop.namespace("rival", globs)
+    world.registry(**allowed(selector, "shop/*"))
+    world.api.put(NAMESPACE, "", "rival", {})
     owner = Owner("rival", "secret-name", "uid")
     if metadata is not None:
         wire = {"metadata": metadata, "spec": {}}
-        owner = owner_of(shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", wire))
-    await shop.claim(owner)
-    assert (await shop.review(new_policy())).is_allowed
+        owner = owner_of(world.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", wire))
+    await world.claim(owner)
+    assert (await world.review(new_policy())).is_allowed
 
 
 async def test_a_second_policy_of_the_namespace_is_refused_with_the_first_one_s_name(shop: World) -> None:
     await shop.policy("first")
+    shop.registry("another", **allowed(SHOP, "shop/*"))
     reply = await shop.review(new_policy(registry="another"))
     assert reply.rules == ["TopicAlreadyClaimed"]
     assert "policy first" in reply.causes[0]["message"]
@@ -85,7 +128,7 @@ async def test_a_second_policy_of_the_namespace_is_refused_with_the_first_one_s_
     ("spec", "field"),
     [
         ({"pulsarNamespace": "a/b/c"}, "spec.pulsarNamespace"),
-        ({"brokerProfile": {"pulsarVersion": "3.0"}}, "spec.brokerProfile.pulsarVersion"),
+        ({"strictness": "Lax"}, "spec.strictness"),
         ({"constraints": {"allowedTypes": ["AVRO", "THRIFT"]}}, "spec.constraints.allowedTypes[1]"),
     ],
 )
@@ -149,16 +192,17 @@ async def test_topics_beyond_the_time_limit_are_counted_as_not_examined(
 async def test_an_edit_that_changes_no_verdict_examines_nothing(shop: World) -> None:
     old = await shop.policy(schemaCompatibilityStrategy="FULL")
     await shop.topic(V0, FORWARD_ONLY)
-    reply = await shop.edit(old, brokerProfile={"pulsarVersion": "4.0"})
+    reply = await shop.edit(old, lockUndeclared=True)
     assert reply.is_allowed
     assert reply.warnings == []
 
 
 async def test_a_pulsar_version_that_cannot_read_a_stored_version_has_a_warning(shop: World) -> None:
     old = await shop.policy(schemaCompatibilityStrategy="BACKWARD")
+    shop.registry(pulsar=PULSAR, version="4.1.3")
     texts = [json.dumps({"type": "record", "name": "R", "namespace": each, "fields": []}) for each in ("a.b-c", "a.b")]
     await shop.topic(*texts)
-    reply = await shop.edit(old, brokerProfile={"pulsarVersion": "4.1"})
+    reply = await shop.edit(old, schemaCompatibilityStrategy="FORWARD")
     assert reply.is_allowed
     total, reason = reply.warnings
     assert total.startswith("1 of 1 topics examined would not pass")

@@ -60,7 +60,6 @@ async def test_a_refusal_of_the_broker_does_not_name_strict(world: World) -> Non
 
 
 async def test_an_edit_to_strict_has_a_warning_of_the_topics_that_would_not_pass(world: World) -> None:
-    world.namespace("shop", "shop/*")
     await world.topic(BEFORE, AFTER)
     reply = await world.edit(await world.policy(schemaCompatibilityStrategy="BACKWARD"), strictness="Strict")
     assert reply.is_allowed

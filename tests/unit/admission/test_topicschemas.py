@@ -12,6 +12,7 @@ from support.kubernetes.admission import (
     TOPIC,
     V0,
     World,
+    at_broker,
     new_topic,
     owner_of,
     record_schema,
@@ -71,9 +72,9 @@ async def test_an_edit_that_passes_is_allowed_with_its_warnings(
     [
         (FORWARD, {"schema": INCOMPATIBLE, **FULL}, "FULL (set by spec.schemaCompatibilityStrategy)"),
         (
-            {"brokerProfile": {"pulsarVersion": "4.0", **BACKWARD}},
+            {"status": at_broker({"broker": BACKWARD})},
             {"schema": INCOMPATIBLE},
-            "BACKWARD (the broker's own, by policy orders)",
+            "BACKWARD (the broker's own)",
         ),
         (FULL, {"type": "STRING", "schema": ""}, "TYPE_CHANGED: version 0 has type AVRO"),
     ],
@@ -244,7 +245,7 @@ async def test_an_edit_of_a_topic_with_a_lost_or_older_history_has_a_warning(wor
 
 
 async def test_an_edit_of_a_topic_that_its_broker_lost_is_answered_with_that_first(world: World) -> None:
-    await world.policy(pulsar={"adminURL": "http://pulsar.example:8080"})
+    await world.policy(status=at_broker({}))
     lost = "the broker has no schema of it any more, which topic shop/orders/created had"
     stalled = {"type": "Stalled", "status": "True", "reason": "HistoryLost", "message": lost}
     old = {**world.resource(), "status": {"observedGeneration": 1, "conditions": [stalled]}}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support import command_line
-from support.manifest_repository import UNJUDGED, Repository, fields, in_yaml, policy, topic
+from support.manifest_repository import UNJUDGED, Repository, fields, in_yaml, policy, registry, topic
 from topicschema.core.schemas import NEWEST
 
 H0, H1, H2 = fields("id", "x="), fields("id"), fields("id", "x:int")
@@ -85,7 +85,7 @@ FIRST = everything(RULES, version(H0))
 H1_FIRST = everything(LATEST_ONLY, version(H1))
 NEXT, LAST = version(H1), version(ADDED)
 REMOVAL = put("a.yaml")
-BROKER = {"pulsar": {"adminURL": "https://pulsar.example"}}
+BROKER = put("registry.yaml", registry("4.2"))
 OTHER_TEXT = fields("id", "x:int", "note=")
 HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
     "all versions count under a transitive strategy": ([FIRST, NEXT], LAST, False),
@@ -126,9 +126,19 @@ HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
         True,
     ),
     "a topic's own strategy stays at the broker": (
-        [everything(rules("BACKWARD", **BROKER), version(H0, schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")), NEXT],
+        [everything(BROKER, rules("BACKWARD"), version(H0, schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")), NEXT],
         LAST,
         False,
+    ),
+    "without its broker's registry it does not": (
+        [everything(rules("BACKWARD"), version(H0, schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")), NEXT],
+        LAST,
+        True,
+    ),
+    "the given registry counts, not the REF's": (
+        [everything(BROKER, rules("BACKWARD"), version(H0, schemaCompatibilityStrategy="BACKWARD_TRANSITIVE")), NEXT],
+        everything(put("registry.yaml", registry()), LAST),
+        True,
     ),
     "a topic is immutable": ([FIRST], version(H0, topic="persistent://shop/orders/another"), False),
     "text that no parser accepts is skipped": ([FIRST, damage, NEXT], LAST, False),
@@ -210,7 +220,7 @@ def test_a_changed_type_is_shown_at_its_field(repository: Repository) -> None:
 
 
 def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository) -> None:
-    repository.write("policy.yaml", policy(brokerProfile={"pulsarVersion": "4.0"}))
+    repository.write("policy.yaml", policy(), registry("4.0"))
     repository.write("a.yaml", topic(H1, "unchanged"))
     repository.commit()
     elsewhere = [topic(H1, f"t{number}", topic=f"persistent://shop/other/t{number}") for number in range(5)]
@@ -222,6 +232,30 @@ def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository
     (repository.root / "b.yaml").unlink()
     repository.write("a.yaml", topic(H0, "unchanged"))
     assert check(repository, "--git", "main", ".").stdout.endswith("\nJudged by the rules of Pulsar 4.0.\n")
+
+
+def test_the_registry_of_the_ref_judges_unless_another_is_given(repository: Repository) -> None:
+    dollar = H1.replace("Order", "Order$")  # a name that Pulsar 4.0 refuses
+    repository.write("platform/registry.yaml", registry("4.0"))
+    repository.write("shop/policy.yaml", policy())
+    repository.commit()
+    repository.write("shop/a.yaml", topic(dollar))
+    assert not results(repository, "shop")["created"]["compatible"]
+    repository.write("platform/registry.yaml", registry("4.1"))
+    assert results(repository)["created"]["compatible"]
+    assert not results(repository, "shop")["created"]["compatible"]
+
+
+def test_a_registry_is_unchanged_changed_or_removed(repository: Repository) -> None:
+    repository.write("registry.yaml", registry("4.0"))
+    repository.write("policy.yaml", policy())
+    repository.commit()
+    assert results(repository)["prod"]["isUnchanged"]
+    repository.write("registry.yaml", registry("4.1"))
+    assert not results(repository)["prod"]["isUnchanged"]
+    (repository.root / "registry.yaml").unlink()
+    (warning,) = results(repository)["prod"]["warnings"]
+    assert (warning["rule"], "policies of registry prod stop" in warning["message"]) == ("ResourceRemoved", True)
 
 
 def test_what_could_not_be_read_is_counted(repository: Repository) -> None:

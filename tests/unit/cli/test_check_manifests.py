@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support import command_line
-from support.manifest_repository import fields, in_yaml, policy, topic
+from support.manifest_repository import fields, in_yaml, policy, registry, topic
 from topicschema.core.schemas import NEWEST, PulsarVersion
 from topicschema.protoc import ProtobufSources, compile_envelope
 
@@ -79,7 +79,14 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 BY_NAMESPACE, BY_DEFAULT = ("BACKWARD_TRANSITIVE", "Namespace"), ("FULL", "Broker")
-BY_BROKER = {"schemaCompatibilityStrategy": "UNDEFINED", "brokerProfile": {"schemaCompatibilityStrategy": "FORWARD"}}
+BY_BROKER = {
+    **policy(schemaCompatibilityStrategy="UNDEFINED"),
+    "status": {
+        "registry": {"address": "pulsar.example:443", "version": "4.2.4"},
+        "observed": {"broker": {"schemaCompatibilityStrategy": "FORWARD"}},
+    },
+}
+"""A policy as kubectl prints it, with the strategy of its broker."""
 
 
 def with_strategy(strategy: str) -> dict[str, Any]:
@@ -97,7 +104,7 @@ def with_strategy(strategy: str) -> dict[str, Any]:
             ("ALWAYS_COMPATIBLE", "Topic"),
             "STRATEGY_NOT_ALLOWED",
         ),
-        (policy(**BY_BROKER), topic(REQUIRED), ("FORWARD", "Broker"), None),
+        (BY_BROKER, topic(REQUIRED), ("FORWARD", "Broker"), None),
         (policy(namespace="other"), topic(REQUIRED), BY_DEFAULT, "FIELD_WITHOUT_DEFAULT"),
         (policy(pulsarNamespace="shop/other"), topic(REQUIRED), BY_DEFAULT, "FIELD_WITHOUT_DEFAULT"),
         (policy(constraints={"allowedTypes": ["JSON"]}), topic(H1), BY_NAMESPACE, "TYPE_NOT_ALLOWED"),
@@ -130,9 +137,48 @@ def test_sources_become_the_envelope_of_the_policys_pulsar_version(tmp_path: Pat
     resource = topic(H0)
     resource["spec"] |= {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A", "files": files}}
     del resource["spec"]["schema"]
-    write(tmp_path / "all.yaml", policy(brokerProfile={"pulsarVersion": version.value}), resource)
+    write(tmp_path / "all.yaml", policy(), registry(version.value), resource)
     results = output(tmp_path, "--history", "envelope.json", "all.yaml")["results"]
     assert [each["equalTo"] for each in results if each["kind"] == "TopicSchema"] == [0]
+
+
+@pytest.mark.parametrize(
+    ("given", "judging"),
+    [(registry("4.0"), "4.0"), (registry("4.1.3"), "4.1"), (registry(), NEWEST), (registry("4.0", "other"), NEWEST)],
+)
+def test_the_pulsar_version_of_the_given_registry_judges_else_the_newest(
+    tmp_path: Path, given: dict[str, Any], judging: str
+) -> None:
+    write(tmp_path / "all.yaml", given, policy(), topic(H1))
+    assert output(tmp_path, "all.yaml")["results"][2]["pulsarVersion"] == judging
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"pulsarr": {}}, "line 4: spec has no member pulsarr; write pulsar"),
+        ({"pulsar": {"adminURL": "pulsar:8080"}}, "spec.pulsar.adminURL: write https://HOST:PORT or http://HOST:PORT"),
+        ({"pulsar": {}}, "adminURL"),
+        (
+            {"pulsar": {"adminURL": "http://a", "tls": {"caSecretRef": {"name": "a", "key": "b"}}}},
+            "spec.pulsar.tls: tls requires https",
+        ),
+        ({"allowedNamespaces": [{"namespaceSelector": {}, "pulsarNamespaces": ["a/b"]}]}, "select by matchNames"),
+    ],
+)
+def test_a_registry_that_the_api_server_would_refuse_is_an_error_at_its_line(
+    tmp_path: Path, spec: dict[str, Any], words: str
+) -> None:
+    write(tmp_path / "registry.yaml", registry(**spec))
+    done = check(tmp_path, "registry.yaml")
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
+
+
+def test_a_registry_is_a_resource_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path / "registry.yaml", registry("4.1.3"))
+    done = check(tmp_path, "registry.yaml")
+    assert (done.returncode, "registry.yaml: registry prod is accepted" in done.stdout) == (0, True)
 
 
 def test_strict_policies_refuse_risks(tmp_path: Path) -> None:
@@ -209,7 +255,7 @@ TWO = {"a.yaml": [topic(H1, "a"), topic(H1, "b")]}
         ),
         (".", {"dev.yaml": [topic(H1)], "prod.yaml": [topic(H1)]}, "is given twice: dev.yaml:1 and"),
         (".", {"a.yaml": [{"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {}}]}, ". has neither"),
-        ("a.yaml v1.avsc", ONE, "v1.avsc has neither a TopicSchema nor"),
+        ("a.yaml v1.avsc", ONE, "v1.avsc has no TopicSchema, NamespaceSchemaPolicy or"),
         ("--type JSON a.yaml", ONE, "remove --type and --property"),
         ("--history v1.avsc a.yaml", TWO, "--history is for one TopicSchema, and 2 are given"),
         ("a.yaml", {"a.yaml": [topic(H1, topic="shop/orders/a")]}, "a.yaml: line 5: "),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.manifest_repository import Repository, policy, topic
+from support.manifest_repository import Repository, policy, registry, topic
 
 PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
 FIRST = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": "long"}]}\n'
@@ -27,7 +27,8 @@ WITH_X = ORDER.replace('"long"}', '"long"},\n  {"name": "x", "type": %s}')
 def make_repository(root: Path) -> None:
     """Create the repository of the page: `x` was an int, was removed, and comes back as a text."""
     repository = Repository.create(root)
-    repository.write("policy.yaml", policy(brokerProfile={"pulsarVersion": "4.2"}))
+    repository.write("policy.yaml", policy())
+    repository.write("registry.yaml", registry("4.2"))
     for schema in (WITH_X % '"int", "default": 0', ORDER):
         repository.write("created.yaml", topic(schema))
         repository.commit()

@@ -91,7 +91,7 @@ def test_an_example_s_manifest_is_equal_to_itself(here: Path, example: Path) -> 
         ("check --property owner=b --history v1.avsc v1.yaml", "remove --type and --property"),
         ("check list.yaml", "TopicSchema created is given twice: list.yaml:3 and list.yaml:10"),
         ("check broken.yaml", "broken.yaml: line 1: this is not YAML: did not find expected node content"),
-        ("check other.yaml", "other.yaml has neither a TopicSchema nor a NamespaceSchemaPolicy"),
+        ("check other.yaml", "other.yaml has no TopicSchema, NamespaceSchemaPolicy or SchemaRegistry"),
         ("fingerprint quotes.yaml", "quotes.yaml: KEY_VALUE_FORM"),
         ("can-connect producer v1.yaml", "v1.yaml is a manifest"),
         ("manifest --topic persistent://shop/orders/created v1.yaml", "v1.yaml is a manifest"),

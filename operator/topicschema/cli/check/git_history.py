@@ -2,7 +2,7 @@
 
 Each commit of the first-parent history counts as an apply of all its manifests, as a GitOps tool does it. A text
 becomes a version if the webhook accepts it at that commit: under the policy that Git has there, or else under the one
-that judges now. A refused text is tried again if the policy changes.
+that judges now. A refused text is tried again if the policy changes. A policy has its present registry at each commit.
 """
 
 import os
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY
 from topicschema.api.topicschemas import DeletionPolicy
 from topicschema.cli.check import engine
 from topicschema.cli.check.engine import CheckRequest, ParseSchema
-from topicschema.cli.check.governing import Governing, governing_of
+from topicschema.cli.check.governing import Governing, governing_of, registries_of
 from topicschema.cli.check.resources import MARK, SUFFIXES, Manifest, ManifestReader, Resource
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.inputs.git import Repository
@@ -26,7 +26,7 @@ from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
 
 _MOST_NAMES = 50
-_POLICY = NAMESPACE_SCHEMA_POLICY.name.encode()
+_RULING = tuple(kind.name.encode() for kind in (NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY))
 
 
 class FilePlace(NamedTuple):
@@ -92,7 +92,7 @@ class Past:
 
 
 class GitHistory:
-    """Resources of a repository's first-parent history: those of the given topics, and all policies."""
+    """Resources of a repository's first-parent history: those of the given topics, all policies, and the registries."""
 
     def __init__(
         self, repository: Repository, manifests: Collection[Manifest], reader: ManifestReader, checkers: Checkers
@@ -111,6 +111,9 @@ class GitHistory:
         self._living: dict[str, set[tuple[str, str]]] = {}
         self._rulings: dict[int, Governing | None] = {}
         self._read({each.resource.topic for each in manifests})
+        given = registries_of(each.resource for each in manifests)
+        self.registries = registries_of(each for file in self._tip.values() for each in file) | given
+        """The registries by name: the given ones, and the others at the REF's commit."""
 
     def past(self, manifest: Manifest, governing: Governing, parse: ParseSchema) -> Past:
         """Return the state of a given topic at the REF's commit."""
@@ -190,7 +193,7 @@ class GitHistory:
             return None
         if id(policy) not in self._rulings:
             try:
-                self._rulings[id(policy)] = governing_of(policy, self._checkers)
+                self._rulings[id(policy)] = governing_of(policy, self._checkers, self.registries)
             except StalledError:
                 self._rulings[id(policy)] = None
         return self._rulings[id(policy)]
@@ -219,6 +222,8 @@ class GitHistory:
     def _take(self, number: int, path: str, resources: tuple[Resource, ...], topics: Collection[str]) -> None:
         now = {_identity(each): each for each in resources}
         for kind, namespace, key in {**dict.fromkeys(map(_identity, self._tip.get(path, ()))), **now}:
+            if kind == SCHEMA_REGISTRY.name:
+                continue
             changes = self._policies[key] if kind == NAMESPACE_SCHEMA_POLICY.name else self._topics[key]
             if kind == NAMESPACE_SCHEMA_POLICY.name or key in topics:
                 changes.append(Change(number, FilePlace(path, namespace), now.get((kind, namespace, key))))
@@ -272,7 +277,7 @@ def _is_below(path: str, name: str, is_folder: bool) -> bool:  # noqa: FBT001
 
 
 def _names_any(content: bytes, names: Collection[bytes]) -> bool:
-    """Return True if the content may be about one of the names, or is a policy."""
-    if len(names) > _MOST_NAMES or _POLICY in content:
+    """Return True if the content may be about one of the names, or is a policy or a registry."""
+    if len(names) > _MOST_NAMES or any(each in content for each in _RULING):
         return True
     return any(not name.isalnum() or name in content for name in names)

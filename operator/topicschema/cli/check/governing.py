@@ -1,10 +1,12 @@
 """The policy that judges a topic: one of the manifests, or the command's options."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from topicschema.api.kinds import SCHEMA_REGISTRY
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.cli.check.resources import Manifest, Resource
 from topicschema.cli.inputs.files import UsageError
@@ -35,17 +37,30 @@ class Governing:
         return replace(self.policy, unmanaged_strategy=left)
 
 
-def governing_of(resource: Resource, checkers: Checkers) -> Governing:
-    """Return the rules of a policy. Raises StalledError if its manifest is invalid."""
-    policy = policy_of(resource.policy)
-    return Governing(replace(policy, profile=replace(policy.profile, checkers=checkers)), resource.policy)
+def governing_of(resource: Resource, checkers: Checkers, registries: Mapping[str, SchemaRegistry]) -> Governing:
+    """Return the rules of a policy: those at its registry if that is given, else those of the newest Pulsar version.
+
+    Raises StalledError if its manifest is invalid.
+    """
+    registry = registries.get(resource.policy.spec.registry)
+    current = resource.policy if registry is None else resource.policy.at(registry)
+    policy = policy_of(current)
+    return Governing(replace(policy, profile=replace(policy.profile, checkers=checkers)), current)
+
+
+def registries_of(resources: Iterable[Resource]) -> dict[str, SchemaRegistry]:
+    """Return the valid SchemaRegistries by name."""
+    return {each.name: each.registry for each in resources if each.kind == SCHEMA_REGISTRY.name and not each.fault}
 
 
 class Governors:
     """The given policies, by Kubernetes namespace and Pulsar namespace."""
 
-    def __init__(self, policies: Iterable[Manifest], checkers: Checkers) -> None:
+    def __init__(
+        self, policies: Iterable[Manifest], checkers: Checkers, registries: Mapping[str, SchemaRegistry]
+    ) -> None:
         self._checkers = checkers
+        self._registries = registries
         self._results: dict[tuple[str, str], Governing | None] = {}
         self._by_namespaces = defaultdict[tuple[str, str], list[Manifest]](list)
         self.by_pulsar_namespace: dict[str, Resource] = {}
@@ -69,4 +84,6 @@ class Governors:
                 f"several policies govern {pulsar_namespace} in the namespace {namespace or '(none)'}: {places}; "
                 "check the manifests of one cluster at a time"
             )
-        return replace(governing_of(result[0].resource, self._checkers), manifest=result[0]) if result else None
+        if not result:
+            return None
+        return replace(governing_of(result[0].resource, self._checkers, self._registries), manifest=result[0])

@@ -12,14 +12,14 @@ from typing import Any, Final
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.cli.check.engine import CheckResult
 from topicschema.cli.check.resources import Manifest
 from topicschema.cli.check.verdicts import HistorySource, NoAnswerError, ResourceVerdict
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core.compatibility import Incompatibility
 
-_KINDS: Final = {kind.name: kind for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY)}
+_KINDS: Final = {kind.name: kind for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY)}
 _REFUSED: Final = (400, 413, 422)
 _AT_ONCE: Final = 8
 _SECONDS: Final = 30.0
@@ -80,22 +80,34 @@ def _dry_run(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -
     A server-side apply would keep the fields that the manifest no longer has and another field manager owns.
     """
     wire, kind = manifest.resource.document.value, _KINDS[manifest.resource.kind]
-    place = (kind.group, kind.version, namespace, kind.plural)
+    get, create, replace, place = (
+        (
+            api.get_namespaced_custom_object,
+            api.create_namespaced_custom_object_with_http_info,
+            api.replace_namespaced_custom_object_with_http_info,
+            (kind.group, kind.version, namespace, kind.plural),
+        )
+        if kind.is_namespaced
+        else (
+            api.get_cluster_custom_object,
+            api.create_cluster_custom_object_with_http_info,
+            api.replace_cluster_custom_object_with_http_info,
+            (kind.group, kind.version, kind.plural),
+        )
+    )
     options: dict[str, Any] = {**_OPTIONS, "_request_timeout": _SECONDS}
     for _ in range(_TRIES):
         try:
-            stored: Any = api.get_namespaced_custom_object(*place, manifest.resource.name, _request_timeout=_SECONDS)
+            stored: Any = get(*place, manifest.resource.name, _request_timeout=_SECONDS)
         except client.ApiException as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             new = {name: member for name, member in wire.items() if name != "status"}
             new["metadata"] = {name: wire["metadata"][name] for name in _METADATA if name in wire["metadata"]}
-            return api.create_namespaced_custom_object_with_http_info(*place, new, **options)[2]
+            return create(*place, new, **options)[2]
         try:
             body = {**stored, "spec": wire["spec"]}
-            return api.replace_namespaced_custom_object_with_http_info(*place, manifest.resource.name, body, **options)[
-                2
-            ]
+            return replace(*place, manifest.resource.name, body, **options)[2]
         except client.ApiException as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise

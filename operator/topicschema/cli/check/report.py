@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from topicschema.admission.messages import TYPE_FIELD
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.cli.check import json_io
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.positions import ManifestExcerpts, position
@@ -23,6 +23,8 @@ from topicschema.core.policy import StrategySource, effective_strategy
 
 _OUTCOMES: Final = ("refused", "accepted", "unchanged", "removed")
 _LABELS: Final = 3
+_PREFIXES: Final = {NAMESPACE_SCHEMA_POLICY.name: "policy ", SCHEMA_REGISTRY.name: "registry "}
+"""The kinds whose name stands before a resource's, for messages."""
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -175,8 +177,7 @@ FORMS: Final[Mapping[str, Callable[[Sequence[ResourceVerdict], Sequence[Manifest
 
 
 def _subject(verdict: ResourceVerdict) -> str:
-    kind = "policy " if verdict.manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name else ""
-    return f"{kind}{verdict.manifest.label}"
+    return f"{_PREFIXES.get(verdict.manifest.resource.kind, '')}{verdict.manifest.label}"
 
 
 def _files(verdict: ResourceVerdict) -> Files:

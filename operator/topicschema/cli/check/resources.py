@@ -1,4 +1,4 @@
-"""TopicSchemas and NamespaceSchemaPolicies of the files that a command line names, or of contents from Git."""
+"""Resources of our kinds in the files that a command line names, or in contents from Git."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from topicschema.api import GROUP, bounds
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cli.inputs import files, manifests
@@ -23,23 +24,30 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 MARK: Final = GROUP.encode()
 """Bytes that every manifest of these kinds has."""
-KINDS: Final = {TOPIC_SCHEMA.name: "spec.topic", NAMESPACE_SCHEMA_POLICY.name: "spec.pulsarNamespace"}
-"""The kinds that are checked, and the field of each with its topic or Pulsar namespace."""
+KINDS: Final = {
+    TOPIC_SCHEMA.name: "spec.topic",
+    NAMESPACE_SCHEMA_POLICY.name: "spec.pulsarNamespace",
+    SCHEMA_REGISTRY.name: "spec",
+}
+"""The kinds that are checked, and the field of each with its topic or Pulsar namespace, if it has one."""
 
 
 class Resource:
-    """A TopicSchema or a NamespaceSchemaPolicy, decoded once."""
+    """A TopicSchema, a NamespaceSchemaPolicy or a SchemaRegistry, decoded once."""
 
     def __init__(self, document: ManifestDocument) -> None:
         self.document = document
-        self.kind, self.namespace, self.name = document.kind, document.namespace, document.name
+        self.kind, self.name = document.kind, document.name
+        self.namespace = "" if self.kind == SCHEMA_REGISTRY.name else document.namespace
         self._infos: dict[PulsarVersion, SchemaInfo] = {}
 
     @cached_property
     def fault(self) -> tuple[str, str] | None:
         """The place and the message of what the API server refuses, whatever the schema is, or None."""
         try:
-            if self.kind == NAMESPACE_SCHEMA_POLICY.name:
+            if self.kind == SCHEMA_REGISTRY.name:
+                _ = self.registry
+            elif self.kind == NAMESPACE_SCHEMA_POLICY.name:
                 spec = self.policy.spec
                 PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace)
             else:
@@ -79,6 +87,11 @@ class Resource:
     def policy(self) -> NamespaceSchemaPolicy:
         """The policy. Raises StalledError if the manifest is none."""
         return decode(NamespaceSchemaPolicy, self.document.value)
+
+    @cached_property
+    def registry(self) -> SchemaRegistry:
+        """The registry. Raises StalledError if the manifest is none."""
+        return decode(SchemaRegistry, self.document.value)
 
     def info(self, policy: Policy) -> SchemaInfo:
         """Return the schema of a TopicSchema in the form of the REST API. Raises InvalidSchemaError, WaitingError."""
@@ -147,7 +160,7 @@ class ManifestReader:
                 except ManifestError as error:
                     errors.append(error)
             if len(valid) + len(errors) == before:
-                raise UsageError(f"{files.shown(name)} has neither a TopicSchema nor a NamespaceSchemaPolicy")
+                raise UsageError(f"{files.shown(name)} has no TopicSchema, NamespaceSchemaPolicy or SchemaRegistry")
         return valid, errors
 
 

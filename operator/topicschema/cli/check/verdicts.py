@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 
 from topicschema.admission import object_size
 from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy
 from topicschema.cli.check import engine, processes
 from topicschema.cli.check.engine import CheckRequest, CheckResult, ParseSchema, Refusal
 from topicschema.cli.check.git_history import GitHistory, Past
-from topicschema.cli.check.governing import Governing, Governors
+from topicschema.cli.check.governing import Governing, Governors, registries_of
 from topicschema.cli.check.resources import Manifest, Resource
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core import formats
@@ -41,7 +41,7 @@ class HistorySource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResourceVerdict:
-    """Answer about one resource. `request` is None if it was not judged here: a policy, or an invalid manifest.
+    """Answer about one resource. `request` is None if it was not judged here: no topic, or an invalid manifest.
 
     `names` has the names of the earlier versions. If `is_unchanged` is True, an apply changes nothing that is judged.
     If `is_removed` is True, the resource is that of the REF's commit, and no given manifest has it.
@@ -111,13 +111,14 @@ class ManifestJudge:
             *refused,
             *starmap(self._verdict, judged),
             *(self._policy(each, judged, is_changed=id(each) in changed) for each in policies),
+            *(self._registry(each) for each in self.manifests if each.resource.kind == SCHEMA_REGISTRY.name),
         )
         verdicts = {id(each.manifest): each for each in every}
         return [verdicts[id(each)] for each in self.manifests]
 
     def _demand_unrendered(self, git: GitHistory) -> None:
         """Raise UsageError if Git has no topic of standard input: it then has the sources of manifests."""
-        rendered = [each for each in self.manifests if each.path is None and not _is_policy(each)]
+        rendered = [each for each in self.manifests if each.path is None and _is_topic(each)]
         if rendered and not any(git.knows(each.resource.topic) for each in rendered):
             raise UsageError(f"no topic of standard input is in a manifest of {git.repository.ref}; {_UNRENDERED}")
 
@@ -131,11 +132,13 @@ class ManifestJudge:
         self, policies: Sequence[Manifest], changed: Collection[int]
     ) -> tuple[list[_Topic], list[ResourceVerdict]]:
         """Return the TopicSchemas to judge, and the verdicts on those that are refused before. `changed` has ids."""
-        governors = Governors(policies, self.default.profile.checkers)
+        given = registries_of(each.resource for each in self.manifests)
+        registries = given if self.git is None else self.git.registries
+        governors = Governors(policies, self.default.profile.checkers, registries)
         owners: dict[tuple[str, str], Manifest] = {}
         topics, refused = list[_Topic](), list[ResourceVerdict]()
         for each in self.manifests:
-            if _is_policy(each):
+            if not _is_topic(each):
                 continue
             governing = self._governing(each.resource, governors)
             owner = owners.setdefault((each.resource.namespace, each.resource.topic), each)
@@ -225,6 +228,11 @@ class ManifestJudge:
             manifest, CheckResult(warnings=warnings), self._source, is_unchanged=not is_changed, remark=remark
         )
 
+    def _registry(self, manifest: Manifest) -> ResourceVerdict:
+        before = None if self.git is None else self.git.at_tip(manifest)
+        is_unchanged = before is not None and not before.fault and before.registry == manifest.resource.registry
+        return ResourceVerdict(manifest, CheckResult(), self._source, is_unchanged=is_unchanged)
+
     def _old_spec(self, policy: Manifest) -> NamespaceSchemaPolicySpec | None:
         before = None if self.git is None else self.git.at_tip(policy)
         try:
@@ -261,6 +269,10 @@ def _is_policy(manifest: Manifest) -> bool:
     return manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name
 
 
+def _is_topic(manifest: Manifest) -> bool:
+    return manifest.resource.kind == TOPIC_SCHEMA.name
+
+
 def _request(topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
     spec = topic.manifest.resource.spec
     policy, own = topic.governing.for_topic(spec, past.left), spec.schema_compatibility_strategy
@@ -285,6 +297,8 @@ def removed(manifest: Manifest) -> ResourceVerdict:
 
 
 def _deleted(resource: Resource) -> str:
+    if resource.kind == SCHEMA_REGISTRY.name:
+        return f"policies of registry {resource.name} stop with {Reason.REGISTRY_NOT_FOUND}, and nothing is registered"
     if resource.kind == NAMESPACE_SCHEMA_POLICY.name:
         return (
             f"the webhook admits edits of topics in {resource.pulsar_namespace} unjudged, the operator registers none "

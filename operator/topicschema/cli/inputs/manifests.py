@@ -9,8 +9,9 @@ from typing import Any, Final, TypeVar
 
 from topicschema import protoc
 from topicschema.api import GROUP, kinds
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA, Kind
 from topicschema.api.policies import NamespaceSchemaPolicySpec
+from topicschema.api.registries import SchemaRegistrySpec
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode, unknown_members
 from topicschema.cli.check import text as check_text
@@ -28,6 +29,7 @@ T = TypeVar("T")
 SPECS: Final[Mapping[str, type]] = {
     TOPIC_SCHEMA.name: TopicSchemaSpec,
     NAMESPACE_SCHEMA_POLICY.name: NamespaceSchemaPolicySpec,
+    SCHEMA_REGISTRY.name: SchemaRegistrySpec,
 }
 """The types of the specs of the kinds with manifests."""
 _ROOT: Final = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -96,7 +98,7 @@ def documents(file: str, content: bytes) -> list[ManifestDocument]:
     """Return the resources in the file, and its other documents that are not empty. Lists are flattened.
 
     `file` is the name for messages. Raises ManifestError if kubectl could not read the file, or if the API server would
-    refuse the members of a TopicSchema or NamespaceSchemaPolicy. Values of members are not checked.
+    refuse the members of a TopicSchema, NamespaceSchemaPolicy or SchemaRegistry. Values of members are not checked.
     """
     present = unchecked_documents(file, content)
     for each in present:
