@@ -12,7 +12,12 @@ from topicschema.core.reasons import Category, Reason
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 TABLES = PAGE.read_text().partition("## Condition reasons")[2].partition("\n## ")[0]
-INACTIVE = {Reason.POLICY_NOT_FOUND, Reason.CLAIM_NOT_ALLOWED, Reason.TOPIC_ALREADY_CLAIMED}
+INACTIVE = {
+    Reason.REGISTRY_NOT_FOUND,
+    Reason.POLICY_NOT_FOUND,
+    Reason.CLAIM_NOT_ALLOWED,
+    Reason.TOPIC_ALREADY_CLAIMED,
+}
 
 
 @pytest.mark.parametrize("reason", [each for each in Reason if each.condition])

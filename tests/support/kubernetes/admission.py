@@ -21,7 +21,7 @@ from topicschema.core import formats
 from topicschema.core.history import History, NumberedBy, Origin, Owner
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
-from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
+from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.judge import Judge
 from topicschema.storage.kubernetes.storage import KubernetesStorage
@@ -117,7 +117,7 @@ class World:
         *texts: str,
         claim: Owner | None = None,
         topic: str = TOPIC,
-        pulsar_version: PulsarVersion = PulsarVersion.V4_0,
+        pulsar_version: PulsarVersion = NEWEST,
     ) -> None:
         """Store these AVRO schemas as the topic's next versions."""
         stored = await self.storage.get_history(TopicKey("pulsar", Topic.parse(topic)))
@@ -133,7 +133,7 @@ class World:
         await self.storage.put(Stored(History(KEY)), History(KEY, claim, 0, entries, NumberedBy.BROKER), infos)
 
     async def topic(
-        self, *texts: str, name: str = "created", pulsar_version: PulsarVersion = PulsarVersion.V4_0, **spec: Any
+        self, *texts: str, name: str = "created", pulsar_version: PulsarVersion = NEWEST, **spec: Any
     ) -> Object:
         """Store a TopicSchema in `shop`, and these schemas as the versions of its topic, which it owns."""
         address = f"persistent://shop/orders/{name}"

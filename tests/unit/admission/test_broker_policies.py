@@ -16,6 +16,7 @@ from support.kubernetes.admission import (
     owner_of,
     record_schema,
 )
+from topicschema.api.kinds import NAMESPACE
 
 LOCKED = {"isAllowAutoUpdateSchema": False}
 FORWARD, BACKWARD, FULL = ({"schemaCompatibilityStrategy": name} for name in ("FORWARD", "BACKWARD", "FULL"))
@@ -110,6 +111,7 @@ async def test_a_topic_whose_own_strategy_the_broker_has_passes_still(shop: Worl
 
 
 async def test_a_second_policy_for_a_broker_by_another_registry_of_its_cluster_is_refused(shop: World) -> None:
+    shop.api.put(NAMESPACE, "", "store", {})
     await shop.claim(owner_of(await shop.policy("theirs", "store", status=at_broker())), "pulsar:8443")
     shop.registry("elsewhere", {"adminURL": "https://other:8443"})
     assert (await shop.review(new_policy(registry="elsewhere"))).is_allowed

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import pytest
 
-from support.kubernetes.admission import V0, Reply, World, as_go_writes, new_policy, new_topic, owner_of
+from support.kubernetes.admission import OWN_STORE, V0, Reply, World, as_go_writes, new_policy, new_topic, owner_of
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.policy import Strictness
 from topicschema.core.topics import PulsarNamespaceKey
@@ -47,7 +47,7 @@ async def test_edits_of_one_kubernetes_namespace_are_judged_in_turn_and_hold_up_
 ) -> None:
     await world.policy()
     spec = new_policy(pulsarNamespace="other/orders")["spec"]
-    other = world.api.put(NAMESPACE_SCHEMA_POLICY, "other", "orders", {"spec": spec})
+    other = world.api.put(NAMESPACE_SCHEMA_POLICY, "other", "orders", {"spec": spec, "status": OWN_STORE})
     unclaimed = await world.storage.get_claim(PulsarNamespaceKey("pulsar", "other", "orders"))
     await world.storage.put_claim(unclaimed, owner_of(other))
     first = asyncio.create_task(review(world, "shop", "3s"))

@@ -5,7 +5,7 @@ import pytest
 from support.kubernetes.admission import ID, KEY, NOTE, NOTE_WITH_DEFAULT, TIME, V0, World, avro, record_schema
 from topicschema.core import formats
 from topicschema.core.history import MAX_VERSIONS, WARNED_FROM, History, Origin, VersionEntry
-from topicschema.core.schemas import SchemaType, digest
+from topicschema.core.schemas import NEWEST, SchemaType, digest
 from topicschema.storage.protocol import Stored
 
 NEXT, INCOMPATIBLE = record_schema(ID, NOTE_WITH_DEFAULT), record_schema(ID, NOTE)
@@ -15,9 +15,12 @@ async def store(world: World, count: int) -> None:
     """Store that number of versions, V0 as the newest."""
     await world.policy(schemaCompatibilityStrategy="BACKWARD")
     hashes = [digest(b"%d" % number) for number in range(count - 1)]
-    entries = tuple(VersionEntry(n, SchemaType.AVRO, each, each, Origin.SPEC, TIME) for n, each in enumerate(hashes))
+    entries = tuple(
+        VersionEntry(n, SchemaType.AVRO, each, each, Origin.SPEC, TIME, pulsar_version=NEWEST)
+        for n, each in enumerate(hashes)
+    )
     newest = formats.parse(avro(V0))
-    history = History(KEY, entries=entries).with_version(newest, Origin.SPEC, TIME)
+    history = History(KEY, entries=entries).with_version(newest, Origin.SPEC, TIME).parsed_by(NEWEST)
     await world.storage.put(Stored(History(KEY)), history, (newest.info,))
 
 

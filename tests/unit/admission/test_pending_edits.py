@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, at_broker, record_schema
 
 A = record_schema(ID, NOTE_WITH_DEFAULT)
 # Reads V0 but not A, whose `note` it takes for a number.
@@ -13,7 +13,6 @@ FOLLOWS_BOTH = record_schema(ID, NOTE_WITH_DEFAULT, {"name": "more", "type": "in
 REPLACED = "this replaces an accepted edit that is not registered yet; that one may never become a version"
 REFUSALS = ["AdoptionRefused", "Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"]
 ALLOWED = {"uid": "4711", "allowed": True}
-PULSAR = {"adminURL": "https://pulsar:8443"}
 
 
 @pytest.fixture(params=["BACKWARD", "BACKWARD_TRANSITIVE"])
@@ -68,7 +67,7 @@ OBSERVE = {"managementPolicy": "Observe"}
 async def test_a_spec_is_not_pending_if_its_broker_is_only_observed(
     world: World, policy: dict[str, Any], spec: dict[str, Any]
 ) -> None:
-    await world.policy(pulsar=PULSAR, **policy)
+    await world.policy(status=at_broker({}), **policy)
     await world.versions(V0)
     reply = await world.edit(world.resource(schema=A, **spec), schema=CLASHES_WITH_A)
     assert reply.is_allowed

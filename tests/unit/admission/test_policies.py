@@ -19,6 +19,7 @@ from support.kubernetes.admission import (
 )
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
+from topicschema.core.schemas import PulsarVersion
 
 # Under FORWARD this may follow version 0, under BACKWARD it may not.
 FORWARD_ONLY = record_schema(ID, NOTE)
@@ -201,7 +202,7 @@ async def test_a_pulsar_version_that_cannot_read_a_stored_version_has_a_warning(
     old = await shop.policy(schemaCompatibilityStrategy="BACKWARD")
     shop.registry(pulsar=PULSAR, version="4.1.3")
     texts = [json.dumps({"type": "record", "name": "R", "namespace": each, "fields": []}) for each in ("a.b-c", "a.b")]
-    await shop.topic(*texts)
+    await shop.topic(*texts, pulsar_version=PulsarVersion.V4_0)
     reply = await shop.edit(old, schemaCompatibilityStrategy="FORWARD")
     assert reply.is_allowed
     total, reason = reply.warnings

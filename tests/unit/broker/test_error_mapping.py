@@ -21,6 +21,7 @@ from topicschema.broker.errors import (
     BrokerUnauthorizedError,
     BrokerUnavailableError,
     NamespaceNotFoundError,
+    NotABrokerError,
     RefusedByBrokerError,
     SecretInvalidError,
     TenantNotFoundError,
@@ -79,7 +80,7 @@ UNREADABLE = (
     f"Error during check: org.apache.avro.SchemaValidationException: Unable to read schema: \n{{ &quot;{SECRET}"
 )
 AWAY, FORBIDDEN, UNKNOWN = BrokerUnavailableError, BrokerForbiddenError, BrokerUnauthorizedError
-REFUSED = RefusedByBrokerError
+REFUSED, OTHER = RefusedByBrokerError, NotABrokerError
 
 Row = tuple[Operation, int, object, type[TopicSchemaError], int]
 # The operation, status, body, the error, and the number of requests.
@@ -96,9 +97,9 @@ TABLE: list[Row] = [
     (write, 404, reason("Namespace does not exist"), NamespaceNotFoundError, 1),
     (topic, 404, reason("Namespace not found"), NamespaceNotFoundError, 1),
     (topic, 404, reason("Topic persistent://shop/orders/created not found"), TopicNotFoundError, 1),
-    (read, 404, page(404, "Not Found"), AWAY, 1),
-    (read, 404, "", AWAY, 1),
-    (read, 404, "<html>Topic x not found, Schema not found</html>", AWAY, 1),
+    (read, 404, page(404, "Not Found"), OTHER, 1),
+    (read, 404, "", OTHER, 1),
+    (read, 404, "<html>Topic x not found, Schema not found</html>", OTHER, 1),
     (upload, 409, page(409, UNREADABLE), REFUSED, 1),
     (upload, 409, "", REFUSED, 1),
     (write, 409, reason("Concurrent modification"), AWAY, 2),
@@ -110,9 +111,9 @@ TABLE: list[Row] = [
     (upload, 422, page(422, f"Invalid schema definition data for string schema : &apos;{SECRET}&apos;"), REFUSED, 1),
     (upload, 400, f"Unexpected character at {SECRET}", REFUSED, 1),
     (write, 405, page(405, "Method Not Allowed"), REFUSED, 1),
-    (read, 405, page(405, "Method Not Allowed"), AWAY, 1),
+    (read, 405, page(405, "Method Not Allowed"), OTHER, 1),
     (topic, 405, reason("Topic level policies is disabled, to enable the topic level policy and retry."), REFUSED, 1),
-    (read, 406, "", AWAY, 1),
+    (read, 406, "", OTHER, 1),
     (read, 408, "slow", AWAY, 2),
     (read, 429, "slow down", AWAY, 2),
     (upload, 500, crash(BAD_DEFAULT, AVRO), REFUSED, 1),
@@ -129,10 +130,10 @@ TABLE: list[Row] = [
     (read, 503, "<html>starting</html>", AWAY, 2),
     (delete, 503, "", AWAY, 1),
     (upload, 504, "", AWAY, 2),
-    (read, 302, "elsewhere", AWAY, 1),
-    (read, 200, "<html>a login page</html>", AWAY, 1),
-    (read, 200, '{"version": 1, "type": "AV', AWAY, 1),
-    (read, 200, "[" * 100_000, AWAY, 1),
+    (read, 302, "elsewhere", OTHER, 1),
+    (read, 200, "<html>a login page</html>", OTHER, 1),
+    (read, 200, '{"version": 1, "type": "AV', OTHER, 1),
+    (read, 200, "[" * 100_000, OTHER, 1),
     (read, 200, {"version": 1}, AWAY, 1),
     (read, 200, "", AWAY, 1),
     (read, 200, [], AWAY, 1),
