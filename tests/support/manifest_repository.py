@@ -63,7 +63,10 @@ def in_yaml(*resources: dict[str, Any]) -> str:
         lines = [
             f"{name}: {json.dumps(each[name])}" for name in ("apiVersion", "kind", "metadata", "status") if name in each
         ]
-        lines += ["spec:", *(f"  {name}: {json.dumps(member)}" for name, member in spec.items())]
+        lines += [
+            "spec:" if each["spec"] else "spec: {}",
+            *(f"  {name}: {json.dumps(member)}" for name, member in spec.items()),
+        ]
         if text is not None:
             lines += ["  schema: |", *(f"    {line}" for line in text.splitlines())]
         documents.append("\n".join(lines) + "\n")

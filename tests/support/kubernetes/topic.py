@@ -112,11 +112,13 @@ class World:
         history = replace(history, **members)
         return (await self.ctx.storage.put(stored, history, tuple(each.info for each in schemas))).history
 
-    def set_registry(self, name: str = "pulsar", *, pulsar: dict[str, Any] | None = None, **spec: Any) -> None:
-        """Replace the registry of that name, whose broker reported version 4.0.7."""
+    def set_registry(
+        self, name: str = "pulsar", *, pulsar: dict[str, Any] | None = None, version: str = "4.0.7", **spec: Any
+    ) -> None:
+        """Replace the registry of that name, whose broker reported that version."""
         wire = registry(name, pulsar, **spec)
         address = "" if pulsar is None else PulsarSpec(admin_url=pulsar["adminURL"]).address
-        wire["status"] = observed(address) if address else {}
+        wire["status"] = observed(address, version) if address else {}
         self.api.put(SCHEMA_REGISTRY, "", name, wire)
 
     async def change_registry(self, *, pulsar: dict[str, Any] | None) -> None:

@@ -236,12 +236,11 @@ def test_settings_not_observed_differ_from_settings_not_set() -> None:
 
 def test_resources_of_a_version_without_brokers_decode_as_before() -> None:
     policy, topic = decode(NamespaceSchemaPolicy, POLICY), decode(TopicSchema, TOPIC)
-    assert policy.spec.pulsar is None
     assert policy.spec.is_allow_auto_update_schema is policy.spec.schema_validation_enforced is None
     assert policy.spec.management_policy is topic.spec.management_policy is ManagementPolicy.MANAGE
     assert topic.spec.adoption_policy is AdoptionPolicy.ADOPT
     assert topic.spec.schema_validation_enforced is None
-    assert policy.status.observed is None
+    assert policy.status.observed is policy.status.registry is None
 
 
 def test_a_history_of_a_version_without_brokers_is_numbered_by_the_operator() -> None:

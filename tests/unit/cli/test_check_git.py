@@ -159,7 +159,11 @@ HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
 def test_the_history_in_git_decides(repository: Repository, commits: list[Step], edit: Step, is_accepted: bool) -> None:  # noqa: FBT001
     commit(repository, *commits)
     edit(repository)
-    paths = [path for path in ("policy.yaml", "prod", "a.yaml", "b.yaml", "b") if (repository.root / path).exists()]
+    paths = [
+        path
+        for path in ("registry.yaml", "policy.yaml", "prod", "a.yaml", "b.yaml", "b")
+        if (repository.root / path).exists()
+    ]
     every = results(repository, *paths).values()
     topics = [each for each in every if each["kind"] == "TopicSchema" and not each["isRemoved"]]
     assert [each["compatible"] for each in topics] == [is_accepted]

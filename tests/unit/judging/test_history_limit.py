@@ -46,7 +46,7 @@ async def refusal(topic: ValidatedTopic) -> str:
 @pytest.mark.parametrize("has_broker", [True, False])
 async def test_a_version_beyond_the_maximum_is_refused(topic: ValidatedTopic, *, has_broker: bool) -> None:
     if not has_broker:
-        await topic.world.change_policy(pulsar=None)
+        await topic.world.change_registry(pulsar=None)
     await fill(topic)
     topic.set_topic(BEYOND)
     assert "has 3 versions, which is the maximum; use another topic" in await refusal(topic)
@@ -86,7 +86,7 @@ async def test_a_resource_that_is_deleted_with_its_history_and_created_again_beg
     topic: ValidatedTopic, *, has_broker: bool, others: tuple[Schema, ...]
 ) -> None:
     if not has_broker:
-        await topic.world.change_policy(pulsar=None)
+        await topic.world.change_registry(pulsar=None)
     await fill(topic)
     topic.world.upload(*others)
     topic.set_topic(BEYOND, deletionPolicy="Delete")

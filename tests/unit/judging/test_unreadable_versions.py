@@ -242,22 +242,22 @@ async def world() -> AsyncIterator[World]:
 
 
 @pytest.mark.parametrize(("left", "before", "now"), READ_BY_ONE)
-async def test_a_topic_is_ready_once_its_policy_names_the_version_of_its_broker(
+async def test_a_topic_is_ready_once_the_version_of_its_broker_is_known(
     world: World, left: str, before: PulsarVersion, now: PulsarVersion
 ) -> None:
-    world.set_policy(brokerProfile={"pulsarVersion": str(before)})
+    world.set_registry(pulsar=world.pulsar, version=f"{before}.0")
     world.broker.schemas.entries[TOPIC] = (Entry(0, info(left), "2026-11-21T01:00:00Z"),)
     other = formats.parse(info(text()))
     world.set_schema(other)
     assert await world.reason() == "Incompatible"
     assert [entry.flaw is Flaw.NONE for entry in (await world.history()).entries] == [False]
-    world.set_policy(brokerProfile={"pulsarVersion": str(now)})
+    world.set_registry(pulsar=world.pulsar, version=f"{now}.0")
     same = formats.parse(info(left), now)
     assert await world.apply(same) == ""
     (entry,) = (await world.history()).entries  # which is stored with the claim
     assert (entry.flaw, entry.pulsar_version) == (Flaw.NONE, now)
     assert (entry.fingerprint, entry.origin) == (same.fingerprint, Origin.BROKER)
     assert world.broker.writes == []
-    world.set_policy(brokerProfile={"pulsarVersion": str(before)})
+    world.set_registry(pulsar=world.pulsar, version=f"{before}.0")
     world.set_schema(other)
     assert await world.reason() == "Incompatible"

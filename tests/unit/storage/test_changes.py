@@ -19,7 +19,6 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import ApiConnection
 from topicschema.core.history import History
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.storage.kubernetes import changes
 from topicschema.storage.kubernetes.changes import Changes
 
 ONE, TWO, LAST = (TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("one", "two", "last"))
@@ -61,7 +60,7 @@ class Server:
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Server, Changes]]:
-    monkeypatch.setattr(changes, "_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("topicschema.cluster.changes._RETRY_SECONDS", 0.0)
     fake = Server()
     async with (
         serve(fake.respond) as url,
