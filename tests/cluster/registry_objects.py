@@ -116,7 +116,7 @@ WRONG_REGISTRIES = [
     Row("a redirect host twice", REGISTRY, "spec.pulsar.redirectHosts", ["a", "a"],
         "spec.pulsar.redirectHosts[1]", "Duplicate value"),
     wrong("a Pulsar version that is none", REGISTRY, "spec.pulsar.version", "2.8", "Unsupported value"),
-    Row("nobody selected", REGISTRY, _ALLOWED, _allowed("namespaceSelector", {}),
+    Row("no namespace selected", REGISTRY, _ALLOWED, _allowed("namespaceSelector", {}),
         f"{_ALLOWED}[0].namespaceSelector", "select by matchNames"),
     Row("an entry without a selector", REGISTRY, _ALLOWED, _allowed("namespaceSelector", ABSENT),
         f"{_ALLOWED}[0].namespaceSelector", "Required value"),
@@ -167,5 +167,5 @@ RIGHT_REGISTRIES = [
 RIGHT_REGISTRY_EDITS = [
     Row("another address", REGISTRY, _URL, "https://elsewhere:8443"),
     Row("no broker any more", REGISTRY, "spec.pulsar", ABSENT),
-    Row("nobody allowed any more", REGISTRY, _ALLOWED, []),
+    Row("no namespace allowed any more", REGISTRY, _ALLOWED, []),
 ]

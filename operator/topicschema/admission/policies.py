@@ -123,7 +123,7 @@ class Policies:
     async def _holds(self, holder: Owner, key: PulsarNamespaceKey) -> bool:
         try:
             registry = await self._registries.get(key.registry)
-        except RegistryNotFoundError:  # it gives nobody a right
+        except RegistryNotFoundError:  # it gives no policy a right
             return False
         return await holds_namespace(self._client, registry, holder, key.pulsar_namespace)
 

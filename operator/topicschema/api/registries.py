@@ -296,7 +296,7 @@ class AllowedNamespaceSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryValidationSpec:
-    """How retained messages are read, for all policies of the registry."""
+    """Settings of all validations of retained messages under policies of the registry."""
 
     authentication: Annotated[
         AuthenticationSpec | None,
@@ -347,7 +347,7 @@ class SchemaRegistrySpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPulsar:
-    """What the broker reports of itself."""
+    """Version and settings that the broker reports."""
 
     version: Annotated[str | None, Field("Release of the broker, for instance 4.0.7.", max_length=64)] = None
     settings: Annotated[
@@ -372,8 +372,8 @@ class SchemaRegistryStatus:
 def _secrets_of(authentication: AuthenticationSpec | None) -> tuple[str, ...]:
     if authentication is None:
         return ()
-    given = (authentication.token, authentication.oauth2, authentication.tls)
-    return tuple(each.secret_ref.name for each in given if each is not None)
+    kinds = (authentication.token, authentication.oauth2, authentication.tls)
+    return tuple(each.secret_ref.name for each in kinds if each is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,7 +391,7 @@ class SchemaRegistry:
 
     @property
     def observed(self) -> ObservedPulsar | None:
-        """What the broker of the spec reported. None without a report, or without a broker in the spec."""
+        """The last report of the broker of the spec. None without a report, or without a broker in the spec."""
         observed = self.status.observed
         return observed if observed is not None and self.address and observed.address == self.address else None
 

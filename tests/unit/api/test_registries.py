@@ -1,4 +1,4 @@
-"""What a SchemaRegistry allows, its address and version, and the Secrets that its client needs."""
+"""The rights that a SchemaRegistry gives, its address and version, and the Secrets that its client needs."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_the_globs_of_the_selected_entry_count(globs: list[str], pulsar_namespac
     assert stored(allowedNamespaces=[theirs, mine]).allows("shop", {}, pulsar_namespace) is is_allowed
 
 
-def test_without_an_entry_nobody_may() -> None:
+def test_without_an_entry_no_namespace_may() -> None:
     assert not stored(allowedNamespaces=[]).allows("shop", LABELS, "shop/orders")
 
 

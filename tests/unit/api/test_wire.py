@@ -240,7 +240,7 @@ def test_resources_of_a_version_without_brokers_decode_as_before() -> None:
     assert policy.spec.management_policy is topic.spec.management_policy is ManagementPolicy.MANAGE
     assert topic.spec.adoption_policy is AdoptionPolicy.ADOPT
     assert topic.spec.schema_validation_enforced is None
-    assert policy.status.observed is policy.status.registry is None
+    assert (policy.status.observed, policy.status.registry) == (None, None)
 
 
 def test_a_history_of_a_version_without_brokers_is_numbered_by_the_operator() -> None:

@@ -238,7 +238,7 @@ def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository
     assert check(repository, "--git", "main", ".").stdout.endswith("\nJudged by the rules of Pulsar 4.0.\n")
 
 
-def test_the_registry_of_the_ref_judges_unless_another_is_given(repository: Repository) -> None:
+def test_the_registry_of_the_ref_judges_unless_a_file_has_another(repository: Repository) -> None:
     dollar = H1.replace("Order", "Order$")  # a name that Pulsar 4.0 refuses
     repository.write("platform/registry.yaml", registry("4.0"))
     repository.write("shop/policy.yaml", policy())

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from support import command_line
-from support.manifest_repository import fields, in_yaml, policy, topic
+from support.manifest_repository import fields, in_yaml, policy, registry, topic
 
 CAUSE = {
     "reason": "FieldValueInvalid",
@@ -103,6 +103,18 @@ def test_each_resource_is_applied_without_effect(server: Exchange, tmp_path: Pat
     assert {"&".join(sorted(place.partition("?")[2].split("&"))) for place, _ in server.requests} == {QUERY}
     text = " ".join(command_line.run(tmp_path, "check", "--live", "a.yaml").stdout.split())
     assert text.count("To refuse such changes, set strictness: Strict in the policy.") == 1
+
+
+def test_a_registry_is_applied_without_a_namespace(server: Exchange, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(in_yaml(registry("4.1", "new"), registry("4.1", "stored")))
+    server.stored["stored"] = registry("4.0", "stored")
+    done = command_line.run(tmp_path, "check", "--live", "a.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    kind = "/apis/topicschema.io/v1alpha1/schemaregistries"
+    assert {(place.partition("?")[0], wire["spec"]["pulsar"]["version"]) for place, wire in server.requests} == {
+        (f"POST {kind}", "4.1"),
+        (f"PUT {kind}/stored", "4.1"),
+    }
 
 
 def test_a_stored_resource_is_replaced_with_what_else_it_has(server: Exchange, tmp_path: Path) -> None:

@@ -143,13 +143,13 @@ def test_sources_become_the_envelope_of_the_policys_pulsar_version(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("given", "judging"),
+    ("manifest", "judging"),
     [(registry("4.0"), "4.0"), (registry("4.1"), "4.1"), (registry(), NEWEST), (registry("4.0", "other"), NEWEST)],
 )
-def test_the_pulsar_version_of_the_given_registry_judges_else_the_newest(
-    tmp_path: Path, given: dict[str, Any], judging: str
+def test_the_pulsar_version_of_the_registry_s_manifest_judges_else_the_newest(
+    tmp_path: Path, manifest: dict[str, Any], judging: str
 ) -> None:
-    write(tmp_path / "all.yaml", given, policy(), topic(H1))
+    write(tmp_path / "all.yaml", manifest, policy(), topic(H1))
     assert output(tmp_path, "all.yaml")["results"][2]["pulsarVersion"] == judging
 
 

@@ -77,16 +77,14 @@ def test_the_size_limit_counts_bytes_not_characters() -> None:
         ("*", "shop/orders", "no"),
         ("shop*", "shop/orders", "no"),
         ("*/*", "shop/orders", "yes"),
-        ("a/b, shop/ord*", "shop/orders", "yes"),
+        ("a/b shop/ord*", "shop/orders", "yes"),
         ("shop/orders", "shop/orders2", "no"),
         ("shop/orders", "shopXorders", "no"),
         ("shop.orders", "shop/orders", "no"),
         ("", "shop/orders", "no"),
-        (" , ,", "shop/orders", "no"),
-        (None, "shop/orders", "no"),
     ],
 )
 def test_a_glob_allows_what_it_matches_and_its_star_stops_at_the_slash(
-    globs: str | None, pulsar_namespace: str, answer: str
+    globs: str, pulsar_namespace: str, answer: str
 ) -> None:
-    assert may_claim(globs, pulsar_namespace) is (answer == "yes")
+    assert may_claim(globs.split(), pulsar_namespace) is (answer == "yes")

@@ -27,9 +27,9 @@ class Reader:
             raise ApiUnavailableError("away")
         if name not in self.objects:
             raise NotFoundError(name)
-        found = self.objects[name]
+        wire = self.objects[name]
         self.on_read()
-        return found
+        return wire
 
 
 def at(url: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ async def test_a_registry_that_changes_while_it_is_read_is_read_again() -> None:
     assert (await registries.get("prod")).address == "b:443"
 
 
-async def test_a_missing_registry_is_looked_for_again() -> None:
+async def test_a_missing_registry_is_read_again() -> None:
     reader = Reader()
     registries = Registries(reader, are_watched=True)
     with pytest.raises(RegistryNotFoundError, match="there is no SchemaRegistry prod; the platform team creates it"):

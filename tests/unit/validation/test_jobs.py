@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support.kubernetes.jobs import OWNER, REQUEST, VALIDATION_REQUEST
+from topicschema.api.schema_fields import Amount
 from topicschema.api.validation_pods import ResourcesSpec, TemplateSpec, TolerationSpec
 from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -97,7 +98,7 @@ def test_only_the_named_members_of_secrets_are_mounted() -> None:
 def test_a_template_sets_nodes_and_resources_of_pods() -> None:
     template = TemplateSpec(
         service_account_name="reader",
-        resources=ResourcesSpec(requests={"cpu": "2"}),
+        resources=ResourcesSpec(requests={"cpu": Amount("2")}),
         node_selector={"disk": "ssd"},
         tolerations=(TolerationSpec(key="batch"),),
     )

@@ -111,8 +111,8 @@ class GitHistory:
         self._living: dict[str, set[tuple[str, str]]] = {}
         self._rulings: dict[int, Governing | None] = {}
         self._read({each.resource.topic for each in manifests})
-        given = registries_of(each.resource for each in manifests)
-        self.registries = registries_of(each for file in self._tip.values() for each in file) | given
+        at_tip = registries_of(each for file in self._tip.values() for each in file)
+        self.registries = at_tip | registries_of(each.resource for each in manifests)
         """The registries by name: the given ones, and the others at the REF's commit."""
 
     def past(self, manifest: Manifest, governing: Governing, parse: ParseSchema) -> Past:

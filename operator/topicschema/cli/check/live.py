@@ -3,16 +3,17 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA, Kind
 from topicschema.cli.check.engine import CheckResult
 from topicschema.cli.check.resources import Manifest
 from topicschema.cli.check.verdicts import HistorySource, NoAnswerError, ResourceVerdict
@@ -80,38 +81,48 @@ def _dry_run(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -
     A server-side apply would keep the fields that the manifest no longer has and another field manager owns.
     """
     wire, kind = manifest.resource.document.value, _KINDS[manifest.resource.kind]
-    get, create, replace, place = (
-        (
-            api.get_namespaced_custom_object,
-            api.create_namespaced_custom_object_with_http_info,
-            api.replace_namespaced_custom_object_with_http_info,
-            (kind.group, kind.version, namespace, kind.plural),
-        )
-        if kind.is_namespaced
-        else (
-            api.get_cluster_custom_object,
-            api.create_cluster_custom_object_with_http_info,
-            api.replace_cluster_custom_object_with_http_info,
-            (kind.group, kind.version, kind.plural),
-        )
-    )
+    calls, name = _calls(api, kind, namespace), manifest.resource.name
     options: dict[str, Any] = {**_OPTIONS, "_request_timeout": _SECONDS}
     for _ in range(_TRIES):
         try:
-            stored: Any = get(*place, manifest.resource.name, _request_timeout=_SECONDS)
+            stored: Any = calls.get(name, _request_timeout=_SECONDS)
         except client.ApiException as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             new = {name: member for name, member in wire.items() if name != "status"}
             new["metadata"] = {name: wire["metadata"][name] for name in _METADATA if name in wire["metadata"]}
-            return create(*place, new, **options)[2]
+            return calls.create(new, **options)[2]
         try:
             body = {**stored, "spec": wire["spec"]}
-            return replace(*place, manifest.resource.name, body, **options)[2]
+            return calls.replace(name, body, **options)[2]
         except client.ApiException as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
     raise NoAnswerError(f"{manifest.label} changes all the time")
+
+
+class _Calls(NamedTuple):
+    """The requests about objects of one kind, in one namespace if they have one."""
+
+    get: Callable[..., Any]
+    create: Callable[..., Any]
+    replace: Callable[..., Any]
+
+
+def _calls(api: client.CustomObjectsApi, kind: Kind, namespace: str) -> _Calls:
+    if not kind.is_namespaced:
+        place = (kind.group, kind.version, kind.plural)
+        return _Calls(
+            partial(api.get_cluster_custom_object, *place),
+            partial(api.create_cluster_custom_object_with_http_info, *place),
+            partial(api.replace_cluster_custom_object_with_http_info, *place),
+        )
+    names = (kind.group, kind.version, namespace, kind.plural)
+    return _Calls(
+        partial(api.get_namespaced_custom_object, *names),
+        partial(api.create_namespaced_custom_object_with_http_info, *names),
+        partial(api.replace_namespaced_custom_object_with_http_info, *names),
+    )
 
 
 def _warnings(headers: Any) -> Iterator[Incompatibility]:

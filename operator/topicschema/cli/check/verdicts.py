@@ -132,8 +132,7 @@ class ManifestJudge:
         self, policies: Sequence[Manifest], changed: Collection[int]
     ) -> tuple[list[_Topic], list[ResourceVerdict]]:
         """Return the TopicSchemas to judge, and the verdicts on those that are refused before. `changed` has ids."""
-        given = registries_of(each.resource for each in self.manifests)
-        registries = given if self.git is None else self.git.registries
+        registries = self.git.registries if self.git else registries_of(each.resource for each in self.manifests)
         governors = Governors(policies, self.default.profile.checkers, registries)
         owners: dict[tuple[str, str], Manifest] = {}
         topics, refused = list[_Topic](), list[ResourceVerdict]()

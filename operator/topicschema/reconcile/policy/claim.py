@@ -94,6 +94,6 @@ def _enqueue_touched(ctx: ReconcileContext, key: PulsarNamespaceKey, before: Own
 async def _holder_is_valid(ctx: ReconcileContext, holder: Owner, key: PulsarNamespaceKey) -> bool:
     try:
         registry = await ctx.registries.get(key.registry)
-    except RegistryNotFoundError:  # it gives nobody a right
+    except RegistryNotFoundError:  # it gives no policy a right
         return False
     return await holds_namespace(ctx.client, registry, holder, key.pulsar_namespace)

@@ -43,7 +43,7 @@ CA = "-----BEGIN CERTIFICATE-----"
 
 def at(validation: Mapping[str, Any] | None = MappingProxyType({}), **spec: Any) -> SchemaRegistry:
     """Return a registry with Pulsar and these settings of runs."""
-    members = {"pulsar": PULSAR, **({} if validation is None else {"validation": validation}), **spec}
+    members = {"pulsar": PULSAR, **({} if validation is None else {"validation": dict(validation)}), **spec}
     return decode(SchemaRegistry, registry("p", **members))
 
 
@@ -53,7 +53,7 @@ OWN_STORE = at(pulsar=None)
 def policy(
     validation: Mapping[str, Any] | None, status: Mapping[str, Any] | None = None, there: SchemaRegistry | None = None
 ) -> ActivePolicy:
-    members = {"registry": "p", "pulsarNamespace": "shop/orders"}
+    members: dict[str, Any] = {"registry": "p", "pulsarNamespace": "shop/orders"}
     members |= {} if validation is None else {"validation": validation}
     wire = {"metadata": {"name": "orders"}, "spec": members, "status": status or {}}
     resource = decode(NamespaceSchemaPolicy, wire).at(there or at())
@@ -108,8 +108,8 @@ def test_a_field_of_the_topic_leaves_the_policys_other_fields() -> None:
 )
 def test_the_registry_limits_the_executors(of_policy: int | None, of_registry: int | None, expected: int) -> None:
     limits = {} if of_registry is None else {"maxExecutors": of_registry}
-    wanted = {} if of_policy is None else {"executors": of_policy}
-    settings = in_force(policy({"mode": "Gate", **wanted}), at(limits))
+    desired = {} if of_policy is None else {"executors": of_policy}
+    settings = in_force(policy({"mode": "Gate", **desired}), at(limits))
     made = job_request(RequestSpec(NEXT, settings), {0: ONE.info}, TOPIC, IDENTITY)
     assert made.validation_request.executors == settings.executors == expected
 
