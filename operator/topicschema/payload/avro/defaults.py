@@ -95,8 +95,8 @@ class DefaultMaker:
 def _branch(union: Union, default: Any) -> tuple[Node, Any]:
     """Return the branch that Avro takes for a default, and the default as it writes it there.
 
-    Avro 1.12 takes the first branch whose kind may have such a JSON value, even if a later one fits better: the int
-    for 1.5, and an empty array for a text. Avro 1.11 demands that the default fits the first branch.
+    Avro 1.12 takes the first branch whose kind may have such a JSON value, even if a later one fits better. It takes
+    the int for 1.5, and an empty array for a text. Avro 1.11 demands that the default fits the first branch.
     """
     for branch in union.branches:
         if isinstance(branch, Record | Enum):
