@@ -1,10 +1,10 @@
 """Default values of fields that the writer does not have.
 
-Source: Avro's ResolvingGrammarGenerator.encode (1.11): a union's default belongs to its first branch, bytes are a text
-of characters up to U+00FF, a record's fields have defaults of their own.
+Source: Avro's ResolvingGrammarGenerator.encode: a union's default belongs to one of its branches, bytes are a text of
+characters up to U+00FF, a record's fields have defaults of their own.
 """
 
-from types import GeneratorType
+from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.formats.avro.graph.trampoline import Computation, run
@@ -16,6 +16,7 @@ MAX_VALUES: Final = 1_000_000
 """Maximum number of values that defaults may add to one payload. It is a limit of this reader."""
 MAX_BYTES: Final = 100_000_000
 """Maximum bytes of all defaults of fixed and bytes in a payload, which share them. It is a limit of this reader."""
+_INTEGERS: Final = MappingProxyType({"int": numbers.INT, "long": numbers.LONG})
 
 
 class UnfitError(Exception):
@@ -43,7 +44,7 @@ class DefaultMaker:
         """Return the value, or the step that makes it if it holds others."""
         self._left -= 1
         if isinstance(node, Union):
-            node = _branch(node, default)
+            node, default = _branch(node, default)
         if self._left < 0:
             raise UnfitError
         if isinstance(node, Record):
@@ -92,13 +93,32 @@ class DefaultMaker:
         return self._bytes[key]
 
 
-def _branch(union: Union, default: Any) -> Node:
-    """Return the first branch. If another one fits (Avro 1.12 allows any), return the first that does."""
-    fitting = (each for each in union.branches if isinstance(each, Record) or expected(each, default) is None)
-    branch = next(fitting, None)
-    if branch is None:
-        raise UnfitError
-    return branch
+def _branch(union: Union, default: Any) -> tuple[Node, Any]:
+    """Return the branch that Avro takes for a default, and the default as it writes it there.
+
+    Avro 1.12 takes the first branch whose kind may have such a JSON value, even if a later one fits better. It takes
+    the int for 1.5, and an empty array for a text. Avro 1.11 demands that the default fits the first branch.
+    """
+    for branch in union.branches:
+        if isinstance(branch, Record | Enum):
+            return branch, default
+        if isinstance(branch, Array):
+            return branch, _items_of(default)
+        if isinstance(branch, Map):
+            return branch, default if isinstance(default, dict) else {}
+        limits = _INTEGERS.get(branch.kind) if isinstance(branch, Primitive) else None
+        if limits is not None and type(default) in (int, float):
+            return branch, numbers.integer_of(default, limits)
+        if expected(branch, default) is None:
+            return branch, default
+    raise UnfitError
+
+
+def _items_of(default: Any) -> list[Any]:
+    """Return the items of an array's default: an object's values, and none of another value."""
+    if isinstance(default, dict):
+        return list(default.values())
+    return default if isinstance(default, list) else []
 
 
 def _single(node: Node, default: Any) -> Any:
