@@ -34,7 +34,7 @@ from topicschema.judging.policies import (
     address_of,
     owner_of,
 )
-from topicschema.judging.policy_rules import policy_of
+from topicschema.judging.policy_rules import choices_of, policy_of
 from topicschema.judging.pulsar_versions import pulsar_version_of
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
@@ -181,7 +181,7 @@ class Policies:
             override = resource.spec.schema_compatibility_strategy
             policy = brokers.for_topic(active, resource.spec, resource, history).policy
             schema = await self._judge.schema_of(resource.spec, policy.profile.pulsar_version, history)
-            findings = violations(schema.info, override, policy.constraints)
+            findings = violations(schema.info, choices_of(resource.spec), policy)
             findings += await Recheck(self._judge).newest(history, override, policy) or ()
         except InvalidSchemaError as error:  # to a broker of that Pulsar version
             findings = (Incompatibility(error.rule, str(error.place), error.message),)

@@ -26,6 +26,7 @@ from topicschema.judging import history_limit
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy, ObjectReader, PolicyResolver
+from topicschema.judging.policy_rules import choices_of
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 
@@ -39,7 +40,7 @@ class _Edit:
 
     @property
     def candidate(self) -> Candidate:
-        return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
+        return Candidate(self.schema, choices_of(self.resource.spec))
 
     @property
     def owner(self) -> Owner:

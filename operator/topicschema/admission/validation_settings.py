@@ -10,7 +10,8 @@ from typing import Any, Final, Protocol
 
 from topicschema.admission.review import Cause, Review
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.api.validation import ValidationMode, ValidationSpec
+from topicschema.api.validation import ValidationSpec
+from topicschema.core.validation_rules import ValidationMode
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _PLAIN: Final = ("http:", "pulsar:")

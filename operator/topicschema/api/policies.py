@@ -39,7 +39,12 @@ class ConstraintsSpec:
     ] = ()
     allowed_strategies: Annotated[
         tuple[Strategy, ...],
-        Field("Strategies that a TopicSchema may set.", max_items=len(Strategy), list_type="set"),
+        Field(
+            "Strategies that a TopicSchema may set. If unset, each that is not weaker than this policy's, that is, "
+            "allows no edit that this policy's refuses.",
+            max_items=len(Strategy),
+            list_type="set",
+        ),
     ] = ()
     required_properties: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=256)], ...],
@@ -48,6 +53,13 @@ class ConstraintsSpec:
     max_schema_bytes: Annotated[int | None, Field("Maximum size of a schema's text, in bytes of UTF-8.", minimum=1)] = (
         None
     )
+    may_relax_validation: Annotated[
+        bool,
+        Field(
+            "If true, a TopicSchema may have a lower mode of validation, a larger tolerance or a smaller sample than "
+            "this policy. Default: false."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

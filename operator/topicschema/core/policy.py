@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
+from topicschema.core.validation_rules import ValidationRules, relaxations
 
 
 class StrategySource(StrEnum):
@@ -28,12 +30,28 @@ class Strictness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """Governance at admission; empty or None means no limit. `max_schema_bytes` counts UTF-8 bytes of the text."""
+    """Governance at admission; empty or None means no limit. `max_schema_bytes` counts UTF-8 bytes of the text.
+
+    Without `allowed_strategies`, a topic may set each strategy that is not weaker than the policy's.
+    """
 
     allowed_types: tuple[SchemaType, ...] = ()
     allowed_strategies: tuple[Strategy, ...] = ()
     required_properties: tuple[str, ...] = ()
     max_schema_bytes: int | None = None
+    may_relax_validation: bool = False
+
+
+UNCONSTRAINED: Final = Constraints(allowed_strategies=tuple(Strategy), may_relax_validation=True)
+"""The constraints where there is no NamespaceSchemaPolicy."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChoices:
+    """What a TopicSchema sets for itself, within the policy's constraints."""
+
+    strategy: Strategy | None = None
+    validation: ValidationRules = field(default_factory=ValidationRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +76,14 @@ class Policy:
     strategy: Strategy | None = None
     strictness: Strictness = Strictness.BROKER
     profile: BrokerProfile = field(default_factory=BrokerProfile)
-    constraints: Constraints = field(default_factory=Constraints)
+    constraints: Constraints = UNCONSTRAINED
+    validation: ValidationRules = field(default_factory=ValidationRules)
     unmanaged_strategy: Strategy | None = None
+
+    @property
+    def unconstrained(self) -> "Policy":
+        """The same policy without constraints, for versions that are registered already."""
+        return replace(self, constraints=UNCONSTRAINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +107,21 @@ def effective_strategy(policy: Policy, topic_override: Strategy | None) -> Effec
     return EffectiveStrategy(Strategy.FULL if default is Strategy.UNDEFINED else default, StrategySource.BROKER)
 
 
-def violations(
-    info: SchemaInfo, topic_override: Strategy | None, constraints: Constraints
-) -> tuple[Incompatibility, ...]:
+def violations(info: SchemaInfo, choices: TopicChoices, policy: Policy) -> tuple[Incompatibility, ...]:
     """Return every constraint that the resource violates. `path` is a field of the resource (`spec.type`)."""
-    return tuple(_violations(info, topic_override, constraints))
+    return tuple(_violations(info, choices, policy))
 
 
-def _violations(
-    info: SchemaInfo, topic_override: Strategy | None, constraints: Constraints
-) -> Iterator[Incompatibility]:
-    types, strategies, limit = constraints.allowed_types, constraints.allowed_strategies, constraints.max_schema_bytes
+def _violations(info: SchemaInfo, choices: TopicChoices, policy: Policy) -> Iterator[Incompatibility]:
+    constraints = policy.constraints
+    types, limit = constraints.allowed_types, constraints.max_schema_bytes
     if types and info.type not in types:
         yield Incompatibility("TYPE_NOT_ALLOWED", "spec.type", f"the policy allows {_listed(types)}, not {info.type}")
-    is_override = topic_override not in (None, Strategy.UNDEFINED)
-    if is_override and strategies and topic_override not in strategies:
-        yield Incompatibility(
-            "STRATEGY_NOT_ALLOWED",
-            "spec.schemaCompatibilityStrategy",
-            f"the policy allows {_listed(strategies)} as a topic's own strategy, not {topic_override}",
-        )
+    if choices.strategy is not None and not _is_allowed(choices.strategy, policy):
+        message = f"the policy allows {_allowed(policy)} as a topic's own strategy, not {choices.strategy}"
+        yield Incompatibility("STRATEGY_NOT_ALLOWED", "spec.schemaCompatibilityStrategy", message)
+    if not constraints.may_relax_validation:
+        yield from relaxations(choices.validation, policy.validation)
     for name in constraints.required_properties:
         if not info.properties.get(name):
             yield Incompatibility("PROPERTY_MISSING", "spec.properties", f"the policy requires the property {name!r}")
@@ -110,6 +129,25 @@ def _violations(
         yield Incompatibility(
             "SCHEMA_TOO_LARGE", "spec.schema", f"the policy allows {limit} bytes, the schema has {len(info.schema)}"
         )
+
+
+def _is_allowed(strategy: Strategy, policy: Policy) -> bool:
+    """Return True if a topic may set the strategy. UNDEFINED only removes the topic's own."""
+    if strategy is Strategy.UNDEFINED:
+        return True
+    listed = policy.constraints.allowed_strategies
+    return strategy in listed if listed else not strategy.is_weaker_than(_strategy_of(policy))
+
+
+def _allowed(policy: Policy) -> str:
+    """Return the strategies that a topic may set, in words."""
+    listed = policy.constraints.allowed_strategies
+    return _listed(listed) if listed else f"none that is weaker than its own {_strategy_of(policy)}"
+
+
+def _strategy_of(policy: Policy) -> Strategy:
+    """Return the effective strategy of topics without their own."""
+    return effective_strategy(replace(policy, unmanaged_strategy=None), None).value
 
 
 def _listed(values: tuple[StrEnum, ...]) -> str:

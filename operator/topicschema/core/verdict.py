@@ -6,7 +6,7 @@ it. Under Strict, what the broker accepts but hurts consumers is refused, too.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
@@ -15,7 +15,7 @@ from topicschema.core.broker_versions import UnreadableVersionError
 from topicschema.core.comparison import ComparisonRequest, CustomCheck, Earlier, Findings, Judging, compare_all
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
+from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, TopicChoices, effective_strategy, violations
 from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
 
@@ -55,10 +55,15 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The schema to judge: the parsed schema and the topic's own strategy, if it has one."""
+    """The schema to judge: the parsed schema, and what the topic sets for itself."""
 
     schema: Schema
-    strategy: Strategy | None = None
+    choices: TopicChoices = field(default_factory=TopicChoices)
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The topic's own strategy, if it has one."""
+        return self.choices.strategy
 
 
 def earlier_versions(
@@ -137,7 +142,7 @@ def _concluded(candidate: Candidate, history: History, policy: Policy, compariso
 
 def _refused_by_constraints(candidate: Candidate, policy: Policy) -> Verdict | None:
     """Return the verdict if the platform team's constraints refuse the candidate, whatever the history."""
-    broken = violations(candidate.schema.info, candidate.strategy, policy.constraints)
+    broken = violations(candidate.schema.info, candidate.choices, policy)
     strategy = effective_strategy(policy, candidate.strategy)
     return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken) if broken else None
 

@@ -2,9 +2,12 @@
 
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.core.policy import BrokerProfile, Constraints, Policy
+from topicschema.api.topicschemas import TopicSchemaSpec
+from topicschema.api.validation import TopicValidationSpec
+from topicschema.core.policy import BrokerProfile, Constraints, Policy, TopicChoices
 from topicschema.core.schemas import NEWEST
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
+from topicschema.core.validation_rules import SampleLimits, ValidationRules
 from topicschema.judging.pulsar_versions import pulsar_version_of
 
 _UNOBSERVED = ObservedSettings()
@@ -29,8 +32,25 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
             allowed_strategies=limits.allowed_strategies,
             required_properties=limits.required_properties,
             max_schema_bytes=limits.max_schema_bytes,
+            may_relax_validation=limits.may_relax_validation,
         ),
+        validation=_validation_rules(spec.validation),
     )
+
+
+def choices_of(spec: TopicSchemaSpec) -> TopicChoices:
+    """Return what a TopicSchema sets for itself, within its policy's constraints."""
+    return TopicChoices(spec.schema_compatibility_strategy, _validation_rules(spec.validation))
+
+
+def _validation_rules(spec: TopicValidationSpec | None) -> ValidationRules:
+    if spec is None:
+        return ValidationRules()
+    tolerance = None if spec.tolerance is None else spec.tolerance.max_invalid_per_million
+    sample = None
+    if spec.sample is not None:
+        sample = SampleLimits(spec.sample.max_messages, spec.sample.percent, spec.sample.since)
+    return ValidationRules(spec.mode, tolerance, sample)
 
 
 def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSettings) -> Strategy | None:

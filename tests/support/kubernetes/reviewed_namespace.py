@@ -20,6 +20,7 @@ from topicschema.cluster.connection import ApiConnection
 from topicschema.core import formats
 from topicschema.core.history import Origin, Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 
@@ -52,6 +53,7 @@ class Shop:
             "pulsarCluster": "pulsar",
             "pulsarNamespace": self.pulsar_namespace,
             "brokerProfile": {"pulsarVersion": "4.0"},
+            "constraints": {"allowedStrategies": [each.value for each in Strategy]},
             **spec,
         }
         return self._object("NamespaceSchemaPolicy", name, members)

@@ -132,6 +132,23 @@ async def test_every_broken_constraint_is_a_cause_at_its_field(world: World) -> 
     assert all("policy orders" in cause["message"] for cause in reply.causes)
 
 
+async def test_a_topic_that_relaxes_its_policy_is_refused_with_the_policys_value(world: World) -> None:
+    validation = {"mode": "Gate", "sample": {"percent": 50}}
+    relaxed = {"mode": "Report", "tolerance": {"maxInvalidPerMillion": 5}, "sample": {"percent": 10}}
+    await world.policy(**TRANSITIVE, validation=validation)
+    reply = await world.create(**BACKWARD, validation=relaxed)
+    assert [(cause["field"], rule) for cause, rule in zip(reply.causes, reply.rules, strict=True)] == [
+        ("spec.schemaCompatibilityStrategy", "STRATEGY_NOT_ALLOWED"),
+        ("spec.validation.mode", "VALIDATION_MODE_RELAXED"),
+        ("spec.validation.tolerance.maxInvalidPerMillion", "VALIDATION_TOLERANCE_RELAXED"),
+        ("spec.validation.sample.percent", "VALIDATION_SAMPLE_RELAXED"),
+    ]
+    for cause, value in zip(reply.causes, ("BACKWARD_TRANSITIVE", "Gate", "0", "50"), strict=True):
+        assert value in cause["message"]
+    await world.policy(**TRANSITIVE, validation=validation, constraints={"mayRelaxValidation": True})
+    assert (await world.create(validation=relaxed)).is_allowed
+
+
 @pytest.mark.parametrize(("candidate", "reads"), [(INCOMPATIBLE, 1), (COMPATIBLE, 0)])
 async def test_a_strategy_of_the_latest_version_reads_at_most_one_payload(
     world: World, candidate: str, reads: int

@@ -90,7 +90,8 @@ def with_strategy(strategy: str) -> dict[str, Any]:
     ("ruling", "candidate", "strategy", "rule"),
     [
         (policy(), topic(REQUIRED), BY_NAMESPACE, "FIELD_WITHOUT_DEFAULT"),
-        (policy(), with_strategy("FORWARD"), ("FORWARD", "Topic"), None),
+        (policy(), with_strategy("FORWARD"), ("FORWARD", "Topic"), "STRATEGY_NOT_ALLOWED"),
+        (policy(constraints={"allowedStrategies": ["FORWARD"]}), with_strategy("FORWARD"), ("FORWARD", "Topic"), None),
         (
             policy(constraints={"allowedStrategies": ["FULL"]}),
             with_strategy("ALWAYS_COMPATIBLE"),

@@ -5,7 +5,7 @@ from support.judged import judge, needed
 from support.schemas.examples import history, parsed, record
 from topicschema.core import formats
 from topicschema.core.formats.key_value import KeyValue, Part, encode
-from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
+from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness, TopicChoices
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
@@ -117,5 +117,5 @@ def test_the_platform_teams_constraints_come_before_everything() -> None:
 
 
 def test_the_topics_own_strategy_wins() -> None:
-    result = judge(Candidate(OTHER, Strategy.ALWAYS_COMPATIBLE), history(ONE), Policy(Strategy.FULL), {})
+    result = judge(Candidate(OTHER, TopicChoices(Strategy.ALWAYS_COMPATIBLE)), history(ONE), Policy(Strategy.FULL), {})
     assert result.is_compatible

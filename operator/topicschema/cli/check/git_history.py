@@ -24,6 +24,7 @@ from topicschema.core.checkers import Checkers
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
+from topicschema.judging.policy_rules import choices_of
 
 _MOST_NAMES = 50
 _POLICY = NAMESPACE_SCHEMA_POLICY.name.encode()
@@ -78,7 +79,7 @@ class Past:
         except StalledError:
             return
         own = spec.schema_compatibility_strategy
-        answer = engine.answer(CheckRequest(info, tuple(self.versions), policy, topic_strategy=own), parse)
+        answer = engine.answer(CheckRequest(info, tuple(self.versions), policy, choices=choices_of(spec)), parse)
         if not answer.is_compatible:
             return
         self.resource = resource

@@ -216,7 +216,7 @@ def _set_by(verdict: ResourceVerdict) -> str:
     resource, source = verdict.governing.resource, verdict.request.effective.source
     policy = None if resource is None else f"policy {resource.metadata.name}"
     if source is StrategySource.TOPIC:
-        is_in_spec = verdict.request.topic_strategy is not None
+        is_in_spec = verdict.request.choices.strategy is not None
         return " (set by the manifest)" if is_in_spec else " (the topic's own at the broker)"
     if source is StrategySource.NAMESPACE:
         return f" ({policy or '--strategy'})"

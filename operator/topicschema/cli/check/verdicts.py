@@ -20,9 +20,10 @@ from topicschema.cli.inputs.files import UsageError
 from topicschema.core import formats
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
-from topicschema.core.policy import Constraints, Policy, violations
+from topicschema.core.policy import Policy, violations
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo
+from topicschema.judging.policy_rules import choices_of
 
 _LARGE: Final = object_size.MAX_OBJECT_BYTES // 6
 """Bytes of a file with resources that may be too large. The API server writes some characters with six bytes."""
@@ -237,14 +238,13 @@ class ManifestJudge:
         if past.resource is None:
             return None
         spec = past.resource.spec
-        own, policy = spec.schema_compatibility_strategy, governing.for_topic(spec, past.left)
+        choices, policy = choices_of(spec), governing.for_topic(spec, past.left)
         info = past.resource.info(policy)
-        broken = violations(formats.as_stored(info), own, policy.constraints)
+        broken = violations(formats.as_stored(info), choices, policy)
         if broken or not past.versions:
             return broken[0] if broken else None
         *earlier, latest = past.versions
-        unconstrained = replace(policy, constraints=Constraints())
-        answer = engine.answer(CheckRequest(latest, tuple(earlier), unconstrained, topic_strategy=own), self.parse)
+        answer = engine.answer(CheckRequest(latest, tuple(earlier), policy.unconstrained, choices=choices), self.parse)
         if answer.refusal is not None:
             return Incompatibility(answer.refusal.reason, answer.refusal.path, answer.refusal.message)
         return answer.incompatibilities[0] if answer.incompatibilities else None
@@ -263,8 +263,8 @@ def _is_policy(manifest: Manifest) -> bool:
 
 def _request(topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
     spec = topic.manifest.resource.spec
-    policy, own = topic.governing.for_topic(spec, past.left), spec.schema_compatibility_strategy
-    return CheckRequest(info, tuple(past.versions), policy, topic_strategy=own)
+    policy = topic.governing.for_topic(spec, past.left)
+    return CheckRequest(info, tuple(past.versions), policy, choices=choices_of(spec))
 
 
 def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:

@@ -26,6 +26,7 @@ from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import history_limit
 from topicschema.judging.holders import other_holder
 from topicschema.judging.policies import ActivePolicy
+from topicschema.judging.policy_rules import choices_of
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.observe_broker import (
@@ -79,7 +80,7 @@ class Loaded:
     @property
     def candidate(self) -> Candidate:
         """The candidate to judge."""
-        return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
+        return Candidate(self.schema, choices_of(self.resource.spec))
 
     @property
     def source_hash(self) -> str | None:

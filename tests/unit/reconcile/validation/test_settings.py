@@ -24,7 +24,6 @@ from topicschema.reconcile.validation.settings import (
     ValidationTarget,
     effective,
     job_request,
-    seconds,
 )
 from topicschema.validation.request import Sample
 
@@ -228,7 +227,3 @@ def test_credentials_are_mounted_and_the_request_names_only_their_files(
     assert [mount.members for mount in settings.mounts()] == ([members] if members else []) + [{"ca.crt": "ca.pem"}]
     if authentication and "oauth2" in authentication:
         assert pulsar.oauth2.key_file == "/credentials/key.json"
-
-
-def test_durations_are_seconds() -> None:
-    assert [seconds(each) for each in (None, "5s", "2m", "168h", "1d")] == [None, 5, 120, 604_800, 86_400]
