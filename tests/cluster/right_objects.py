@@ -3,6 +3,7 @@
 from cluster.wrong_objects import (
     ABSENT,
     CLAIM,
+    EXCEPTION,
     HISTORY,
     NUMBER,
     PAIR,
@@ -54,6 +55,12 @@ RIGHT = [
     Row("a policy with every field", POLICY, "spec.strictness", "Broker"),
     Row("an empty profile", POLICY, "spec.brokerProfile", {}),
     Row("every type allowed", POLICY, "spec.constraints.allowedTypes", [each.value for each in AVAILABLE_TYPES]),
+    Row(
+        "exceptions until a day and a time",
+        POLICY,
+        "spec.constraints.exceptions",
+        [EXCEPTION, {**EXCEPTION, "topic": "deleted", "until": "2026-12-31T18:00:00Z"}],
+    ),
     Row("every strategy allowed", POLICY, "spec.constraints.allowedStrategies", [each.value for each in Strategy]),
     Row("a history", HISTORY, "spec.incarnation", 7),
     Row("an empty history", HISTORY, "spec.versions", []),

@@ -6,7 +6,7 @@ allow. The controller reports the rest in the policy's status.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -23,9 +23,10 @@ from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
-from topicschema.core.policy import effective_strategy, violations
+from topicschema.core.policy import Policy, counted_strategy, effective_strategy, violations
 from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
+from topicschema.judging.clock import utc_now
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import (
@@ -34,7 +35,7 @@ from topicschema.judging.policies import (
     address_of,
     owner_of,
 )
-from topicschema.judging.policy_rules import choices_of, policy_of
+from topicschema.judging.policy_rules import counted_choices, policy_of
 from topicschema.judging.pulsar_versions import pulsar_version_of
 from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
@@ -79,13 +80,21 @@ class _Examined:
 class Policies:
     """Reviewer of NamespaceSchemaPolicies. With `anyone_may_claim` the Namespace's annotation is not checked."""
 
-    def __init__(self, sources: ReviewSources, judge: Judge, *, anyone_may_claim: bool = False) -> None:
+    def __init__(
+        self,
+        sources: ReviewSources,
+        judge: Judge,
+        *,
+        anyone_may_claim: bool = False,
+        now: Callable[[], str] = utc_now,
+    ) -> None:
         self._client = sources.client
         self._storage = sources.storage
         self._broker_hosts = sources.broker_hosts
         self._judge = judge
         self._turn = asyncio.Lock()
         self._anyone_may_claim = anyone_may_claim
+        self._now = now
 
     async def review(self, review: Review) -> ReviewResponse:
         """Return the answer. Raises WaitingError if the API server is unreachable."""
@@ -108,6 +117,7 @@ class Policies:
         if self._broker_hosts is not None:
             warnings += brokers.warnings_of_hosts(resource, self._broker_hosts)
         warnings += validation_settings.warnings(resource, old)
+        warnings += _ended_exceptions(policy_of(resource), self._now())
         if old is None or policy_of(old) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)
@@ -179,9 +189,11 @@ class Policies:
         try:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
+            active = active.for_topic(history.key.topic, self._now())
             policy = brokers.for_topic(active, resource.spec, resource, history).policy
+            override = counted_strategy(policy, override)
             schema = await self._judge.schema_of(resource.spec, policy.profile.pulsar_version, history)
-            findings = violations(schema.info, choices_of(resource.spec), policy)
+            findings = violations(schema.info, counted_choices(resource.spec, policy), policy)
             findings += await Recheck(self._judge).newest(history, override, policy) or ()
         except InvalidSchemaError as error:  # to a broker of that Pulsar version
             findings = (Incompatibility(error.rule, str(error.place), error.message),)
@@ -240,6 +252,15 @@ def _warnings(examined: _Examined, strategy: str) -> Iterator[str]:
         yield f"TopicSchema {resource}: {_place(conflict)}"
     if len(conflicts) > _NAMED:
         yield f"and {len(conflicts) - _NAMED} more topics"
+
+
+def _ended_exceptions(policy: Policy, now: str) -> Iterator[str]:
+    for index, each in enumerate(policy.constraints.exceptions):
+        if each.end <= now:
+            yield (
+                f"spec.constraints.exceptions[{index}].until: {each.until} is past, so the exception for topic "
+                f"{each.topic} allows nothing"
+            )
 
 
 def _place(finding: Incompatibility) -> str:

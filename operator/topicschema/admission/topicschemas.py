@@ -6,7 +6,7 @@ one Kubernetes namespace are judged one after the other, so that they do not del
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
@@ -23,6 +23,7 @@ from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import history_limit
+from topicschema.judging.clock import utc_now
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy, ObjectReader, PolicyResolver
@@ -60,11 +61,19 @@ class _Edit:
 class TopicSchemaReviewer:
     """Reviewer of TopicSchemas."""
 
-    def __init__(self, client: ObjectReader, storage: SchemaStorage, policies: PolicyResolver, judge: Judge) -> None:
+    def __init__(
+        self,
+        client: ObjectReader,
+        storage: SchemaStorage,
+        policies: PolicyResolver,
+        judge: Judge,
+        now: Callable[[], str] = utc_now,
+    ) -> None:
         self._client = client
         self._storage = storage
         self._policies = policies
         self._judge = judge
+        self._now = now
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def review(self, review: Review) -> ReviewResponse:
@@ -89,6 +98,7 @@ class TopicSchemaReviewer:
         namespace, spec = resource.metadata.namespace, resource.spec
         try:
             governing, stored = await self._read(namespace, topic, spec)
+            governing = governing.for_topic(topic, self._now())
             active = brokers.for_topic(governing, spec, old, stored.history)
             pulsar_version = active.policy.profile.pulsar_version
             async with self._turns.setdefault(namespace, asyncio.Lock()):
@@ -138,7 +148,7 @@ class TopicSchemaReviewer:
                 risks=tuple(dict.fromkeys((*too.risks, *verdict.risks))),
                 strict_only=too.strict_only | verdict.strict_only,
             )
-        decision = messages.Decision(edit.resource.spec, verdict, active.resource)
+        decision = messages.Decision(edit.resource.spec, verdict, active)
         if verdict.incompatibilities:
             causes = tuple(messages.causes_of(decision))
             lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_losses(edit.predecessor))

@@ -5,7 +5,14 @@ from typing import Annotated
 
 from topicschema.api.brokers import ManagementPolicy, ObservedRelease, ObservedSettings, PulsarSpec
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, matching, not_matching
+from topicschema.api.schema_fields import (
+    IMMUTABLE,
+    LENIENT,
+    OBSERVED_GENERATION,
+    Field,
+    matching,
+    not_matching,
+)
 from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
@@ -27,6 +34,46 @@ class BrokerProfileSpec:
     schema_compatibility_strategy: Annotated[
         Strategy | None, Field("The broker's own schema compatibility strategy. Default: FULL, as in Pulsar.")
     ] = None
+
+
+_DATE = "[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
+_TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+_UNTIL = matching(
+    f"^{_DATE}(T{_TIME}Z)?$", "write a date or a time in UTC, for instance 2026-12-31 or 2026-12-31T18:00:00Z"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExceptionSpec:
+    """Strategies that one topic may also set, until a time. It ends by itself."""
+
+    topic: Annotated[
+        str,
+        Field(
+            "The topic's local name, for instance created for persistent://shop/orders/created.",
+            max_length=512,
+            rules=(matching(r"^[^/\s]+$", "write the topic's local name, without tenant and namespace"),),
+        ),
+    ]
+    allowed_strategies: Annotated[
+        tuple[Strategy, ...],
+        Field(
+            "Strategies that the topic may set, whatever the other constraints say.",
+            min_items=1,
+            max_items=len(Strategy),
+            list_type="set",
+        ),
+    ]
+    until: Annotated[
+        str,
+        Field(
+            "End, in UTC: a time like 2026-12-31T18:00:00Z, or a date, whose day is included. Then the topic's own "
+            "strategy counts as unset, and its next edit must satisfy the policy.",
+            max_length=20,
+            rules=(_UNTIL,),
+        ),
+    ]
+    reason: Annotated[str, Field("Reason, which messages and Events quote.", min_length=1, max_length=256)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +107,10 @@ class ConstraintsSpec:
             "this policy. Default: false."
         ),
     ] = False
+    exceptions: Annotated[
+        tuple[ExceptionSpec, ...],
+        Field("Exceptions, at most one for a topic.", max_items=256, list_type="map", list_map_keys=("topic",)),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

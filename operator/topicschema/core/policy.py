@@ -29,6 +29,20 @@ class Strictness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class StrategyException:
+    """Strategies that one topic may also set, until a time.
+
+    `topic` is its local name. `until` is as the policy has it, `end` the same in RFC 3339, UTC, with seconds.
+    """
+
+    topic: str
+    allowed_strategies: tuple[Strategy, ...]
+    until: str
+    end: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Constraints:
     """Governance at admission; empty or None means no limit. `max_schema_bytes` counts UTF-8 bytes of the text.
 
@@ -40,6 +54,7 @@ class Constraints:
     required_properties: tuple[str, ...] = ()
     max_schema_bytes: int | None = None
     may_relax_validation: bool = False
+    exceptions: tuple[StrategyException, ...] = ()
 
 
 UNCONSTRAINED: Final = Constraints(allowed_strategies=tuple(Strategy), may_relax_validation=True)
@@ -70,7 +85,8 @@ class BrokerProfile:
 class Policy:
     """The part of a NamespaceSchemaPolicy that affects judging.
 
-    `unmanaged_strategy` is for one topic: its own strategy at the broker, if its resource sets none (any more).
+    Three fields are for one topic. `unmanaged_strategy` is its own strategy at the broker, if its resource sets none
+    (any more). `exception` is the one for the topic, and `has_ended` is True if the exception has ended.
     """
 
     strategy: Strategy | None = None
@@ -79,6 +95,8 @@ class Policy:
     constraints: Constraints = UNCONSTRAINED
     validation: ValidationRules = field(default_factory=ValidationRules)
     unmanaged_strategy: Strategy | None = None
+    exception: StrategyException | None = None
+    has_ended: bool = False
 
     @property
     def unconstrained(self) -> "Policy":
@@ -119,6 +137,7 @@ def _violations(info: SchemaInfo, choices: TopicChoices, policy: Policy) -> Iter
         yield Incompatibility("TYPE_NOT_ALLOWED", "spec.type", f"the policy allows {_listed(types)}, not {info.type}")
     if choices.strategy is not None and not _is_allowed(choices.strategy, policy):
         message = f"the policy allows {_allowed(policy)} as a topic's own strategy, not {choices.strategy}"
+        message = "; ".join(filter(None, (exception_note(policy, choices.strategy, is_refused=True), message)))
         yield Incompatibility("STRATEGY_NOT_ALLOWED", "spec.schemaCompatibilityStrategy", message)
     if not constraints.may_relax_validation:
         yield from relaxations(choices.validation, policy.validation)
@@ -131,8 +150,65 @@ def _violations(info: SchemaInfo, choices: TopicChoices, policy: Policy) -> Iter
         )
 
 
+def for_topic(policy: Policy, topic: str, now: str) -> Policy:
+    """Return the policy for the topic of that local name at the time `now`: RFC 3339, UTC, with seconds."""
+    exception = next((each for each in policy.constraints.exceptions if each.topic == topic), None)
+    return replace(policy, exception=exception, has_ended=exception is not None and exception.end <= now)
+
+
+def used_exception(policy: Policy, strategy: Strategy | None) -> StrategyException | None:
+    """Return the exception in force without which the topic could not set its strategy."""
+    return None if policy.has_ended else _needed_exception(policy, strategy)
+
+
+def ended_exception(policy: Policy, strategy: Strategy | None) -> StrategyException | None:
+    """Return the exception that allowed the topic's strategy, and has ended."""
+    return _needed_exception(policy, strategy) if policy.has_ended else None
+
+
+def counted_strategy(policy: Policy, strategy: Strategy | None) -> Strategy | None:
+    """Return the topic's own strategy, or None if the exception that allowed it has ended."""
+    return None if ended_exception(policy, strategy) else strategy
+
+
+def permitted_strategy(policy: Policy, strategy: Strategy | None) -> Strategy | None:
+    """Return the topic's own strategy, or None if the policy does not allow it."""
+    return None if strategy is None or not _is_allowed(strategy, policy) else strategy
+
+
+def exception_note(policy: Policy, strategy: Strategy | None, *, is_refused: bool = False) -> str:
+    """Return what the topic's exception does for a topic with that strategy, or "".
+
+    For a refusal, also name an exception that the topic does not use.
+    """
+    exception = policy.exception
+    if exception is None:
+        return ""
+    until, listed = f"until {exception.until} ({exception.reason})", _listed(exception.allowed_strategies)
+    ended = f"the policy's exception for this topic, which allowed {listed} {until}, has ended"
+    if used_exception(policy, strategy):
+        return f"an exception of the policy allows {strategy} for this topic {until}"
+    if ended_exception(policy, strategy):
+        return f"{ended}: schemaCompatibilityStrategy: {strategy} counts as unset, so remove it"
+    if not is_refused:
+        return ""
+    return ended if policy.has_ended else f"an exception of the policy lets this topic set {listed} {until}"
+
+
+def _needed_exception(policy: Policy, strategy: Strategy | None) -> StrategyException | None:
+    exception = policy.exception
+    if exception is None or strategy not in exception.allowed_strategies:
+        return None
+    return None if _is_allowed_always(strategy, policy) else exception
+
+
 def _is_allowed(strategy: Strategy, policy: Policy) -> bool:
-    """Return True if a topic may set the strategy. UNDEFINED only removes the topic's own."""
+    """Return True if a topic may set the strategy now."""
+    return _is_allowed_always(strategy, policy) or used_exception(policy, strategy) is not None
+
+
+def _is_allowed_always(strategy: Strategy, policy: Policy) -> bool:
+    """Return True if a topic may set the strategy without an exception. UNDEFINED only removes the topic's own."""
     if strategy is Strategy.UNDEFINED:
         return True
     listed = policy.constraints.allowed_strategies

@@ -1,13 +1,24 @@
 """Rules for judging that a NamespaceSchemaPolicy sets. The command uses them, too, without the API server's client."""
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.policies import ExceptionSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.validation import TopicValidationSpec
-from topicschema.core.policy import BrokerProfile, Constraints, Policy, TopicChoices
+from topicschema.core.policy import (
+    BrokerProfile,
+    Constraints,
+    Policy,
+    StrategyException,
+    TopicChoices,
+    counted_strategy,
+)
 from topicschema.core.schemas import NEWEST
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.validation_rules import SampleLimits, ValidationRules
+from topicschema.judging.clock import rfc3339
 from topicschema.judging.pulsar_versions import pulsar_version_of
 
 _UNOBSERVED = ObservedSettings()
@@ -33,6 +44,7 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
             required_properties=limits.required_properties,
             max_schema_bytes=limits.max_schema_bytes,
             may_relax_validation=limits.may_relax_validation,
+            exceptions=tuple(map(_exception, limits.exceptions)),
         ),
         validation=_validation_rules(spec.validation),
     )
@@ -41,6 +53,21 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
 def choices_of(spec: TopicSchemaSpec) -> TopicChoices:
     """Return what a TopicSchema sets for itself, within its policy's constraints."""
     return TopicChoices(spec.schema_compatibility_strategy, _validation_rules(spec.validation))
+
+
+def counted_choices(spec: TopicSchemaSpec, policy: Policy) -> TopicChoices:
+    """Return the same, but without a strategy whose exception has ended. `policy` is the one for the topic."""
+    choices = choices_of(spec)
+    return replace(choices, strategy=counted_strategy(policy, choices.strategy))
+
+
+def _exception(spec: ExceptionSpec) -> StrategyException:
+    date, _, time = spec.until.partition("T")
+    month, day = datetime.fromisoformat(f"{date[:-2]}01").replace(tzinfo=UTC), int(date[-2:])
+    # Not every year has a February 29. The day of a date is included.
+    hours, minutes, seconds = map(int, time[:-1].split(":")) if time else (24, 0, 0)
+    end = month + timedelta(days=day - 1, hours=hours, minutes=minutes, seconds=seconds)
+    return StrategyException(spec.topic, spec.allowed_strategies, spec.until, rfc3339(end), spec.reason)
 
 
 def _validation_rules(spec: TopicValidationSpec | None) -> ValidationRules:

@@ -53,7 +53,7 @@ class Shop:
             "pulsarCluster": "pulsar",
             "pulsarNamespace": self.pulsar_namespace,
             "brokerProfile": {"pulsarVersion": "4.0"},
-            "constraints": {"allowedStrategies": [each.value for each in Strategy]},
+            "constraints": {"allowedStrategies": [each.value for each in Strategy], "mayRelaxValidation": True},
             **spec,
         }
         return self._object("NamespaceSchemaPolicy", name, members)

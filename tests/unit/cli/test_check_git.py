@@ -86,7 +86,16 @@ NEXT, LAST = version(H1), version(ADDED)
 REMOVAL = put("a.yaml")
 BROKER = {"pulsar": {"adminURL": "https://pulsar.example"}}
 OTHER_TEXT = fields("id", "x:int", "note=")
+EXCEPTION = {"topic": "created", "allowedStrategies": ["ALWAYS_COMPATIBLE"], "until": "2026-01-01", "reason": "unused"}
+EXCEPTED = rules("BACKWARD", constraints={"exceptions": [EXCEPTION]})
+CLASHING = version(fields("total"), schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
 HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
+    "an exception counts if it was in force at the time of the commit": (
+        [everything(EXCEPTED, version(H0)), CLASHING],
+        version(fields("total", "x=")),
+        True,
+    ),
+    "an exception counts no more after its end": ([everything(EXCEPTED, version(H0))], CLASHING, False),
     "all versions count under a transitive strategy": ([FIRST, NEXT], LAST, False),
     "the latest counts under another one": ([everything(LATEST_ONLY, version(H0)), NEXT], LAST, True),
     "a moved file is the same resource": (

@@ -42,9 +42,10 @@ def test_the_first_level_with_a_strategy_decides(
 
 
 def rules_of(
-    constraints: Constraints, strategy: Strategy | None = None, info: SchemaInfo = record("id").info
+    constraints: Constraints, strategy: Strategy | None = None, info: SchemaInfo | None = None
 ) -> list[tuple[str, str]]:
-    broken = violations(info, TopicChoices(strategy), Policy(Strategy.FULL, constraints=constraints))
+    policy = Policy(Strategy.FULL, constraints=constraints)
+    broken = violations(info or record("id").info, TopicChoices(strategy), policy)
     return [(one.rule, one.path) for one in broken]
 
 

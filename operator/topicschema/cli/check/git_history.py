@@ -19,7 +19,7 @@ from topicschema.cli.check.engine import CheckRequest, ParseSchema
 from topicschema.cli.check.governing import Governing, governing_of
 from topicschema.cli.check.resources import MARK, SUFFIXES, Manifest, ManifestReader, Resource
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
-from topicschema.cli.inputs.git import Repository
+from topicschema.cli.inputs.git import Commit, Repository
 from topicschema.core.checkers import Checkers
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import SchemaInfo
@@ -68,12 +68,15 @@ class Past:
             self.left = None
         self.resource = self.current = None
 
-    def apply(self, resource: Resource, governing: Governing, commit: str, parse: ParseSchema) -> None:
-        """Apply a resource if the API server and the webhook accept it. A suspended one registers nothing."""
+    def apply(self, resource: Resource, governing: Governing, commit: Commit, parse: ParseSchema) -> None:
+        """Apply a resource if the API server and the webhook accept it. A suspended one registers nothing.
+
+        An exception of the policy is in force if it was at the time of the commit.
+        """
         if resource.fault is not None:
             return
         spec = resource.spec
-        policy = governing.for_topic(spec, self.left)
+        policy = governing.for_topic(spec, self.left, commit.time)
         try:
             info = resource.info(policy)
         except StalledError:
@@ -89,7 +92,7 @@ class Past:
         if answer.equal_to is None and not spec.suspend:
             self.current = len(self.versions)
             self.versions.append(info)
-            self.commits.append(commit)
+            self.commits.append(commit.hash)
 
 
 class GitHistory:
@@ -103,7 +106,7 @@ class GitHistory:
         self._checkers = checkers
         self._topics = defaultdict[str, list[Change]](list)
         self._policies = defaultdict[str, list[Change]](list)
-        self._commits: list[str] = []
+        self._commits: list[Commit] = []
         self._places = {id(each): self._place(each) for each in manifests}
         self._paths = {place.path for place in self._places.values()}
         self._tip: dict[str, tuple[Resource, ...]] = {}
@@ -204,7 +207,7 @@ class GitHistory:
         contents: dict[str | None, bytes] = {None: b""}
         names = [topic.rpartition("/")[2].encode() for topic in topics]
         for number, commit in enumerate(commits):
-            self._commits.append(commit.hash)
+            self._commits.append(commit)
             for path, id_ in commit.changes.items():
                 if id_ not in contents:  # then it is the next of `ids`
                     text = next(unread)

@@ -1,7 +1,7 @@
 """Verdicts on given resources: what the webhook answers if they are applied."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import starmap
 from typing import Final, NamedTuple
@@ -23,7 +23,8 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingErr
 from topicschema.core.policy import Policy, violations
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo
-from topicschema.judging.policy_rules import choices_of
+from topicschema.judging.clock import utc_now
+from topicschema.judging.policy_rules import choices_of, counted_choices
 
 _LARGE: Final = object_size.MAX_OBJECT_BYTES // 6
 """Bytes of a file with resources that may be too large. The API server writes some characters with six bytes."""
@@ -97,6 +98,7 @@ class ManifestJudge:
     earlier: Past | None = None
     """The versions of `--history`, for the only TopicSchema."""
     names: tuple[str, ...] = ()
+    now: str = field(default_factory=utc_now)
 
     def verdicts(self) -> list[ResourceVerdict]:
         """Return the verdict on each resource, in the given order."""
@@ -155,12 +157,12 @@ class ManifestJudge:
         is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
         past.resource = None  # only the rest is needed
         try:
-            info = manifest.resource.info(governing.for_topic(spec, past.left))
+            info = manifest.resource.info(governing.for_topic(spec, past.left, self.now))
         except InvalidSchemaError as error:
             return _Result(past, conflict, CheckResult(refusal=Refusal.of(error)))
         except WaitingError as error:
             raise UsageError(error.message) from None
-        request = _request(topic, past, info)
+        request = self._request(topic, past, info)
         answer = CheckResult(past.current) if is_unchanged else engine.answer(request, self.parse)
         return _Result(past, conflict, answer, info, is_unchanged)
 
@@ -168,12 +170,17 @@ class ManifestJudge:
         manifest, governing, _ = topic
         if result.info is None:
             return ResourceVerdict(manifest, result.answer, self._source, governing=governing)
-        request = _request(topic, result.past, result.info)
+        request = self._request(topic, result.past, result.info)
         names = self.names or tuple(each[:8] for each in result.past.commits)
         answer = result.answer
         if governing.elsewhere is not None and not result.is_unchanged:
             answer = replace(answer, warnings=(_ungoverned(manifest.resource, governing.elsewhere), *answer.warnings))
         return ResourceVerdict(manifest, answer, self._source, request, names, governing, result.is_unchanged)
+
+    def _request(self, topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
+        spec = topic.manifest.resource.spec
+        policy = topic.governing.for_topic(spec, past.left, self.now)
+        return CheckRequest(info, tuple(past.versions), policy, choices=choices_of(spec))
 
     def _governing(self, resource: Resource, governors: Governors) -> Governing:
         pulsar_namespace = resource.topic.rpartition("/")[0]
@@ -238,7 +245,8 @@ class ManifestJudge:
         if past.resource is None:
             return None
         spec = past.resource.spec
-        choices, policy = choices_of(spec), governing.for_topic(spec, past.left)
+        policy = governing.for_topic(spec, past.left, self.now)
+        choices = counted_choices(spec, policy)
         info = past.resource.info(policy)
         broken = violations(formats.as_stored(info), choices, policy)
         if broken or not past.versions:
@@ -259,12 +267,6 @@ def _conflict_warning(topic: _Topic, conflict: Incompatibility) -> Incompatibili
 
 def _is_policy(manifest: Manifest) -> bool:
     return manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name
-
-
-def _request(topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
-    spec = topic.manifest.resource.spec
-    policy = topic.governing.for_topic(spec, past.left)
-    return CheckRequest(info, tuple(past.versions), policy, choices=choices_of(spec))
 
 
 def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:
