@@ -233,6 +233,8 @@ WRONG = [
         "spec.constraints.exceptions[0].allowedStrategies", "at least 1 items"),
     Row("an exception without a reason", POLICY, "spec.constraints.exceptions", [{**EXCEPTION, "reason": ""}],
         "spec.constraints.exceptions[0].reason", "at least 1 char"),
+    Row("an unknown deletion policy", POLICY, "spec.constraints.allowedDeletionPolicies", ["Keep"],
+        "spec.constraints.allowedDeletionPolicies[0]", "Unsupported value"),
     Row("at most 0 bytes", POLICY, "spec.constraints.maxSchemaBytes", 0,
         "spec.constraints.maxSchemaBytes", "greater than or equal to 1"),
     Row("a history under another name", HISTORY, "metadata.name", "created", "metadata", "is named h-"),

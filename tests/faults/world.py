@@ -66,6 +66,7 @@ class World:
             "pulsarNamespace": f"faults/{self.name}",
             "schemaCompatibilityStrategy": strategy,
             "brokerProfile": {"pulsarVersion": "4.0"},
+            "constraints": {"allowedDeletionPolicies": ["Retain", "Delete"]},
         }
         self.api.apply(_POLICIES, self._object("NamespaceSchemaPolicy", "policy", spec))
 

@@ -30,6 +30,8 @@ from topicschema.judging.policies import ActivePolicy, ObjectReader, PolicyResol
 from topicschema.judging.policy_rules import choices_of
 from topicschema.storage.protocol import SchemaStorage, Stored
 
+_DELETION_FIELD = "spec.deletionPolicy"
+
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
@@ -52,6 +54,12 @@ class _Edit:
     def predecessor(self) -> TopicSchema | None:
         """The stored resource, if it has the same topic, as it always does unless it bypassed the CRD."""
         return self.old if self.old and self.old.spec.topic == self.resource.spec.topic else None
+
+    @property
+    def begins_deletion(self) -> bool:
+        """True if the edit sets deletionPolicy: Delete."""
+        wishes = (None if self.old is None else self.old.spec.deletion_policy, self.resource.spec.deletion_policy)
+        return wishes[1] is DeletionPolicy.DELETE is not wishes[0]
 
     @property
     def changes_judged_fields(self) -> bool:
@@ -171,7 +179,8 @@ def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:
 
 def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> ReviewResponse:
     """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
-    if edit.changes_judged_fields:
+    asks_for_deletion = edit.begins_deletion and any(each.field == _DELETION_FIELD for each in causes)
+    if edit.changes_judged_fields or asks_for_deletion:
         return deny(reason, causes)
     return allow(
         f"this edit does not change the schema and is admitted, but the schema would be refused: {causes[0].message}"

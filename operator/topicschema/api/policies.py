@@ -14,6 +14,7 @@ from topicschema.api.schema_fields import (
     not_matching,
 )
 from topicschema.api.schemas import AVAILABLE_TYPES
+from topicschema.api.topicschemas import DeletionPolicy
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarVersion, SchemaType
@@ -107,6 +108,15 @@ class ConstraintsSpec:
             "this policy. Default: false."
         ),
     ] = False
+    allowed_deletion_policies: Annotated[
+        tuple[DeletionPolicy, ...],
+        Field(
+            "Deletion policies that a TopicSchema may have. Default: only Retain, which is always allowed. A resource "
+            "that has Delete anyway is deleted as with Retain.",
+            max_items=len(DeletionPolicy),
+            list_type="set",
+        ),
+    ] = ()
     exceptions: Annotated[
         tuple[ExceptionSpec, ...],
         Field("Exceptions, at most one for a topic.", max_items=256, list_type="map", list_map_keys=("topic",)),

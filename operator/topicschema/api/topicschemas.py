@@ -186,7 +186,7 @@ class TopicSchemaSpec:
         Field(
             "Retain (default): deleting this resource changes neither history nor broker, so a new "
             "resource continues the history. Delete: it deletes the history and soft-deletes the schema "
-            "at the broker, which then serves no older versions to consumers."
+            "at the broker, which then serves no older versions to consumers. The policy must allow it."
         ),
     ] = DeletionPolicy.RETAIN
     adoption_policy: Annotated[

@@ -28,6 +28,9 @@ class Strictness(StrEnum):
     STRICT = "Strict"
 
 
+DELETION_NOT_ALLOWED: Final = "DELETION_POLICY_NOT_ALLOWED"
+
+
 @dataclass(frozen=True, slots=True)
 class StrategyException:
     """Strategies that one topic may also set, until a time.
@@ -54,19 +57,24 @@ class Constraints:
     required_properties: tuple[str, ...] = ()
     max_schema_bytes: int | None = None
     may_relax_validation: bool = False
+    allows_deletion: bool = False
     exceptions: tuple[StrategyException, ...] = ()
 
 
-UNCONSTRAINED: Final = Constraints(allowed_strategies=tuple(Strategy), may_relax_validation=True)
+UNCONSTRAINED: Final = Constraints(allowed_strategies=tuple(Strategy), may_relax_validation=True, allows_deletion=True)
 """The constraints where there is no NamespaceSchemaPolicy."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicChoices:
-    """What a TopicSchema sets for itself, within the policy's constraints."""
+    """What a TopicSchema sets for itself, within the policy's constraints.
+
+    `deletes_history` is True if the history is deleted with the resource.
+    """
 
     strategy: Strategy | None = None
     validation: ValidationRules = field(default_factory=ValidationRules)
+    deletes_history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,10 @@ def _violations(info: SchemaInfo, choices: TopicChoices, policy: Policy) -> Iter
         message = f"the policy allows {_allowed(policy)} as a topic's own strategy, not {choices.strategy}"
         message = "; ".join(filter(None, (exception_note(policy, choices.strategy, is_refused=True), message)))
         yield Incompatibility("STRATEGY_NOT_ALLOWED", "spec.schemaCompatibilityStrategy", message)
+    if choices.deletes_history and not constraints.allows_deletion:
+        yield Incompatibility(
+            DELETION_NOT_ALLOWED, "spec.deletionPolicy", "the policy allows the deletionPolicy Retain, not Delete"
+        )
     if not constraints.may_relax_validation:
         yield from relaxations(choices.validation, policy.validation)
     for name in constraints.required_properties:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import ExceptionSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.api.topicschemas import TopicSchemaSpec
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
 from topicschema.api.validation import TopicValidationSpec
 from topicschema.core.policy import (
     BrokerProfile,
@@ -44,6 +44,7 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
             required_properties=limits.required_properties,
             max_schema_bytes=limits.max_schema_bytes,
             may_relax_validation=limits.may_relax_validation,
+            allows_deletion=DeletionPolicy.DELETE in limits.allowed_deletion_policies,
             exceptions=tuple(map(_exception, limits.exceptions)),
         ),
         validation=_validation_rules(spec.validation),
@@ -52,13 +53,17 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
 
 def choices_of(spec: TopicSchemaSpec) -> TopicChoices:
     """Return what a TopicSchema sets for itself, within its policy's constraints."""
-    return TopicChoices(spec.schema_compatibility_strategy, _validation_rules(spec.validation))
+    deletes = spec.deletion_policy is DeletionPolicy.DELETE
+    return TopicChoices(spec.schema_compatibility_strategy, _validation_rules(spec.validation), deletes)
 
 
 def counted_choices(spec: TopicSchemaSpec, policy: Policy) -> TopicChoices:
-    """Return the same, but without a strategy whose exception has ended. `policy` is the one for the topic."""
+    """Return the same as the controller counts it. `policy` is the one for the topic.
+
+    A strategy whose exception has ended counts as unset, and the deletion policy counts at the deletion only.
+    """
     choices = choices_of(spec)
-    return replace(choices, strategy=counted_strategy(policy, choices.strategy))
+    return replace(choices, strategy=counted_strategy(policy, choices.strategy), deletes_history=False)
 
 
 def _exception(spec: ExceptionSpec) -> StrategyException:

@@ -53,7 +53,11 @@ class Shop:
             "pulsarCluster": "pulsar",
             "pulsarNamespace": self.pulsar_namespace,
             "brokerProfile": {"pulsarVersion": "4.0"},
-            "constraints": {"allowedStrategies": [each.value for each in Strategy], "mayRelaxValidation": True},
+            "constraints": {
+                "allowedStrategies": [each.value for each in Strategy],
+                "allowedDeletionPolicies": ["Retain", "Delete"],
+                "mayRelaxValidation": True,
+            },
             **spec,
         }
         return self._object("NamespaceSchemaPolicy", name, members)

@@ -189,7 +189,11 @@ async def open_topic() -> AsyncIterator[World]:
     schemas = PulsarSchemas(now, Strategy.FULL)
     api = FakeApiServer()
     async with api.running(), ApiClient(api.connection) as client, run_schema_broker(schemas) as broker:
-        constraints = {"allowedStrategies": [each.value for each in Strategy], "mayRelaxValidation": True}
+        constraints = {
+            "allowedStrategies": [each.value for each in Strategy],
+            "allowedDeletionPolicies": ["Retain", "Delete"],
+            "mayRelaxValidation": True,
+        }
         spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "constraints": constraints}
         profile = {"pulsarVersion": "4.0"}  # the policy is not reconciled in most tests
         pulsar = {"adminURL": broker.url}

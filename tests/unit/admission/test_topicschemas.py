@@ -149,6 +149,19 @@ async def test_a_topic_that_relaxes_its_policy_is_refused_with_the_policys_value
     assert (await world.create(validation=relaxed)).is_allowed
 
 
+async def test_a_topic_may_have_the_deletion_policy_delete_only_if_its_policy_lists_it(world: World) -> None:
+    await world.policy()
+    retained, deleted = world.resource(), world.resource(deletionPolicy="Delete")
+    for reply in (await world.create(deletionPolicy="Delete"), await world.edit(retained, deletionPolicy="Delete")):
+        assert [(cause["field"], rule) for cause, rule in zip(reply.causes, reply.rules, strict=True)] == [
+            ("spec.deletionPolicy", "DELETION_POLICY_NOT_ALLOWED")
+        ]
+    assert (await world.edit(deleted, deletionPolicy="Retain")).warnings == []
+    assert "DELETION_POLICY_NOT_ALLOWED" in (await world.edit(deleted, suspend=True)).warnings[0]
+    await world.policy(constraints={"allowedDeletionPolicies": ["Retain", "Delete"]})
+    assert (await world.edit(retained, deletionPolicy="Delete")).is_allowed
+
+
 @pytest.mark.parametrize(("candidate", "reads"), [(INCOMPATIBLE, 1), (COMPATIBLE, 0)])
 async def test_a_strategy_of_the_latest_version_reads_at_most_one_payload(
     world: World, candidate: str, reads: int

@@ -80,6 +80,7 @@ RULES, LATEST_ONLY, OWNED = (
     put("policy.yaml", policy(**spec))
     for spec in ({}, {"schemaCompatibilityStrategy": "BACKWARD"}, {"constraints": {"requiredProperties": ["owner"]}})
 )
+DELETING = put("policy.yaml", policy(constraints={"allowedDeletionPolicies": ["Delete"]}))
 FIRST = everything(RULES, version(H0))
 H1_FIRST = everything(LATEST_ONLY, version(H1))
 NEXT, LAST = version(H1), version(ADDED)
@@ -111,7 +112,7 @@ HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
     ),
     "the history of a deleted resource counts": ([FIRST, REMOVAL, NEXT], LAST, False),
     "unless the operator deletes it": (
-        [everything(RULES, version(H0, deletionPolicy="Delete")), REMOVAL, NEXT],
+        [everything(DELETING, version(H0, deletionPolicy="Delete")), REMOVAL, NEXT],
         LAST,
         True,
     ),

@@ -154,7 +154,7 @@ class ManifestJudge:
         spec = manifest.resource.spec
         past = self._past(manifest, governing)
         conflict = self._conflict(governing, past) if is_policy_changed else None
-        is_unchanged = past.resource is not None and _judged(past.resource.spec) == _judged(spec)
+        is_unchanged = past.resource is not None and _is_unchanged(past.resource.spec, spec)
         past.resource = None  # only the rest is needed
         try:
             info = manifest.resource.info(governing.for_topic(spec, past.left, self.now))
@@ -267,6 +267,12 @@ def _conflict_warning(topic: _Topic, conflict: Incompatibility) -> Incompatibili
 
 def _is_policy(manifest: Manifest) -> bool:
     return manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name
+
+
+def _is_unchanged(before: TopicSchemaSpec, now: TopicSchemaSpec) -> bool:
+    """Return True if the edit needs no judgment. One that sets deletionPolicy: Delete does."""
+    begins_deletion = now.deletion_policy is DeletionPolicy.DELETE is not before.deletion_policy
+    return not begins_deletion and _judged(before) == _judged(now)
 
 
 def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:

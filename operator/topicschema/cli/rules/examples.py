@@ -38,6 +38,9 @@ class Example:
     strictness: Strictness = Strictness.BROKER
     pulsar_version: PulsarVersion = PulsarVersion.V4_0
 
+    deletes_history: bool = False
+    """True if the topic has deletionPolicy: Delete."""
+
     @property
     def request(self) -> CheckRequest:
         """The example as a request to a broker."""
@@ -50,7 +53,7 @@ class Example:
             constraints=self.constraints or UNCONSTRAINED,
             validation=self.validation,
         )
-        choices = TopicChoices(self.own_strategy, self.own_validation)
+        choices = TopicChoices(self.own_strategy, self.own_validation, self.deletes_history)
         return CheckRequest(_info(self.type, self.candidate, self.properties), history, policy, self.step, choices)
 
     @property
@@ -77,6 +80,7 @@ class Example:
         yield from () if self.constraints is None else _limits(self.constraints)
         yield from _validation("the policy's", self.validation)
         yield from _validation("the topic's own", self.own_validation)
+        yield from ("the topic's deletionPolicy Delete",) if self.deletes_history else ()
 
 
 def _validation(whose: str, rules: ValidationRules) -> Iterator[str]:

@@ -179,6 +179,9 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
     Raise WaitingError(PolicyNotFound) if no policy names a broker.
     """
     governing = await _policy(ctx, deletion)
+    if governing is not None and not governing.policy.constraints.allows_deletion:
+        why = f"policy {governing.resource.metadata.name} allows no deletionPolicy Delete (allowedDeletionPolicies)"
+        return replace(deletion, released=why)
     names_broker = governing is not None and governing.resource.spec.pulsar is not None
     if not names_broker and stored.history.numbered_by is NumberedBy.OPERATOR:
         return deletion
