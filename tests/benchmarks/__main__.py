@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 from benchmarks import (
@@ -23,21 +22,12 @@ from benchmarks import (
 )
 from benchmarks.rows import Row, table, write
 
+_MODULES = (
+    *(brokers, checks, core, edits, images, validators, memory),
+    *(pipeline, policies, programs, retained, reviews, settling, verdict),
+)
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
-    "brokers": brokers.measure,
-    "checks": checks.measure,
-    "core": core.measure,
-    "edits": edits.measure,
-    "images": images.measure,
-    "validators": validators.measure,
-    "memory": memory.measure,
-    "pipeline": pipeline.measure,
-    "policies": policies.measure,
-    "programs": programs.measure,
-    "retained": retained.measure,
-    "reviews": reviews.measure,
-    "settling": settling.measure,
-    "verdict": verdict.measure,
+    each.__name__.rpartition(".")[2]: each.measure for each in _MODULES
 }
 RESULTS = Path(__file__).parents[2] / "benchmarks.json"
 
@@ -47,14 +37,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *MEASURES], help="which measures; all when none is named")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of the rows")
-    parser.add_argument("--topics", type=int, default=brokers.TOPICS, help="how many are adopted from a broker")
     chosen = parser.parse_args()
-    measures = dict(MEASURES)
-    measures["brokers"] = partial(brokers.measure, chosen.topics)
     rows: list[Row] = []
     for name in chosen.names or MEASURES:
         print(f"measuring: {name}", flush=True)
-        for one in measures[name]():
+        for one in MEASURES[name]():
             ratio = "" if one.ratio is None else f"(ratio {one.ratio:.2f})"
             print(f"  {one.name}: {one.value:g} {one.unit} {ratio}", flush=True)
             rows.append(one)

@@ -5,14 +5,13 @@ of 40: that bounds how fast many topics are adopted, and edits are measured at l
 """
 
 import asyncio
-import contextlib
 import datetime as dt
 import json
 import re
 import statistics
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -30,9 +29,8 @@ from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import ApiConnection
 
-TOPICS = 2_000
+_TOPICS = 2_000
 _SIZE, _EDITS, _ROUNDS = 2_000, 40, 3
 _PACE = 20.0
 _OF_TOPIC = re.compile("/(schemas|(non-)?persistent)/[^/]+/[^/]+/[^/]+/")  # its settings, too; no list of topics
@@ -44,16 +42,16 @@ _FLOOR = Goal(1.1, at_most=True)
 _BESIDE_SILENCE = Goal(1.25, at_most=True)
 
 
-def measure(topics: int = TOPICS) -> Iterator[Row]:
+def measure() -> Iterator[Row]:
     """Yield rows of adoption, rest, an edit, and an edit beside a silent broker and beside many edits of others."""
     brokers.prepare(Progress())
-    period = max(30.0, 2 * topics / _PACE)
+    period = 2 * _TOPICS / _PACE
     environment = {"TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1", "TOPICSCHEMA_RESYNC_PERIOD": str(period)}
     with stage(environment) as on:
         pulsar = brokers.start(on.plane.instance)
         with FaultProxy.before(pulsar) as proxy, FaultProxy.before(pulsar) as other:
-            yield from _adoption(on, proxy, topics)
-            yield from _rest(proxy, topics, period)
+            yield from _adoption(on, proxy)
+            yield from _rest(proxy, period)
             on.product.start_webhook()
             on.product.admit()
             yield from asyncio.run(_edits(on, proxy))
@@ -61,12 +59,12 @@ def measure(topics: int = TOPICS) -> Iterator[Row]:
             yield from asyncio.run(_beside_bulk(on, proxy))
 
 
-def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
+def _adoption(on: Stage, proxy: FaultProxy) -> Iterator[Row]:
     """Measure topics that the broker has with one version each, from the controller's start until all are settled."""
     pulsar = proxy.upstream
     _make_namespaces(pulsar, "orders", "ill", "bulk")
     _govern(on, NAMESPACE, "orders", proxy)
-    names = create(on, "adopt", topics, _SIZE)
+    names = create(on, "adopt", _TOPICS, _SIZE)
     text = schema(_SIZE)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda name: RestTopic(pulsar, "shop/orders", name).upload_version(text), names))
@@ -75,25 +73,25 @@ def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
         raise RuntimeError("the stage's API server keeps no audit log")
     since, began = audit.settled(log), dt.datetime.now(dt.UTC)
     on.product.start_controller()
-    on.wait_until_ready(topics, 600 + topics)
+    on.wait_until_ready(_TOPICS, 600 + _TOPICS)
     audit.settled(log)
     last = max(one.at for one in audit.writes(log, since, _USER) if one.resource == TOPIC_SCHEMA.plural)
     seconds = (dt.datetime.fromisoformat(last) - began).total_seconds()
-    floor = max(0.0, (topics - 40) / _PACE)
-    yield beside(f"{topics} topics adopted", seconds, "s", ("one request each at 20 a second", floor))
+    floor = (_TOPICS - 40) / _PACE
+    yield beside(f"{_TOPICS} topics adopted", seconds, "s", ("one request each at 20 a second", floor))
     requests = sum(map(_is_of_topic, proxy.calls))
-    yield bounded("requests to adopt a topic with one version", requests / topics, "", 3)
+    yield bounded("requests to adopt a topic with one version", requests / _TOPICS, "", 3)
     yield bounded("uploads while adopting", sum(call.is_write and _is_of_topic(call) for call in proxy.calls), "", 0)
 
 
-def _rest(proxy: FaultProxy, topics: int, period: float) -> Iterator[Row]:
+def _rest(proxy: FaultProxy, period: float) -> Iterator[Row]:
     """Measure the requests when nothing changes, once the reconciles have spread."""
     time.sleep(1.25 * period)
     proxy.clear()
     window = max(30.0, period / 2)
     time.sleep(window)
     calls = list(proxy.calls)
-    floor = topics * 60 / period
+    floor = _TOPICS * 60 / period
     anchor = ("one GET for each topic and period", floor)
     yield beside(f"requests a minute at rest, period {period:g} s", len(calls) * 60 / window, "1/min", anchor, _FLOOR)
     kinds = Counter(_kind(call) for call in calls)
@@ -144,18 +142,12 @@ def _is_ready(wire: dict[str, Any], generation: int) -> bool:
     return any(each["status"] == "True" and each["observedGeneration"] == generation for each in conditions)
 
 
-@contextlib.asynccontextmanager
-async def _connect(on: Stage) -> AsyncIterator[ApiClient]:
-    async with ApiClient(ApiConnection.load(str(on.plane.cluster.kubeconfig))) as client:
-        yield client
-
-
 async def _edits(on: Stage, proxy: FaultProxy) -> list[Row]:
     """Measure edits by the operator and bare uploads in turn, both of topics with as many versions."""
     bare, ours, requests = [], [], []
     through = Pulsar(proxy.url, "")
     anchor = RestTopic(through, "shop/orders", "bare")
-    async with _connect(on) as client:
+    async with on.client() as client:
         editor = _Editor(client)
         for revision in range(_EDITS + 2):
             text = schema(_SIZE, revision)
@@ -184,7 +176,7 @@ async def _beside_silence(on: Stage, proxy: FaultProxy, other: FaultProxy) -> li
     names = [f"ill-{number}" for number in range(_ILL_TOPICS)]
     calm: list[float] = []
     beside_ill: list[float] = []
-    async with _connect(on) as client:
+    async with on.client() as client:
         editor, ill = _Editor(client), _Editor(client, _ILL, "shop/ill")
         for name in names:
             await ill.edit(name, schema(_SIZE))
@@ -214,7 +206,7 @@ async def _beside_bulk(on: Stage, proxy: FaultProxy) -> list[Row]:
     """Measure edits under one policy while another one, at the same broker, gets many TopicSchemas."""
     _govern(on, _BULK, "bulk", proxy)
     times: list[float] = []
-    async with _connect(on) as client:
+    async with on.client() as client:
         editor, bulk = _Editor(client), _Editor(client, _BULK, "shop/bulk")
         others = asyncio.gather(
             *(bulk.edit(f"bulk-{number}", schema(_SIZE), _BULK_SECONDS) for number in range(_BULK_TOPICS))

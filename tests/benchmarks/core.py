@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,18 +63,15 @@ def _cold_start() -> Row:
         for file in files:
             file.write_text(json.dumps({"type": "record", "name": "R", "fields": [_FIELD]}), encoding="utf-8")
         options = ["--type", "JSON", "--strategy", "BACKWARD", "--history", *map(str, files)]
-        check = _runner([sys.executable, "-m", "topicschema", "check", *options])
-        nothing = _runner([sys.executable, "-c", "pass"])
-        rounds = [(check(), nothing()) for _ in range(_ROUNDS)]
+        check = [sys.executable, "-m", "topicschema", "check", *options]
+        nothing = [sys.executable, "-c", "pass"]
+        rounds = [(_seconds(check), _seconds(nothing)) for _ in range(_ROUNDS)]
     ours, anchor = (statistics.median(each) for each in zip(*rounds, strict=True))
     row = bounded("cold `topicschema check` of one pair", ours * 1000, "ms", 150)
     return replace(row, anchor="python -c pass", anchor_value=round(anchor * 1000, 1), ratio=round(ours / anchor, 3))
 
 
-def _runner(command: list[str]) -> Callable[[], float]:
-    def run() -> float:
-        start = time.perf_counter()
-        subprocess.run(command, capture_output=True, check=True)
-        return time.perf_counter() - start
-
-    return run
+def _seconds(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, capture_output=True, check=True)
+    return time.perf_counter() - start

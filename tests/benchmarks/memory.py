@@ -23,26 +23,17 @@ def measure() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         few, many = (_peaks(Path(folder) / str(count), count) for count in (_FEW, _MANY))
     for name, peak in many.items():
+        anchor = ("the same with 200,000 messages", few[name])
         yield beside(
-            f"memory at most, validation of 2,000,000 messages, {name}",
-            peak,
-            "MiB",
-            ("the same with 200,000 messages", few[name]),
-            Goal(_RATIO, at_most=True),
+            f"memory at most, validation of 2,000,000 messages, {name}", peak, "MiB", anchor, Goal(_RATIO, at_most=True)
         )
 
 
 def _peaks(folder: Path, count: int) -> Mapping[str, int]:
     """Return the peaks in MiB, by how the run is made."""
     packed = _write_request(folder, count)
-    pod = [
-        sys.executable,
-        "-m",
-        "topicschema.validation.run.driver",
-        str(folder),
-        "--termination-log",
-        str(folder / "verdict"),
-    ]
+    arguments = [str(folder), "--termination-log", str(folder / "verdict")]
+    pod = [sys.executable, "-m", "topicschema.validation.run.driver", *arguments]
     spark = [sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]
     return {
         "a pod without executors": peak_memory.of_command(pod, {FAILED_STATUS}),

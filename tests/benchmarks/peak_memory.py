@@ -5,8 +5,10 @@ Shared memory counts for each process, and each counts with its own highest mark
 
 import subprocess
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+
+from benchmarks.processes import family
 
 _TICK = 0.02
 _MARK = "VmHWM:"
@@ -20,30 +22,11 @@ def of_command(command: Sequence[str], statuses: Collection[int] = (0,), stdin: 
             process.stdin.write(stdin)
             process.stdin.close()
         while process.poll() is None:
-            marks |= _below(process.pid)
+            marks |= {each: mark for each in family(process.pid) if (mark := _mark(each))}
             time.sleep(_TICK)
     if process.returncode not in statuses:
         raise RuntimeError(f"{command} ended with {process.returncode}")
     return sum(marks.values()) // 1024
-
-
-def _below(program: int) -> Mapping[int, int]:
-    """Return the highest marks (KiB) of a program and of all below it, by process."""
-    parents = dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
-    marks, waiting = {}, [program]
-    while waiting:
-        process = waiting.pop()
-        marks[process] = _mark(process)
-        waiting += [below for below, parent in parents.items() if parent == process]
-    return {process: mark for process, mark in marks.items() if mark}
-
-
-def _parent(process: Path) -> tuple[int, int] | None:
-    """Return a process and its parent, or None if it has ended."""
-    try:
-        return int(process.name), int((process / "stat").read_text(encoding="latin-1").rpartition(")")[2].split()[1])
-    except OSError:
-        return None
 
 
 def _mark(process: int) -> int:

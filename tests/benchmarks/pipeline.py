@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from benchmarks import cpu_time, orders
+from benchmarks import orders, processes
 from benchmarks.rows import Goal, Row, beside, row
 from testbed import maven, paths
 from testbed.build import alone
@@ -75,13 +75,7 @@ def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: 
     packed.write_bytes(request.pack().content)
     texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
     jars = maven.jars(_HERE / "spark_avro" / "pom.xml")
-    theirs = [
-        str(_anchors_python()),
-        str(_HERE / "from_avro.py"),
-        str(jars),
-        str(folder / "orders.parquet"),
-        str(texts),
-    ]
+    theirs = [*map(str, (_anchors_python(), _HERE / "from_avro.py", jars, folder / "orders.parquet", texts))]
     with _serving([sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]) as ours, _serving(theirs) as anchor:
         rounds = [(_run_round(ours), _run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
     if {each.messages for both in rounds for each in both} != {BAD, COUNT - BAD}:
@@ -181,8 +175,8 @@ def _serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
 def _run_round(process: "subprocess.Popen[str]") -> _Round:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the program has no pipes")
-    before = cpu_time.seconds(process.pid)
+    before = processes.cpu_seconds(process.pid)
     process.stdin.write("go\n")
     process.stdin.flush()
     seconds, count = json.loads(process.stdout.readline())
-    return _Round(seconds, cpu_time.seconds(process.pid) - before, count)
+    return _Round(seconds, processes.cpu_seconds(process.pid) - before, count)

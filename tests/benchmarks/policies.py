@@ -14,8 +14,6 @@ from benchmarks.rows import Goal, Row, beside, row
 from benchmarks.schemas import schema
 from benchmarks.stage import Stage, policy, stage
 from testbed.product import NAMESPACE as SYSTEM
-from topicschema.cluster.client import ApiClient
-from topicschema.cluster.connection import ApiConnection
 from topicschema.core import formats
 from topicschema.core.history import History, Origin
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -54,7 +52,7 @@ async def _store(on: Stage, count: int) -> None:
     stored = Stored(history)
     for each in schemas:
         history = history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")
-    async with ApiClient(ApiConnection.load(str(on.plane.cluster.kubeconfig))) as client:
+    async with on.client() as client:
         await KubernetesStorage(client, SYSTEM).put(stored, history, tuple(each.info for each in schemas))
 
 

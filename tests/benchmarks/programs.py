@@ -22,10 +22,8 @@ import pyarrow as pa
 
 from benchmarks import java, orders, releases
 from benchmarks.rows import Goal, Row, beside, bounded
+from support.payloads.avro_messages import parsed
 from topicschema import payload
-from topicschema.core import formats
-from topicschema.core.formats.avro import AvroSchema
-from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.payload.columnar.avro import ProgramValidator, compile_program
 from topicschema.payload.columnar.column import Column
 
@@ -47,8 +45,8 @@ assert not run(compile_program(schema, schema), Column.of([bytes(1)])).reasons.a
 def measure() -> Iterator[Row]:
     """Yield the rows."""
     made = orders.made(_COUNT)
-    writers = [_parsed(json.dumps(each)) for each in made.writers]
-    reader = _parsed(json.dumps(made.reader))
+    writers = [parsed(json.dumps(each)) for each in made.writers]
+    reader = parsed(json.dumps(made.reader))
     messages = [(number, payload.encode(writers[number], value).payload or b"") for number, value in made.messages]
     columns = [
         (ProgramValidator(compile_program(reader, writer)), _column([each for of, each in messages if of == number]))
@@ -91,7 +89,7 @@ def _rounds(work: Callable[[], object], theirs: java.Java) -> Iterator[tuple[flo
 
 def _large() -> Row:
     """Measure the median of compiling a release of a large schema with the one before."""
-    writer, reader = (_parsed(text.decode()) for text in releases.texts())
+    writer, reader = (parsed(text.decode()) for text in releases.texts())
     times = []
     for _ in range(_ROUNDS):
         start = time.thread_time()
@@ -123,10 +121,3 @@ def _column(payloads: Sequence[bytes]) -> Column:
 
 def _sized(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
-
-
-def _parsed(text: str) -> AvroSchema:
-    schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()), validate_defaults=False)
-    if not isinstance(schema, AvroSchema):
-        raise TypeError(schema)
-    return schema

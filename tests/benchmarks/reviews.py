@@ -54,14 +54,16 @@ def _requests(on: Stage, names: list[str]) -> list[Request]:
     olds = [on.plane.cluster.get("tsc", name, "-n", NAMESPACE) for name in names]
     revisions = itertools.count(1)
     return [
-        Request(stream, "POST", "/review?timeout=10s", "application/json", _body(olds[stream], next(revisions)))
+        Request(
+            stream,
+            "POST",
+            "/review?timeout=10s",
+            "application/json",
+            json.dumps(_review(olds[stream], schema(_SIZE, next(revisions)))),
+        )
         for _ in range(_EACH * (_ROUNDS + 1))
         for stream in range(_STREAMS)
     ]
-
-
-def _body(old: dict[str, Any], revision: int) -> str:
-    return json.dumps(_review(old, schema(_SIZE, revision)))
 
 
 def _review(old: dict[str, Any], text: str) -> dict[str, Any]:

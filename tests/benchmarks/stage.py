@@ -12,6 +12,8 @@ from benchmarks.schemas import schema
 from benchmarks.traffic import Request, Target, send
 from testbed.controlplane import ControlPlane, owned
 from testbed.product import Product
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import ApiConnection
 
 NAMESPACE = "bench"
 _PATH = f"/apis/topicschema.io/v1alpha1/namespaces/{NAMESPACE}/topicschemas"
@@ -27,20 +29,20 @@ class Stage:
     target: Target
 
     def wait_until_ready(self, count: int, seconds: float = 300) -> None:
-        """Return once that many TopicSchemas are Ready."""
+        """Return once that many are Ready by the policy's status: a list of all would slow the measurement."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if self.ready_count() >= count:
+            output = self.plane.cluster.kubectl(
+                "get", "nsp", "-n", NAMESPACE, "-o", "jsonpath={.items[*].status.topics.ready}"
+            )
+            if sum(map(int, output.split())) >= count:
                 return
             time.sleep(0.5)
         raise TimeoutError(f"not {count} Ready after {seconds:.0f} s:\n{self.product.controller.log_tail()}")
 
-    def ready_count(self) -> int:
-        """Return the number of Ready TopicSchemas by the policy's status: a list of all would slow the measurement."""
-        output = self.plane.cluster.kubectl(
-            "get", "nsp", "-n", NAMESPACE, "-o", "jsonpath={.items[*].status.topics.ready}"
-        )
-        return sum(map(int, output.split()))
+    def client(self) -> ApiClient:
+        """Return a client of the API server."""
+        return ApiClient(ApiConnection.load(str(self.plane.cluster.kubeconfig)))
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ The anchor is the pod's own start-up, in the same rounds: a pod like the Job's, 
 modules of a run and ended. The pod that ends at once shows the share of the node. The images are there already.
 """
 
-import json
 import secrets
 import statistics
 import time
@@ -64,7 +63,6 @@ def _round(node: Node | ExistingNode, broker: Pulsar) -> tuple[float, float, flo
     pods = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
     shop = RetainedShop(pods, broker, RetainedTopic.create(broker, "created"))
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(_MESSAGES))
     shop.govern("Gate")
     shop.propose(WRITTEN)

@@ -12,26 +12,22 @@ import pytest
 
 from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
-from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, broker_shop
+from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, proxied_shop
 from support.pulsar.rest_topic import RestTopic
 from testbed import brokers, helm, maven, packages
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
-from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 from testbed.pulsar import start as start_pulsar
-from testbed.pulsar_setup import Access, Setup
+from testbed.pulsar_setup import Access, Credentials, Setup
 
 _HERE = Path(__file__).parent
 _SHARED = "shared_controller"
 _ADMIN_CLIENT = _HERE / "admin" / "pom.xml"
-_JARS = {
-    "test_connections.py": (JAVA_CLIENT,),
-    "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT),
-}
+_JARS = {"test_connections.py": (JAVA_CLIENT,), "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT)}
 _CONTROLLER = pytest.StashKey[Product]()
 
 StartBroker = Callable[[str, Setup], Pulsar]
@@ -111,6 +107,13 @@ def secured_pulsar(start_broker: StartBroker) -> Pulsar:
 
 
 @pytest.fixture(scope="session")
+def credentials(secured_pulsar: Pulsar) -> Credentials:
+    """Return the credentials of `secured_pulsar`."""
+    assert secured_pulsar.credentials is not None
+    return secured_pulsar.credentials
+
+
+@pytest.fixture(scope="session")
 def certificate_pulsar(start_broker: StartBroker) -> Pulsar:
     """Return a broker with TLS that requires a client certificate."""
     return start_broker("certificate", Setup(access=Access.CERTIFICATE))
@@ -162,7 +165,10 @@ def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
 
 @pytest.fixture(scope="module")
 def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """Yield one controller for all modules in a row that need it. The hook above ends it, or the last module."""
+    """Yield one controller for all modules in a row that need it. The hook above ends it, or the last module.
+
+    It may call brokers on 127.0.0.1, and reconciles all more than twice a second.
+    """
     stash = request.config.stash
     if _CONTROLLER not in stash:
         installed = stash[_CONTROLLER] = Product.install(instance, cluster, {**PATIENT_LEASE, **RESYNC})
@@ -173,16 +179,10 @@ def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance
         _end_controller(stash)  # the cluster ends with the last test, before the hook runs
 
 
-@pytest.fixture(scope="module")
-def controller(shared_controller: Product) -> Product:
-    """Return the controller. It may call brokers on 127.0.0.1, and reconciles all more than twice a second."""
-    return shared_controller
-
-
 @pytest.fixture
-async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredShop]:
+async def shop(
+    shared_controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str
+) -> AsyncIterator[BrokeredShop]:
     """Yield a namespace that the controller watches, with its Pulsar namespace; it has no policy yet."""
-    with FaultProxy.before(pulsar) as proxy:
-        async with broker_shop(proxy, cluster, namespace) as shop:
-            shop.create_namespace()
-            yield shop
+    async with proxied_shop(pulsar, cluster, namespace) as shop:
+        yield shop

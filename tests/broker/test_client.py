@@ -1,6 +1,5 @@
 """The client of a broker's admin REST, call by call, at a real broker. Responses of failing ones: tests/unit/broker."""
 
-import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
@@ -172,11 +171,6 @@ async def test_refusals_are_reported_without_the_schemas(broker: Broker, topic: 
     assert await broker.index(topic) == (0,)
 
 
-async def test_the_same_schema_from_eight_at_once_is_one_version(broker: Broker, topic: Topic) -> None:
-    assert set(await asyncio.gather(*(broker.upload(topic, avro(EMPTY)) for _ in range(8)))) == {0}
-    assert await broker.index(topic) == (0,)
-
-
 async def test_what_is_set_on_a_namespace_is_read_back_and_the_rest_stays(
     broker: Broker, key: PulsarNamespaceKey, pulsar: Pulsar
 ) -> None:
@@ -247,6 +241,7 @@ async def test_a_missing_namespace_and_a_missing_tenant_are_different_errors(
         with pytest.raises(NamespaceNotFoundError):
             await broker.topics(missing)
         assert await broker.latest(topic) is None  # as of a topic that never had one
+        assert await broker.number_of(topic, avro(EMPTY)) is None
         assert await broker.index(topic) == ()
     with pytest.raises(TenantNotFoundError):
         await broker.soft_delete(Topic("nope-nope", "nope", "x"))

@@ -55,16 +55,6 @@ def topic(key: PulsarNamespaceKey) -> Topic:
     return Topic(key.tenant, key.namespace, "x")
 
 
-async def test_a_superuser_by_token_may_do_everything(
-    secured_pulsar: Pulsar, key: PulsarNamespaceKey, topic: Topic
-) -> None:
-    async with reaching(secured_pulsar, tokens(secured_pulsar)[0]) as broker:
-        assert await broker.upload(topic, STRING) == 0
-        await broker.set_namespace(key, NamespaceSettings(strategy=Strategy.FULL, allows_auto_update=False))
-        assert await broker.broker_settings() is not None
-        assert await broker.soft_delete(topic) == 1
-
-
 async def test_an_unknown_client_is_unauthorized(secured_pulsar: Pulsar, topic: Topic) -> None:
     for stranger in (None, tokens(secured_pulsar)[2], Token("garbage")):
         async with reaching(secured_pulsar, stranger) as broker:
@@ -103,13 +93,6 @@ async def test_a_role_that_may_produce_uploads_and_reads_and_does_no_more(
         assert await broker.latest(topic) is not None
         with pytest.raises(BrokerForbiddenError):
             await broker.soft_delete(topic)
-
-
-async def test_a_broker_whose_ca_is_not_known_is_not_trusted(secured_pulsar: Pulsar, topic: Topic) -> None:
-    broker = Broker(ClientConfig(secured_pulsar.admin_url, ALLOWED, tokens(secured_pulsar)[0]))
-    with pytest.raises(BrokerTLSVerificationFailedError, match="certificate"):
-        await broker.latest(topic)
-    await broker.close()
 
 
 async def test_a_client_certificate_authenticates(certificate_pulsar: Pulsar) -> None:

@@ -1,7 +1,5 @@
 """The end of versions at a real broker, also by other clients, and what stays of them."""
 
-import time
-
 import pytest
 from pulsar import Client
 from pulsar.schema import StringSchema
@@ -12,17 +10,6 @@ from testbed.pulsar import PULSAR_VERSION
 _FIRST = record(optional("a"))
 _SECOND = record(optional("a"), optional("b"))
 _OTHER = record('{"name": "z", "type": "string"}')
-
-
-def test_a_soft_delete_leaves_a_tombstone_and_hides_what_is_older(topic: RestTopic) -> None:
-    topic.upload_version(_FIRST)
-
-    assert topic.delete() == 1
-
-    assert [topic.read(version).status for version in (None, 0, 1)] == [404, 404, 404]
-    assert topic.versions() == []
-    assert topic.version_of(_FIRST) == -1
-    assert topic.index() == [0, 1]
 
 
 def test_numbers_go_on_after_a_tombstone_and_nothing_before_it_is_judged(topic: RestTopic) -> None:
@@ -101,32 +88,6 @@ def test_schemas_outlive_their_namespace_and_come_back_with_it(topic: RestTopic)
     assert topic.upload_version(_SECOND) == 1
 
 
-def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> None:
-    """Check also one that never existed as a topic, and one with a subscription: theirs stay."""
-    never = RestTopic(topic.pulsar, topic.namespace, "never")
-    subscribed = RestTopic(topic.pulsar, topic.namespace, "subscribed")
-    for each in (topic, subscribed):
-        topic.pulsar.call("PUT", each.itself)
-    topic.pulsar.call("PUT", f"{subscribed.itself}/subscription/s", {})
-    for each in (topic, never, subscribed):
-        each.upload_version(_FIRST)
-        each.upload_version(_SECOND)
-    idle = {
-        "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
-        "maxInactiveDurationSeconds": 1,
-        "deleteWhileInactive": True,
-    }
-    topic.pulsar.call("POST", f"/namespaces/{topic.namespace}/inactiveTopicPolicies", idle)
-
-    deadline = time.monotonic() + 180  # a broker that is not ours checks once a minute
-    while topic.index() is not None and time.monotonic() < deadline:
-        time.sleep(0.1)
-
-    assert (topic.index(), topic.versions(), topic.read().status) == (None, [], 404)
-    assert (never.versions(), subscribed.versions()) == ([0, 1], [0, 1])
-    assert topic.upload_version(_SECOND) == 0
-
-
 def test_deleting_needs_the_tenant_only(topic: RestTopic) -> None:
     missing = RestTopic(topic.pulsar, f"{topic.namespace}-missing")
     no_tenant = RestTopic(topic.pulsar, "no-tenant/n")
@@ -150,7 +111,7 @@ def test_a_scalable_topic_has_one_history_which_goes_with_any_of_its_segments(to
     """Check why `spec.topic` accepts no topic:// name: the broker removes a split segment once its messages expired."""
     path = f"/scalable/{topic.namespace}/{topic.name}"
     created = topic.pulsar.request("PUT", f"{path}?numInitialSegments=2")
-    if PULSAR_VERSION != "5.0":
+    if PULSAR_VERSION in ("4.0", "4.1", "4.2"):
         assert created.status == 404
         return
     assert created.status == 204

@@ -62,13 +62,6 @@ def test_dedupe_retains_the_old_text_and_properties(topic: RestTopic, kind: str,
     assert (stored["version"], stored["data"], stored["properties"]) == (0, _FIRST, {"owner": "first"})
 
 
-def test_the_version_of_a_text_is_that_of_the_same_bytes(topic: RestTopic) -> None:
-    topic.upload_version(_FIRST)
-
-    assert topic.version_of(_FIRST) == 0
-    assert topic.version_of(f"{_FIRST} ") == -1
-
-
 def test_a_key_value_schema_is_known_byte_for_byte_but_for_the_space_between(topic: RestTopic) -> None:
     parts = {"key": json.loads(_FIRST), "value": ""}
     again = {"key": json.loads(record(optional("a"), doc="second")), "value": ""}
@@ -172,15 +165,6 @@ def test_null_is_taken_as_json_and_then_blocks_the_topic(topic: RestTopic) -> No
         assert topic.upload(text, "JSON").status == 500
 
 
-def test_an_older_schema_is_answered_with_its_version_and_the_latest_stays(topic: RestTopic) -> None:
-    topic.upload_version(_FIRST)
-    topic.upload_version(_SECOND)
-
-    assert topic.upload_version(_FIRST) == 0
-
-    assert topic.read().json["version"] == 1
-
-
 def test_another_type_is_taken_under_always_compatible_only(topic: RestTopic) -> None:
     topic.upload_version(_FIRST)
     assert topic.upload("", "STRING").status == 409
@@ -188,26 +172,6 @@ def test_another_type_is_taken_under_always_compatible_only(topic: RestTopic) ->
     topic.pulsar.call("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", "ALWAYS_COMPATIBLE")
 
     assert topic.upload_version("", "STRING") == 1
-
-
-def test_every_version_can_be_read_and_an_unknown_one_is_404(topic: RestTopic) -> None:
-    topic.upload_version(_FIRST)
-    topic.upload_version(_SECOND)
-
-    assert [topic.read(version).json["data"] for version in (0, 1)] == [_FIRST, _SECOND]
-    assert (topic.read(2).status, topic.read(2).json) == (404, {"reason": "Schema not found"})
-    assert topic.versions() == [0, 1]
-
-
-def test_metadata_has_the_numbers_and_is_empty_for_a_topic_without_schemas(topic: RestTopic) -> None:
-    answer = topic.pulsar.request("GET", f"{topic.schemas}/metadata")
-    assert (answer.status, answer.text) == (200, "")
-
-    topic.upload_version(_FIRST)
-    topic.upload_version(_SECOND)
-
-    assert topic.index() == [0, 1]
-    assert topic.pulsar.call("GET", f"{topic.schemas}/metadata")["info"]["version"] == 1
 
 
 def test_uploads_at_a_time_of_one_schema_are_one_version_and_of_many_take_consecutive_ones(topic: RestTopic) -> None:

@@ -75,13 +75,7 @@ async def test_the_effective_strategy_is_the_one_that_the_broker_judges_by(
     assert effective_strategy(policy, None).value == applied
 
 
-CANDIDATES = [
-    (_GOOD, "AVRO"),
-    (_OTHER, "JSON"),
-    (_GOOD, "PROTOBUF"),
-    ("", "STRING"),
-    ("", "INT32"),
-]
+CANDIDATES = [(_GOOD, "AVRO"), (_OTHER, "JSON"), (_GOOD, "PROTOBUF"), ("", "STRING"), ("", "INT32")]
 
 
 FLAWED = [(_WRONG_DEFAULT, "AVRO"), (_WRONG_DEFAULT, "JSON")]

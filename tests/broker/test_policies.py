@@ -7,11 +7,10 @@ import pytest
 from aiohttp import web
 
 from support.kubernetes.watched_namespace import conditions, statuses, text, wait_for
-from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
+from support.pulsar.brokered_namespace import BrokeredShop, proxied_shop
 from testbed import broker_faults
 from testbed.calls import Exchange
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
@@ -149,20 +148,18 @@ async def test_a_strategy_that_others_set_at_the_broker_reaches_the_topics(shop:
 
 
 async def test_the_brokers_own_settings_are_observed_and_those_that_it_overrules_reported(
-    controller: Product, strict_pulsar: Pulsar, cluster: Cluster, namespace: str
+    shared_controller: Product, strict_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> None:
-    with FaultProxy.before(strict_pulsar) as proxy:
-        async with broker_shop(proxy, cluster, namespace) as shop:
-            shop.create_namespace()
-            shop.create_topics("undeclared")
-            shop.watched.put(text("id"))
-            shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks no client out
-            status = await shop.policy_ready("Active")
-            assert status["observed"]["broker"] == {
-                "schemaCompatibilityStrategy": "BACKWARD",
-                "isAllowAutoUpdateSchema": False,
-                "schemaValidationEnforced": True,
-            }
-            assert "which no Pulsar namespace can switch off" in conditions(status)["InSync"]["message"]
-            await shop.wait_for_strategy("BACKWARD", "Broker")
-            assert not any("/namespaces/" in call.path for call in shop.broker_writes)
+    async with proxied_shop(strict_pulsar, cluster, namespace) as shop:
+        shop.create_topics("undeclared")
+        shop.watched.put(text("id"))
+        shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks no client out
+        status = await shop.policy_ready("Active")
+        assert status["observed"]["broker"] == {
+            "schemaCompatibilityStrategy": "BACKWARD",
+            "isAllowAutoUpdateSchema": False,
+            "schemaValidationEnforced": True,
+        }
+        assert "which no Pulsar namespace can switch off" in conditions(status)["InSync"]["message"]
+        await shop.wait_for_strategy("BACKWARD", "Broker")
+        assert not any("/namespaces/" in call.path for call in shop.broker_writes)

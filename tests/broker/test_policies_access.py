@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from support.kubernetes.watched_namespace import conditions, statuses, wait_for
-from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
+from support.pulsar.brokered_namespace import BrokeredShop, proxied_shop
 from support.pulsar.brokered_topic import ONE, BrokeredTopic
 from testbed.calls import credential_of
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
 from testbed.product import Product
 from testbed.pulsar import PULSAR_VERSION, Pulsar
+from testbed.pulsar_setup import Credentials
 from testbed.tokens import ORDINARY, SUPERUSER, sign
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
@@ -23,13 +23,11 @@ DIGIT = ONE.replace("{", '{"namespace": "shop.1x", ', 1)
 
 @pytest.fixture
 async def secured(
-    controller: Product, secured_pulsar: Pulsar, cluster: Cluster, namespace: str
+    shared_controller: Product, secured_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> AsyncIterator[BrokeredShop]:
     """Yield a namespace whose broker requires a token; the policy names the broker itself, over TLS."""
-    with FaultProxy.before(secured_pulsar) as proxy:
-        async with broker_shop(proxy, cluster, namespace) as shop:
-            shop.create_namespace()
-            yield shop
+    async with proxied_shop(secured_pulsar, cluster, namespace) as shop:
+        yield shop
 
 
 def by_token(shop: BrokeredShop) -> dict[str, object]:
@@ -40,9 +38,9 @@ def by_token(shop: BrokeredShop) -> dict[str, object]:
     }
 
 
-async def test_a_policy_over_tls_is_active_once_its_token_is_good(secured: BrokeredShop) -> None:
-    credentials = secured.pulsar.credentials
-    assert credentials is not None
+async def test_a_policy_over_tls_is_active_once_its_token_is_good(
+    secured: BrokeredShop, credentials: Credentials
+) -> None:
     ca = credentials.ca.read_text()
     secured.govern(by_token(secured), schemaCompatibilityStrategy="FULL")
     assert "admin" in conditions(await secured.policy_ready("SecretNotFound"))["Ready"]["message"]
@@ -52,13 +50,7 @@ async def test_a_policy_over_tls_is_active_once_its_token_is_good(secured: Broke
     secured.apply_secret("admin", token=credentials.tokens.expired, ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
     await secured.policy_ready("BrokerUnauthorized")
-    await is_reconciled_with_a_good_token(secured)
-
-
-async def is_reconciled_with_a_good_token(secured: BrokeredShop) -> None:
-    """Check that a good token is used though the policy does not change."""
-    credentials = secured.pulsar.credentials
-    assert credentials is not None
+    # A good token is used though the policy does not change.
     secured.apply_secret("admin", token=credentials.tokens.superuser, ca_crt=credentials.ca.read_text())
     topic = BrokeredTopic(secured)
     topic.put(ONE)  # the first reconcile that reads the Secret again enqueues all that wait for it
@@ -67,10 +59,8 @@ async def is_reconciled_with_a_good_token(secured: BrokeredShop) -> None:
 
 
 async def test_a_token_that_is_replaced_before_it_expires_is_used_from_the_next_reconcile_on(
-    secured: BrokeredShop,
+    secured: BrokeredShop, credentials: Credentials
 ) -> None:
-    credentials = secured.pulsar.credentials
-    assert credentials is not None
     authentication = by_token(secured)["authentication"]
     secured.apply_secret("admin", token=credentials.tokens.superuser)
     secured.govern({"authentication": authentication}, schemaCompatibilityStrategy="FULL")
@@ -85,10 +75,11 @@ async def test_a_token_that_is_replaced_before_it_expires_is_used_from_the_next_
     assert all(call.status != 401 for call in secured.proxy.calls)
 
 
-async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(secured: BrokeredShop) -> None:
+async def test_a_tenant_s_admin_has_topics_judged_by_the_broker_s_own_version(
+    secured: BrokeredShop, credentials: Credentials
+) -> None:
     """Check the role that first-steps.md recommends, which is no superuser. The policy names no Pulsar version."""
-    credentials, pulsar = secured.pulsar.credentials, secured.pulsar
-    assert credentials is not None
+    pulsar = secured.pulsar
     admins = {"adminRoles": [ORDINARY], "allowedClusters": pulsar.call("GET", "/clusters")}
     pulsar.call("POST", "/tenants/shop", admins)
     secured.apply_secret("admin", token=credentials.tokens.ordinary, ca_crt=credentials.ca.read_text())
@@ -114,25 +105,21 @@ async def test_a_broker_with_the_certificate_of_an_unknown_ca_is_not_trusted(sec
 
 
 async def test_a_client_certificate_makes_a_policy_active(
-    controller: Product, certificate_pulsar: Pulsar, cluster: Cluster, namespace: str
+    shared_controller: Product, certificate_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> None:
     credentials = certificate_pulsar.credentials
     assert credentials is not None
-    with FaultProxy.before(certificate_pulsar) as proxy:
-        async with broker_shop(proxy, cluster, namespace) as shop:
-            shop.create_namespace()
-            superuser = credentials.superuser
-            shop.apply_secret(
-                "operator", tls_crt=superuser.certificate.read_bytes(), tls_key=superuser.key.read_bytes()
-            )
-            shop.apply_secret("ca", ca_crt=credentials.ca.read_bytes())
-            shop.govern(
-                {
-                    "adminURL": certificate_pulsar.admin_url,
-                    "authentication": {"tls": {"secretRef": {"name": "operator"}}},
-                    "tls": {"caSecretKeyRef": {"name": "ca", "key": "ca.crt"}},
-                },
-                schemaCompatibilityStrategy="FULL",
-            )
-            await shop.policy_ready("Active")
-            assert shop.broker_settings()["schemaCompatibilityStrategy"] == "FULL"
+    async with proxied_shop(certificate_pulsar, cluster, namespace) as shop:
+        superuser = credentials.superuser
+        shop.apply_secret("operator", tls_crt=superuser.certificate.read_bytes(), tls_key=superuser.key.read_bytes())
+        shop.apply_secret("ca", ca_crt=credentials.ca.read_bytes())
+        shop.govern(
+            {
+                "adminURL": certificate_pulsar.admin_url,
+                "authentication": {"tls": {"secretRef": {"name": "operator"}}},
+                "tls": {"caSecretKeyRef": {"name": "ca", "key": "ca.crt"}},
+            },
+            schemaCompatibilityStrategy="FULL",
+        )
+        await shop.policy_ready("Active")
+        assert shop.broker_settings()["schemaCompatibilityStrategy"] == "FULL"

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
-from support.pulsar.reconciler_process import CallKind, KillPoint, Process, process, run_until_killed
+from support.pulsar.brokered_namespace import BrokeredShop, proxied_shop
+from support.pulsar.reconciler_process import CallKind, KillPoint, Process, kill_everywhere, process, run_until_killed
 from support.sizes import IS_FULL
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
@@ -26,12 +25,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
-_MOST_CALLS = 20
-_DESIRED = {
-    "schemaCompatibilityStrategy": "FULL",
-    "isAllowAutoUpdateSchema": False,
-    "schemaValidationEnforced": True,
-}
+_DESIRED = {"schemaCompatibilityStrategy": "FULL", "isAllowAutoUpdateSchema": False, "schemaValidationEnforced": True}
 _ORIGINAL = {
     "schemaCompatibilityStrategy": "FORWARD",
     "isAllowAutoUpdateSchema": True,
@@ -43,11 +37,9 @@ _ORIGINAL = {
 async def shop(cluster: Cluster, instance: Instance, pulsar: Pulsar, namespace: str) -> AsyncIterator[BrokeredShop]:
     """Yield a policy that only the test reconciles."""
     Product.install(instance, cluster).admit_all()
-    with FaultProxy.before(pulsar) as proxy:
-        async with broker_shop(proxy, cluster, namespace) as shop:
-            shop.create_namespace()
-            shop.govern(lockUndeclared=True, **_DESIRED)
-            yield shop
+    async with proxied_shop(pulsar, cluster, namespace) as shop:
+        shop.govern(lockUndeclared=True, **_DESIRED)
+        yield shop
 
 
 async def reset(shop: BrokeredShop) -> None:
@@ -101,15 +93,8 @@ async def test_a_reconcile_of_a_policy_that_is_killed_anywhere_comes_to_the_same
             KillPoint(CallKind.UPLOADS, len(_DESIRED), is_before=False),
             KillPoint(CallKind.RECORD, 2),
         ):
-            assert await is_killed(shop, place), f"the reconcile has nothing to be run_until_killed {place}"
+            assert await is_killed(shop, place), f"the reconcile has nothing to be killed {place}"
         return
-    counts = dict.fromkeys(CallKind, 0)
-    for of in (CallKind.CALLS, CallKind.RECORD):
-        for number in range(1, _MOST_CALLS):
-            if not await is_killed(shop, KillPoint(of, number)):
-                break
-            counts[of] += 1
-            if of is CallKind.CALLS:
-                assert await is_killed(shop, KillPoint(of, number, is_before=False))
+    counts = await kill_everywhere(lambda place: is_killed(shop, place))
     assert counts[CallKind.CALLS] >= 2 * len(_DESIRED), "each setting is read and written"
     assert counts[CallKind.RECORD] >= 2

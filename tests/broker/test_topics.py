@@ -87,11 +87,7 @@ async def test_tombstones_and_gaps_are_recorded_as_they_are(topic: BrokeredTopic
     ]
     assert topic.rest.delete() == 6
 
-    async def schema_version() -> int | None:
-        number: int | None = (await topic.shop.watched.get(topic.name))["status"].get("schemaVersion")
-        return number
-
-    await wait_for(schema_version, lambda number: number == 7)
+    await wait_for(lambda: topic.shop.watched.get(topic.name), lambda wire: wire["status"].get("schemaVersion") == 7)
     assert await topic.writes_of_a_reconcile() == []
     assert (await topic.assert_recorded(), topic.rest.index()) == ([7], [0, 1, 2, 3, 4, 5, 6, 7])
 

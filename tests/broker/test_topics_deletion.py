@@ -31,11 +31,6 @@ def delete(topic: BrokeredTopic) -> None:
     topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false")
 
 
-def skip_deletion(topic: BrokeredTopic) -> None:
-    done = topic.shop.watched.shop.run("annotate", "tsc", topic.name, "topicschema.io/skip-broker-delete=true")
-    assert done.returncode == 0, done.stderr
-
-
 async def test_schemas_that_are_deleted_with_their_resource_get_one_tombstone(topic: BrokeredTopic) -> None:
     delete(topic)
     await topic.shop.watched.gone(topic.name)
@@ -59,7 +54,8 @@ async def test_a_deletion_waits_for_an_unavailable_broker_until_a_person_skips_i
     delete(topic)
     status = await topic.ready("BrokerUnavailable")
     assert statuses(status)["Ready"] == "False"
-    skip_deletion(topic)
+    done = topic.shop.watched.shop.run("annotate", "tsc", topic.name, "topicschema.io/skip-broker-delete=true")
+    assert done.returncode == 0, done.stderr
     await topic.shop.watched.gone(topic.name)
     assert topic.rest.versions() == [0, 1]
     assert len((await topic.history()).entries) == 2

@@ -49,7 +49,7 @@ def recorded_uploads(topic: BrokeredTopic, history: str) -> list[dict[str, Any]]
 
 
 async def test_versions_that_were_collected_with_an_idle_topic_are_lost_and_do_not_restart(
-    shop: BrokeredShop, controller: Product
+    shop: BrokeredShop, shared_controller: Product
 ) -> None:
     """Check also a topic with a subscription, and one that never existed as a topic: theirs stay."""
     topic, subscribed, never = (BrokeredTopic(shop, name) for name in ("created", "subscribed", "never"))
@@ -68,8 +68,8 @@ async def test_versions_that_were_collected_with_an_idle_topic_are_lost_and_do_n
     assert conditions(status)["Ready"]["message"] != ""
     topic.put(THREE)
     await topic.ready("HistoryLost")
-    controller.controller.kill()  # a fresh controller does not take it for an empty topic, either
-    controller.start_controller()
+    shared_controller.controller.kill()  # a fresh controller does not take it for an empty topic, either
+    shared_controller.start_controller()
     assert await topic.writes_of_a_reconcile() == []
     topic.put(ONE)
     await topic.ready("HistoryLost")

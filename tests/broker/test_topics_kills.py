@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from support.pulsar.brokered_namespace import BrokeredShop, broker_shop
+from support.pulsar.brokered_namespace import BrokeredShop, proxied_shop
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
-from support.pulsar.reconciler_process import CallKind, KillPoint, Process, process, run_until_killed
+from support.pulsar.reconciler_process import CallKind, KillPoint, Process, kill_everywhere, process, run_until_killed
 from support.sizes import IS_FULL
 from testbed import broker_faults
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
 from testbed.product import Product
 from testbed.pulsar import Pulsar
@@ -25,8 +24,6 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.reconcile.runtime.work_queue import ReconcileResult
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
-
-_MOST_CALLS = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +182,11 @@ def product(cluster: Cluster, instance: Instance) -> Product:
 @pytest.fixture
 async def first(product: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
     """Yield the first topic of a namespace whose policy is Ready."""
-    with FaultProxy.before(pulsar) as proxy:
-        async with broker_shop(proxy, cluster, namespace) as shop:
-            shop.create_namespace()
-            shop.govern(schemaCompatibilityStrategy="FULL")
-            async with process(shop.watched) as running:
-                await running.govern()
-            yield BrokeredTopic(shop)
+    async with proxied_shop(pulsar, cluster, namespace) as shop:
+        shop.govern(schemaCompatibilityStrategy="FULL")
+        async with process(shop.watched) as running:
+            await running.govern()
+        yield BrokeredTopic(shop)
 
 
 async def settled(topic: BrokeredTopic) -> None:
@@ -238,13 +233,6 @@ async def test_a_flow_that_is_killed_anywhere_comes_to_the_same_end(first: Broke
         for place in flow.places():
             assert await is_killed(first.shop, flow, place), f"the flow has nothing to be killed {place}"
         return
-    counts = dict.fromkeys(CallKind, 0)
-    for of in (CallKind.CALLS, CallKind.RECORD):
-        for number in range(1, _MOST_CALLS):
-            if not await is_killed(first.shop, flow, KillPoint(of, number)):
-                break
-            counts[of] += 1
-            if of is CallKind.CALLS:
-                assert await is_killed(first.shop, flow, KillPoint(of, number, is_before=False))
+    counts = await kill_everywhere(lambda place: is_killed(first.shop, flow, place))
     assert counts[CallKind.RECORD] >= flow.records
     assert counts[CallKind.CALLS] >= flow.uploads

@@ -15,7 +15,7 @@ from support.pulsar.fake_broker import run_fake_broker
 from support.validation.topic_messages import RetainedTopic, contents, open_client, places, rows
 from testbed import ports
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Access
+from testbed.pulsar_setup import Access, Credentials
 from topicschema.validation.errors import SourceError
 from topicschema.validation.request import OAuth2Flow, PulsarSource
 from topicschema.validation.sources import Expired
@@ -53,11 +53,10 @@ def _filled(secured: Pulsar, namespace: str) -> str:
 
 
 def test_the_right_to_consume_is_enough_and_needed(
-    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+    secured_pulsar: Pulsar, secured_namespace: str, credentials: Credentials, tmp_path: Path
 ) -> None:
-    assert secured_pulsar.credentials is not None
     topic = _filled(secured_pulsar, secured_namespace)
-    source = PulsarMessages(_token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.ordinary), topic)
+    source = PulsarMessages(_token(secured_pulsar, tmp_path, credentials.tokens.ordinary), topic)
     with pytest.raises(SourceRefusedError, match="permission to consume"):
         source.plan()
     secured_pulsar.call("POST", f"{topic.replace('persistent://', '/persistent/')}/permissions/app", ["consume"])
@@ -66,15 +65,14 @@ def test_the_right_to_consume_is_enough_and_needed(
     secured_pulsar.call("DELETE", f"{topic.replace('persistent://', '/persistent/')}/permissions/app")
     with pytest.raises(SourceRefusedError, match="permission to consume") as refused:
         rows(source, plan)
-    assert secured_pulsar.credentials.tokens.ordinary not in str(refused.value)
+    assert credentials.tokens.ordinary not in str(refused.value)
 
 
 def test_an_error_for_a_client_without_credentials_names_the_field(
-    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+    secured_pulsar: Pulsar, secured_namespace: str, credentials: Credentials, tmp_path: Path
 ) -> None:
-    assert secured_pulsar.credentials is not None
     topic = _filled(secured_pulsar, secured_namespace)
-    known = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
+    known = _token(secured_pulsar, tmp_path, credentials.tokens.superuser)
     anonymous = PulsarMessages(PulsarSource(known.admin_url, known.service_url, ca_file=known.ca_file), topic)
     with pytest.raises(SourceRefusedError, match=r"no credentials: set validation\.authentication"):
         anonymous.plan()
@@ -83,11 +81,10 @@ def test_an_error_for_a_client_without_credentials_names_the_field(
 
 
 def test_a_token_that_has_expired_or_is_none_is_refused(
-    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+    secured_pulsar: Pulsar, secured_namespace: str, credentials: Credentials, tmp_path: Path
 ) -> None:
-    assert secured_pulsar.credentials is not None
     topic = _filled(secured_pulsar, secured_namespace)
-    expired = secured_pulsar.credentials.tokens.expired
+    expired = credentials.tokens.expired
     with pytest.raises(SourceRefusedError) as refused:
         PulsarMessages(_token(secured_pulsar, tmp_path, expired), topic).plan()
     assert expired not in str(refused.value)
@@ -95,9 +92,10 @@ def test_a_token_that_has_expired_or_is_none_is_refused(
         PulsarMessages(_token(secured_pulsar, tmp_path, ""), topic).plan()
 
 
-def test_a_broker_with_the_certificate_of_an_unknown_ca_gets_no_request(secured_pulsar: Pulsar, tmp_path: Path) -> None:
-    assert secured_pulsar.credentials is not None
-    source = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
+def test_a_broker_with_the_certificate_of_an_unknown_ca_gets_no_request(
+    secured_pulsar: Pulsar, credentials: Credentials, tmp_path: Path
+) -> None:
+    source = _token(secured_pulsar, tmp_path, credentials.tokens.superuser)
     with pytest.raises(SourceError, match="certificate"):
         PulsarMessages(
             PulsarSource(source.admin_url, source.service_url, source.token_file), "persistent://t/n/x"
@@ -114,10 +112,9 @@ def test_a_client_certificate_is_accepted_by_rest_and_protocol(certificate_pulsa
 
 
 async def test_tokens_of_an_issuer_are_accepted_by_rest_and_protocol(
-    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+    secured_pulsar: Pulsar, secured_namespace: str, credentials: Credentials, tmp_path: Path
 ) -> None:
-    assert secured_pulsar.credentials is not None
-    tokens, ca = secured_pulsar.credentials.tokens, str(secured_pulsar.credentials.ca)
+    tokens, ca = credentials.tokens, str(credentials.ca)
     topic = _filled(secured_pulsar, secured_namespace)
     key = tmp_path / "key.json"
     key.write_text(json.dumps({"type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}))

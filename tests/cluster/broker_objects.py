@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, Row, changed
+from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, Row, changed, wrong
 
 _URL = "spec.pulsar.adminURL"
 _SECURED: dict[str, Any] = {
@@ -66,7 +66,7 @@ _HOST = "write https://HOST:PORT"
 
 WRONG_BROKERS = [
     *(
-        Row(f"the address {address!r}", BROKER, _URL, address, _URL, _HOST)
+        wrong(f"the address {address!r}", BROKER, _URL, address, _HOST)
         for address in (
             "https://",
             "https://user:secret@pulsar:8443",
@@ -86,27 +86,23 @@ WRONG_BROKERS = [
             "https://-pulsar",
         )
     ),
-    Row("an address of another protocol", PLAIN, _URL, "pulsar://pulsar:6650", _URL, _HOST),
-    Row("no identity", BROKER, "spec.pulsar.authentication", {}, "spec.pulsar.authentication", "give one of"),
+    wrong("an address of another protocol", PLAIN, _URL, "pulsar://pulsar:6650", _HOST),
+    wrong("no identity", BROKER, "spec.pulsar.authentication", {}, "give one of"),
     Row("two identities", BROKER, "spec.pulsar.authentication.oauth2", _OAUTH2,
         "spec.pulsar.authentication", "give one of"),
-    Row("a token of no Secret", BROKER, "spec.pulsar.authentication.token.secretKeyRef", ABSENT,
-        "spec.pulsar.authentication.token.secretKeyRef", _REQUIRED),
-    Row("a Secret elsewhere", BROKER, "spec.pulsar.authentication.token.secretKeyRef.name", "kube-system/admin",
-        "spec.pulsar.authentication.token.secretKeyRef.name", "should match"),
-    Row("a path for a key", BROKER, "spec.pulsar.authentication.token.secretKeyRef.key", "../token",
-        "spec.pulsar.authentication.token.secretKeyRef.key", "should match"),
+    wrong("a token of no Secret", BROKER, "spec.pulsar.authentication.token.secretKeyRef", ABSENT, _REQUIRED),
+    wrong("a Secret elsewhere", BROKER, "spec.pulsar.authentication.token.secretKeyRef.name", "kube-system/admin",
+          "should match"),
+    wrong("a path for a key", BROKER, "spec.pulsar.authentication.token.secretKeyRef.key", "../token", "should match"),
     Row("an issuer with a user", BROKER, "spec.pulsar.authentication",
         {"oauth2": _OAUTH2 | {"issuerURL": "https://a:b@login.example"}},
         "spec.pulsar.authentication.oauth2.issuerURL", "without user"),
     Row("a client without an id", BROKER, "spec.pulsar.authentication", {"oauth2": _OAUTH2 | {"clientId": ""}},
         "spec.pulsar.authentication.oauth2.clientId", "at least 1 char"),
-    Row("a certificate over http", PLAIN, "spec.pulsar.authentication", {"tls": _CERTIFICATE},
-        "spec.pulsar.authentication", "requires https"),
-    Row("trust over http", PLAIN, "spec.pulsar.tls", _SECURED["pulsar"]["tls"], "spec.pulsar.tls", "requires https"),
-    Row("another adoption", MANAGED, "spec.adoptionPolicy", "Replace", "spec.adoptionPolicy", _UNSUPPORTED),
-    Row("settings before nothing", NUMBERED, "spec.topicSettings.original", ABSENT,
-        "spec.topicSettings.original", _REQUIRED),
+    wrong("a certificate over http", PLAIN, "spec.pulsar.authentication", {"tls": _CERTIFICATE}, "requires https"),
+    wrong("trust over http", PLAIN, "spec.pulsar.tls", _SECURED["pulsar"]["tls"], "requires https"),
+    wrong("another adoption", MANAGED, "spec.adoptionPolicy", "Replace", _UNSUPPORTED),
+    wrong("settings before nothing", NUMBERED, "spec.topicSettings.original", ABSENT, _REQUIRED),
     Row("a setting twice", ORIGINAL, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
 ]  # fmt: skip
 

@@ -8,12 +8,14 @@ import pytest
 
 from support.kubernetes.plain_api import Api
 from support.kubernetes.watched_namespace import WatchedShop, watch_shop
-from testbed import helm
+from testbed import helm, install
 from testbed.cluster import Cluster
 from testbed.controlplane import ControlPlane, owned
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from testbed.progress import Progress
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import ApiConnection
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -40,6 +42,32 @@ def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """Yield the product with its controller running, without reviews of edits."""
     with Product.controlling(instance, cluster, PATIENT_LEASE) as installed:
         yield installed
+
+
+@pytest.fixture(scope="module")
+def installed(cluster: Cluster) -> Cluster:
+    """Return the cluster with the CRDs."""
+    install.install_crds(cluster)
+    return cluster
+
+
+@pytest.fixture(scope="module")
+def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """Yield the product with its webhook and no controller."""
+    product = Product.install(instance, cluster)
+    try:
+        product.start_webhook()
+        product.admit()
+        yield product
+    finally:
+        product.stop()
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[ApiClient]:
+    """Yield a client of the product as an admin."""
+    async with ApiClient(ApiConnection.load(str(cluster.kubeconfig))) as client:
+        yield client
 
 
 @contextlib.contextmanager

@@ -111,13 +111,7 @@ def test_a_host_is_taken_just_when_the_processes_take_it(host: str) -> None:
 def test_numbers_reach_the_controller_as_they_were_written() -> None:
     validation = {"jobs": 1_000_000, "jobsPerNamespace": 1_000_000}
     made = helm.render({"validation": validation, "brokers": {"requestsPerSecond": 5}}, NAMESPACE)
-    [controller] = [
-        each for each in made if (each["kind"], each["metadata"]["name"]) == ("Deployment", "topicschema-controller")
-    ]
-    environment = {
-        each["name"]: each.get("value", "") for each in controller["spec"]["template"]["spec"]["containers"][0]["env"]
-    }
-    settings = Settings.load(environment)
+    settings = Settings.load(controller_environment(made))
     assert (settings.validation.jobs, settings.broker_requests) == (1_000_000, 5)
 
 
@@ -130,11 +124,7 @@ def test_secrets_are_read_and_jobs_are_created_only_if_enabled(*, is_enabled: bo
     assert bound >= {"topicschema-controller", "topicschema-webhook"}
     for role in ("topicschema-broker-secrets", "topicschema-controller-validation"):
         assert (role in bound) is is_enabled
-    controller = next(
-        each for each in made if each["kind"] == "Deployment" and "controller" in each["metadata"]["name"]
-    )
-    named = {each["name"] for each in controller["spec"]["template"]["spec"]["containers"][0]["env"]}
-    assert ("TOPICSCHEMA_VALIDATION_IMAGE" in named) is is_enabled
+    assert ("TOPICSCHEMA_VALIDATION_IMAGE" in controller_environment(made)) is is_enabled
 
 
 def test_cert_manager_issues_the_certificate_that_the_webhook_mounts() -> None:
@@ -243,6 +233,13 @@ def trust(cluster: Cluster) -> dict[str, str]:
     names = issued.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert f"topicschema-webhook.{NAMESPACE}.svc" in names.get_values_for_type(x509.DNSName)
     return content
+
+
+def controller_environment(documents: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the variables of the controller's container."""
+    named = {(each["kind"], each["metadata"]["name"]): each for each in documents}
+    template = named["Deployment", "topicschema-controller"]["spec"]["template"]
+    return {each["name"]: each.get("value", "") for each in template["spec"]["containers"][0]["env"]}
 
 
 def plain(documents: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,6 @@ CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
 
 def config_map(name: str, **values: str) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": values}
-
-
-@pytest.fixture
-async def client(cluster: Cluster) -> AsyncIterator[ApiClient]:
-    async with ApiClient(ApiConnection.load(str(cluster.kubeconfig))) as client:
-        yield client
 
 
 async def test_an_object_is_created_read_replaced_patched_and_deleted(client: ApiClient, namespace: str) -> None:

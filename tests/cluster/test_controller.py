@@ -32,11 +32,7 @@ async def test_a_changed_strategy_reaches_the_topics_and_names_versions_that_wou
     (conflict,) = status["historyConflicts"]
     assert (conflict["name"], conflict["schemaVersion"], conflict["rule"]) == ("created", 2, "FIELD_WITHOUT_DEFAULT")
 
-    async def strategy() -> str:
-        value: str = (await shop.get())["status"]["effectiveStrategy"]["value"]
-        return value
-
-    await wait_for(strategy, lambda value: value == "FULL_TRANSITIVE")
+    await wait_for(shop.get, lambda wire: wire["status"]["effectiveStrategy"]["value"] == "FULL_TRANSITIVE")
     assert statuses(await shop.ready("Registered"))["Ready"] == "True"
     assert await shop.writes_of_a_reconcile("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD"))
@@ -108,12 +104,7 @@ async def test_a_change_back_to_retain_retains_the_record(shop: WatchedShop) -> 
     shop.put(ONE, deletionPolicy="Delete")
     await shop.ready("Registered")
     shop.put(ONE)
-
-    async def finalizers() -> list[str]:
-        current: list[str] = (await shop.get())["metadata"].get("finalizers", [])
-        return current
-
-    await wait_for(finalizers, lambda current: not current)
+    await wait_for(shop.get, lambda wire: not wire["metadata"].get("finalizers"))
     await shop.ready("Registered")
     shop.delete("tsc/created")
     await shop.gone()
@@ -144,12 +135,9 @@ async def test_a_restarted_controller_writes_nothing_about_what_is_settled(
     await shop.ready("Registered")
     await shop.ready("PolicyNotFound", "clashing")
     await shop.policy_ready("Active")
-
-    async def total() -> int:
-        count: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["ready"]
-        return count
-
-    await wait_for(total, lambda count: count == 1)
+    await wait_for(
+        lambda: shop.get("orders", NAMESPACE_SCHEMA_POLICY), lambda wire: wire["status"]["topics"]["ready"] == 1
+    )
     since = shop.mark()
     controller.controller.terminate()
     controller.start_controller()

@@ -66,12 +66,9 @@ async def test_a_topic_with_a_finalizer_of_another_controller_blocks_no_policy(
     controller.start_controller()
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FORWARD"))
     await shop.policy_ready("Active")
-
-    async def total() -> int:
-        counted: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["total"]
-        return counted
-
-    await wait_for(total, lambda count: count == 1)
+    await wait_for(
+        lambda: shop.get("orders", NAMESPACE_SCHEMA_POLICY), lambda wire: wire["status"]["topics"]["total"] == 1
+    )
     shop.shop.run("patch", "tsc/created", "--type=merge", '-p={"metadata":{"finalizers":null}}')
     await shop.gone()
 

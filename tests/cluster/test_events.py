@@ -1,21 +1,12 @@
 """Events on a real API server: counted if repeated, cut to the accepted length, and never an obstacle."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from support.metrics import counted
 from testbed.cluster import Cluster
 from topicschema.api.kinds import EVENT
 from topicschema.cluster.client import ApiClient, Objects
-from topicschema.cluster.connection import ApiConnection
 from topicschema.cluster.events import EventRecorder
-
-
-@pytest.fixture
-async def client(cluster: Cluster) -> AsyncIterator[ApiClient]:
-    async with ApiClient(ApiConnection.load(str(cluster.kubeconfig))) as client:
-        yield client
 
 
 @pytest.fixture
@@ -48,27 +39,18 @@ async def test_a_repeated_event_is_counted(
     assert "READER_FIELD_MISSING at $.fields[2]" in shown
 
 
-@pytest.mark.parametrize(
-    ("note", "shown"),
-    [
-        ("x" * 1024, "x" * 1024),
-        ("x" * 1025, "x" * 1021 + "…"),
-        ("é" * 1024, "é" * 510 + "…"),
-        ("🦀" * 256, "🦀" * 256),
-        ("🦀" * 257, "🦀" * 255 + "…"),
-        ("a\nb\x00c", "a\nb\x00c"),
-        ("a lone \ud800", "a lone \ufffd"),
-    ],
-    ids=[
-        "1024 bytes",
-        "1025",
-        "two bytes each",
-        "four bytes each",
-        "four bytes each, too long",
-        "control",
-        "surrogate",
-    ],
-)
+NOTES = {
+    "1024 bytes": ("x" * 1024, "x" * 1024),
+    "1025": ("x" * 1025, "x" * 1021 + "…"),
+    "two bytes each": ("é" * 1024, "é" * 510 + "…"),
+    "four bytes each": ("🦀" * 256, "🦀" * 256),
+    "four bytes each, too long": ("🦀" * 257, "🦀" * 255 + "…"),
+    "control": ("a\nb\x00c", "a\nb\x00c"),
+    "surrogate": ("a lone \ud800", "a lone \ufffd"),
+}
+
+
+@pytest.mark.parametrize(("note", "shown"), NOTES.values(), ids=NOTES)
 async def test_a_note_is_cut_to_the_bytes_that_the_api_server_takes(
     client: ApiClient, regarding: dict[str, str], namespace: str, note: str, shown: str
 ) -> None:

@@ -15,12 +15,6 @@ EXAMPLES = REPOSITORY / "manifests" / "examples"
 SCHEMAS = EXAMPLES / "gitops" / "kustomize" / "schemas"
 
 
-@pytest.fixture(scope="module")
-def installed(cluster: Cluster) -> Cluster:
-    install.install_crds(cluster)
-    return cluster
-
-
 def made_by_kustomize(cluster: Cluster, _: str) -> list[dict[str, Any]]:
     return install.render(cluster, EXAMPLES / "gitops" / "kustomize")
 

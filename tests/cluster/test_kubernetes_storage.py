@@ -3,14 +3,12 @@
 import base64
 import json
 import zlib
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from typing_extensions import override
 
 from support.kubernetes.storage_contract import SchemaStorageContract, Text, add_version, append, newest, text
-from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import store
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind, Object
@@ -27,20 +25,8 @@ KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
 CLAIM = PulsarNamespaceKey("pulsar", "shop", "orders")
 
 
-@pytest.fixture(scope="module")
-def api(cluster: Cluster) -> Cluster:
-    install.install_crds(cluster)
-    return cluster
-
-
 @pytest.fixture
-async def client(api: Cluster) -> AsyncIterator[ApiClient]:
-    async with ApiClient(ApiConnection.load(str(api.kubeconfig))) as client:
-        yield client
-
-
-@pytest.fixture
-def storage(client: ApiClient, namespace: str) -> KubernetesStorage:
+def storage(installed: Cluster, client: ApiClient, namespace: str) -> KubernetesStorage:
     return KubernetesStorage(client, namespace)
 
 
@@ -185,10 +171,10 @@ class InterruptingClient(ApiClient):
 
 
 async def test_a_payload_that_is_used_during_its_collection_stays(
-    api: Cluster, storage: KubernetesStorage, namespace: str
+    cluster: Cluster, storage: KubernetesStorage, namespace: str
 ) -> None:
     stored = await abandon_payload(storage, text("two"))
-    connection = ApiConnection.load(str(api.kubeconfig))
+    connection = ApiConnection.load(str(cluster.kubeconfig))
     async with InterruptingClient(connection, KubernetesStorage(storage._client, namespace), stored) as interrupting:
         assert await KubernetesStorage(interrupting, namespace).collect_garbage(datetime.now(UTC) + LATER) == 0
         assert interrupting.interruptions == 1

@@ -1,7 +1,6 @@
 """The elector on a real API server: the leader, the waiting one, and the lease; test_lease_silence has silence."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -19,12 +18,6 @@ from topicschema.cluster.lease import Elector
 @pytest.fixture
 def connection(cluster: Cluster) -> ApiConnection:
     return ApiConnection.load(str(cluster.kubeconfig))
-
-
-@pytest.fixture
-async def client(connection: ApiConnection) -> AsyncIterator[ApiClient]:
-    async with ApiClient(connection) as client:
-        yield client
 
 
 async def lease(client: ApiClient, namespace: str) -> Object:

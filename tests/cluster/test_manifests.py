@@ -209,26 +209,20 @@ def unavailable_webhook(spare: ControlPlane, tmp_path_factory: pytest.TempPathFa
         cluster.kubectl("delete", "-f", "-", stdin=install.as_list([TOPIC, POLICY]))
 
 
+PATCH = ("patch", "--type=merge", "-p")
 UNREVIEWED = {
     "a label": ["label", "--overwrite", "tsc/created", "a=b"],
     "a label on a policy": ["label", "--overwrite", "nsp/orders", "a=b"],
-    "a finalizer": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": ["example.com/a"]}}'],
-    "a finalizer's removal": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": null}}'],
-    "a status": [
-        "patch",
-        "tsc/created",
-        "--subresource=status",
-        "--type=merge",
-        "-p",
-        '{"status": {"versionCount": 1}}',
-    ],
-    "a spec as it was": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"type": "AVRO"}}'],
+    "a finalizer": [*PATCH, '{"metadata": {"finalizers": ["example.com/a"]}}', "tsc/created"],
+    "a finalizer's removal": [*PATCH, '{"metadata": {"finalizers": null}}', "tsc/created"],
+    "a status": [*PATCH, '{"status": {"versionCount": 1}}', "tsc/created", "--subresource=status"],
+    "a spec as it was": [*PATCH, '{"spec": {"type": "AVRO"}}', "tsc/created"],
     "a deletion": ["delete", "--dry-run=server", "tsc/created"],
 }
 REVIEWED = {
-    "another schema": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"schema": "another"}}'],
-    "suspension": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"suspend": true}}'],
-    "another strategy": ["patch", "nsp/orders", "--type=merge", "-p", '{"spec": {"strictness": null}}'],
+    "another schema": [*PATCH, '{"spec": {"schema": "another"}}', "tsc/created"],
+    "suspension": [*PATCH, '{"spec": {"suspend": true}}', "tsc/created"],
+    "another strategy": [*PATCH, '{"spec": {"strictness": null}}', "nsp/orders"],
 }
 
 

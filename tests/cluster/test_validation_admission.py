@@ -62,7 +62,7 @@ def grant(shop: Shop, user: str, role: str, verbs: str, resource: str) -> None:
 def apply_as_alice(shop: Shop, validation: dict[str, Any], **spec: Any) -> KubectlResult:
     """Apply a policy with these settings as alice."""
     applied = shop.policy(**{"pulsar": PULSAR, "validation": validation, **spec})
-    return shop.run("apply", "--server-side", "--as=alice", objects=(applied,))
+    return shop.run("apply", "--server-side", "--force-conflicts", "--as=alice", objects=(applied,))
 
 
 @pytest.mark.parametrize("validation", [TEMPLATE, TOKEN], ids=["template", "authentication"])
@@ -87,11 +87,5 @@ def test_settings_of_others_may_stay_but_their_credentials_go_to_no_other_broker
         ({"mode": "Gate"}, TRUSTING, False),
         ({"mode": "Gate"}, MOVED, True),
     ):
-        done = shop.run(
-            "apply",
-            "--server-side",
-            "--force-conflicts",
-            "--as=alice",
-            objects=(shop.policy(pulsar=address, validation=validation),),
-        )
+        done = apply_as_alice(shop, validation, pulsar=address)
         assert (done.returncode == 0) == is_accepted, done.stderr

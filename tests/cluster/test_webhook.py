@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,25 +10,12 @@ import pytest
 from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, record_schema
 from support.kubernetes.reviewed_namespace import KubectlResult, Shop, open_shop
 from testbed.cluster import Cluster
-from testbed.instances import Instance
 from testbed.product import Product
 
 COMPATIBLE = record_schema(ID, NOTE_WITH_DEFAULT)
 INCOMPATIBLE = record_schema(ID, NOTE)
 TWICE = record_schema(ID, NOTE, {"name": "count", "type": "int"})
 FINDING = "FIELD_WITHOUT_DEFAULT at $.fields[1]: field 'note' of the candidate is not in version 0"
-
-
-@pytest.fixture(scope="module")
-def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """Yield the product with its webhook and no controller."""
-    product = Product.install(instance, cluster)
-    try:
-        product.start_webhook()
-        product.admit()
-        yield product
-    finally:
-        product.stop()
 
 
 @pytest.fixture

@@ -4,30 +4,15 @@ import shutil
 import socket
 import ssl
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
-
-import pytest
 
 from support.kubernetes.admission import V0
 from support.kubernetes.reviewed_namespace import open_shop
 from testbed.certificates import Authority
 from testbed.cluster import Cluster
 from testbed.install import install_manifests
-from testbed.instances import Instance
 from testbed.product import Product
-
-
-@pytest.fixture
-def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    product = Product.install(instance, cluster)
-    try:
-        product.start_webhook()
-        product.admit()
-        yield product
-    finally:
-        product.stop()
 
 
 def served(product: Product) -> str:

@@ -2,26 +2,25 @@
 
 from typing import Any
 
-from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, VERSION, Row, changed
+from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, VERSION, Row, changed, wrong
 
 _FIXED = "cannot be changed"
 
 WRONG_EDITS = [
-    Row("another topic", TOPIC, "spec.topic", "persistent://shop/orders/deleted", "spec.topic", _FIXED),
-    Row("the same topic, not persistent", TOPIC, "spec.topic", "non-persistent://shop/orders/created",
-        "spec.topic", _FIXED),
-    Row("another Pulsar cluster", POLICY, "spec.pulsarCluster", "other", "spec.pulsarCluster", _FIXED),
-    Row("another Pulsar namespace", POLICY, "spec.pulsarNamespace", "shop/other", "spec.pulsarNamespace", _FIXED),
-    Row("the text taken away", TOPIC, "spec.schema", ABSENT, "spec.schema", "needs the text"),
-    Row("a history of another topic", HISTORY, "spec.localName", "deleted", "spec.localName", _FIXED),
-    Row("a history of another cluster", HISTORY, "spec.pulsarCluster", "other", "spec.pulsarCluster", _FIXED),
-    Row("a history of another namespace", HISTORY, "spec.pulsarNamespace", "a/b", "spec.pulsarNamespace", _FIXED),
-    Row("a history that loses a version", HISTORY, "spec.versions", [], "spec.versions", "never loses versions"),
-    Row("an incarnation that goes back", HISTORY, "spec.incarnation", 0, "spec.incarnation", "cannot decrease"),
+    wrong("another topic", TOPIC, "spec.topic", "persistent://shop/orders/deleted", _FIXED),
+    wrong("the same topic, not persistent", TOPIC, "spec.topic", "non-persistent://shop/orders/created", _FIXED),
+    wrong("another Pulsar cluster", POLICY, "spec.pulsarCluster", "other", _FIXED),
+    wrong("another Pulsar namespace", POLICY, "spec.pulsarNamespace", "shop/other", _FIXED),
+    wrong("the text taken away", TOPIC, "spec.schema", ABSENT, "needs the text"),
+    wrong("a history of another topic", HISTORY, "spec.localName", "deleted", _FIXED),
+    wrong("a history of another cluster", HISTORY, "spec.pulsarCluster", "other", _FIXED),
+    wrong("a history of another namespace", HISTORY, "spec.pulsarNamespace", "a/b", _FIXED),
+    wrong("a history that loses a version", HISTORY, "spec.versions", [], "never loses versions"),
+    wrong("an incarnation that goes back", HISTORY, "spec.incarnation", 0, "cannot decrease"),
     Row("another payload", VERSION, "spec.payload", "AAAA", "spec", "cannot be changed"),
     Row("other properties of a version", VERSION, "spec.properties", {"a": "b"}, "spec", "cannot be changed"),
     Row("no properties of a version", VERSION, "spec.properties", ABSENT, "spec", "cannot be changed"),
-    Row("a claim of another namespace", CLAIM, "spec.pulsarNamespace", "a/b", "spec.pulsarNamespace", _FIXED),
+    wrong("a claim of another namespace", CLAIM, "spec.pulsarNamespace", "a/b", _FIXED),
 ]  # fmt: skip
 
 _CONDITION = {

@@ -31,8 +31,7 @@ def perform() -> None:
     """Start everything, run all steps, and print how to explore the result."""
     narrator = Narrator()
     narrator.step(
-        "Setting the stage",
-        "Start a Kubernetes API server, a broker if this machine can run one, and the operator.",
+        "Setting the stage", "Start a Kubernetes API server, a broker if this machine can run one, and the operator."
     )
     stays = os.environ.get("CI") != "true" or Instance.find(_NAME) is not None
     try:
@@ -94,7 +93,6 @@ def print_next_steps(stage: Stage, instance: Instance) -> None:
 
 
 def show_logs(narrator: Narrator) -> None:
-    """Print the ends of the logs of controller and webhook."""
     for log in (paths.instance(_NAME) / "logs" / f"{role}.log" for role in ("controller", "webhook")):
         if log.exists():
             narrator.line(f"\nthe end of {log}:")

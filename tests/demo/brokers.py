@@ -3,8 +3,6 @@
 They need Java and Maven's jars, or a broker that PULSAR_ADMIN_URL and PULSAR_SERVICE_URL name.
 """
 
-from typing import Any
-
 from demo.errors import DemoError
 from demo.stage import Stage, condition
 from testbed import brokers
@@ -48,7 +46,6 @@ def perform(stage: Stage) -> None:
 
 
 def register(stage: Stage) -> None:
-    """Run step 10."""
     stage.narrator.step(
         "10. Register at a real broker",
         "This policy names a broker. The operator registers accepted schemas there, and the broker "
@@ -68,7 +65,6 @@ def register(stage: Stage) -> None:
 
 
 def adopt(stage: Stage) -> None:
-    """Run step 11."""
     stage.narrator.step(
         "11. Adopt an existing schema",
         "On this topic a producer registered its schema first. The operator stores "
@@ -79,21 +75,20 @@ def adopt(stage: Stage) -> None:
     stage.run(f"{_APPLY} sales-refunded.yaml")
     _wait_for(stage, _REFUNDED)
     stage.run(f"kubectl get tsc -n {NAMESPACE}")
-    origins = [(entry["schemaVersion"], entry["origin"]) for entry in _status(stage, _REFUNDED)["versions"]]
+    origins = [(entry["schemaVersion"], entry["origin"]) for entry in stage.status(NAMESPACE, _REFUNDED)["versions"]]
     expected = [(0, "Broker"), (1, "Spec")]
     stage.claim("version 0 is from the producer, version 1 is from Git", holds=origins == expected, instead=origins)
     _claim_versions(stage, "refunded", [0, 1])
 
 
 def roll_back(stage: Stage) -> None:
-    """Run step 12."""
     stage.narrator.step(
         "12. Roll back at the broker",
         "The broker finds the text among its versions. The topic's latest version does not change.",
     )
     stage.run(f"{_APPLY} sales-placed.yaml")
     _wait_for(stage, _PLACED)
-    status = _status(stage, _PLACED)
+    status = stage.status(NAMESPACE, _PLACED)
     ready = condition(status, "Ready")
     versions = (status.get("schemaVersion"), status.get("latestSchemaVersion"), ready.get("reason"))
     stage.claim(
@@ -108,7 +103,6 @@ def roll_back(stage: Stage) -> None:
 
 
 def lock_topics(stage: Stage) -> None:
-    """Run step 13."""
     stage.narrator.step(
         "13. Lock the topics",
         "One line in the policy stops clients from adding schemas. A producer with a schema from Git "
@@ -157,10 +151,6 @@ def _wait_for_policy(stage: Stage) -> None:
 
 def _wait_for(stage: Stage, name: str) -> None:
     stage.run(f"kubectl wait --for=condition=Ready tsc/{name} -n {NAMESPACE} --timeout=60s")
-
-
-def _status(stage: Stage, name: str) -> dict[str, Any]:
-    return stage.status(NAMESPACE, name)
 
 
 def _claim_versions(stage: Stage, topic: str, numbers: list[int]) -> None:

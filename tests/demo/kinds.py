@@ -1,7 +1,5 @@
 """Steps 8 and 9: a pair, a schema from protobuf sources, and edits that the broker accepts and consumers fail on."""
 
-from typing import Any
-
 from demo.stage import Stage, condition
 
 NAMESPACE = "demo-parcels"
@@ -17,7 +15,6 @@ def perform(stage: Stage) -> None:
 
 
 def pair_and_sources(stage: Stage) -> None:
-    """Run step 8."""
     stage.narrator.step(
         "8. KEY_VALUE, and protobuf from sources",
         "A KEY_VALUE topic has a schema for each part. For PROTOBUF_NATIVE you write the .proto "
@@ -42,7 +39,6 @@ def pair_and_sources(stage: Stage) -> None:
 
 
 def accepted_risks(stage: Stage) -> None:
-    """Run step 9."""
     stage.narrator.step(
         "9. Risks that the broker accepts",
         "For protobuf, the broker compares only the name of the root message. It accepts an edit "
@@ -54,13 +50,13 @@ def accepted_risks(stage: Stage) -> None:
     stage.claim("kubectl shows a warning", holds="Warning:" in warned.output, instead=warned.output)
     stage.run(_READY)
     _claim_version(stage, SENT, 2)
-    compatible = condition(_status(stage, SENT), "Compatible")
+    compatible = condition(stage.status(NAMESPACE, SENT), "Compatible")
     values = (compatible.get("status"), compatible.get("reason"))
     stage.claim(
         "Compatible is True, with the reason ConsumerRisk", holds=values == ("True", "ConsumerRisk"), instead=values
     )
     query = ("events", "-n", NAMESPACE, "--field-selector", "reason=ConsumerRisk")
-    stage.narrator.claim_soon("an Event reports the risk, too", lambda: stage.read(*query)["items"])
+    stage.narrator.claim_soon("an Event reports the risk, too", lambda: stage.cluster.get(*query)["items"])
     stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=ConsumerRisk")
     stage.narrator.line("\nA policy with strictness Strict rejects such edits. The next edit changes a field's type:")
     stage.run("diff -U1 parcels-policy.yaml parcels-policy-strict.yaml", fails=True)
@@ -70,10 +66,6 @@ def accepted_risks(stage: Stage) -> None:
     _claim_version(stage, SENT, 2)
 
 
-def _status(stage: Stage, name: str) -> dict[str, Any]:
-    return stage.status(NAMESPACE, name)
-
-
 def _claim_version(stage: Stage, name: str, number: int) -> None:
-    version = _status(stage, name).get("schemaVersion")
+    version = stage.status(NAMESPACE, name).get("schemaVersion")
     stage.claim(f"{name} is version {number}", holds=version == number, instead=version)

@@ -51,11 +51,9 @@ class Narrator:
         self.note(text)
 
     def note(self, text: str) -> None:
-        """Write a paragraph."""
         self.line(textwrap.fill(" ".join(text.split()), _width()))
 
     def line(self, text: str) -> None:
-        """Write a line unchanged."""
         print(text, file=self.stream, flush=True)
 
     def run(

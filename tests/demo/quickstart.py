@@ -101,7 +101,6 @@ def _print_next_steps(narrator: Narrator, environment: dict[str, str]) -> None:
 
 
 def down() -> None:
-    """Delete the cluster."""
     with instances.locked(_NAME):
         gone = instances.remove(_NAME)
         if gone and (engine := docker.of_the_machine()):

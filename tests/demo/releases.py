@@ -95,7 +95,6 @@ def apply(stage: Stage, release: Release, topic: Topic, text: str, known: set[in
 
 
 def topic_schema(topic: Topic, text: str) -> dict[str, Any]:
-    """Return the TopicSchema of the topic with the text."""
     return {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "TopicSchema",

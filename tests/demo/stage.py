@@ -44,18 +44,14 @@ class Stage:
         """Write a checked claim; see `Narrator.claim`."""
         self.narrator.claim(text, holds=holds, instead=instead)
 
-    def read(self, *arguments: str) -> Any:
-        """Return the parsed output of `kubectl get ARGUMENTS`."""
-        return self.cluster.get(*arguments)
-
     def status(self, namespace: str, name: str) -> dict[str, Any]:
         """Return the status of the TopicSchema, empty while there is none."""
-        status: dict[str, Any] = self.read("topicschema", name, "-n", namespace).get("status", {})
+        status: dict[str, Any] = self.cluster.get("topicschema", name, "-n", namespace).get("status", {})
         return status
 
     def histories(self) -> list[dict[str, Any]]:
         """Return the SchemaHistory objects of the demo's Pulsar cluster."""
-        histories = self.read("schemahistories", "-n", OPERATOR_NAMESPACE)["items"]
+        histories = self.cluster.get("schemahistories", "-n", OPERATOR_NAMESPACE)["items"]
         return [history for history in histories if history["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
 
 

@@ -25,7 +25,6 @@ def perform(stage: Stage) -> None:
 
 
 def first_version(stage: Stage) -> None:
-    """Run step 1."""
     stage.narrator.step(
         "1. A policy and a schema",
         "The platform team's policy says how schemas may change. A team describes the schema of its "
@@ -42,7 +41,6 @@ def first_version(stage: Stage) -> None:
 
 
 def compatible_edit(stage: Stage) -> None:
-    """Run step 2."""
     stage.narrator.step(
         "2. A compatible edit",
         "A new field has a default, so the new schema reads all earlier messages. It becomes version 1.",
@@ -64,13 +62,12 @@ def compatible_edit(stage: Stage) -> None:
 
 
 def incompatible_edit(stage: Stage) -> None:
-    """Run step 3."""
     stage.narrator.step(
         "3. An incompatible edit",
         "A field changes its type, and a new one has no default: consumers would fail on earlier "
         "messages. The webhook rejects the edit with every reason, and nothing changes.",
     )
-    before = stage.read("topicschema", NAME, "-n", NAMESPACE)
+    before = stage.cluster.get("topicschema", NAME, "-n", NAMESPACE)
     histories = stage.histories()
     stage.run("diff -U1 orders-created-with-currency.yaml orders-created-breaking.yaml", fails=True)
     refused = stage.run(f"{_APPLY} orders-created-breaking.yaml", fails=True)
@@ -86,13 +83,12 @@ def incompatible_edit(stage: Stage) -> None:
         f'{_APPLY} orders-created-breaking.yaml -v=9 2>&1 | grep \'"kind":"Status"\' | python3 -m json.tool'
     )
     _claim_causes(stage, json.loads(answer.output))
-    after = stage.read("topicschema", NAME, "-n", NAMESPACE)
+    after = stage.cluster.get("topicschema", NAME, "-n", NAMESPACE)
     stage.claim("the resource is unchanged", holds=before == after, instead=after.get("status"))
     stage.claim("the history is unchanged", holds=histories == stage.histories())
 
 
 def webhook_switched_off(stage: Stage) -> None:
-    """Run step 4."""
     stage.narrator.step(
         "4. The same edit without the webhook",
         "Admission can be unavailable or bypassed, so the controller judges, too. The edit is "
@@ -112,7 +108,6 @@ def webhook_switched_off(stage: Stage) -> None:
 
 
 def back_to_the_first_text(stage: Stage) -> None:
-    """Run step 5."""
     stage.narrator.step(
         "5. A rollback to version 0",
         "The text is that of version 0. So the resource is at version 0 again, the topic's latest "
@@ -133,7 +128,6 @@ def back_to_the_first_text(stage: Stage) -> None:
 
 
 def delete_and_create_again(stage: Stage) -> None:
-    """Run step 6."""
     stage.narrator.step(
         "6. Delete and create again",
         "Versions belong to the topic, not to the resource. The history outlives the resource, and "
@@ -193,5 +187,5 @@ def _claim_stalled(stage: Stage, versions: list[dict[str, Any]]) -> None:
     )
     stage.claim("the versions are unchanged", holds=status["versions"] == versions, instead=status["versions"])
     query = ("events", "-n", NAMESPACE, "--field-selector", "reason=Incompatible")
-    stage.narrator.claim_soon("an Event reports the reason", lambda: stage.read(*query)["items"])
+    stage.narrator.claim_soon("an Event reports the reason", lambda: stage.cluster.get(*query)["items"])
     stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=Incompatible")

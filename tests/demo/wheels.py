@@ -61,15 +61,10 @@ def _download(release: Release, wheel: Path) -> None:
         temporary = Path(name)
         requirements = temporary / "requirements.txt"
         requirements.write_text(f"{release} --hash=sha256:{release.sha256}\n", encoding="ascii")
-        options = [
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--ignore-requires-python",
-        ]
+        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
+        options += ["--ignore-requires-python", "--require-hashes"]
         result = subprocess.run(
-            [*_pip(), "download", *options, "--require-hashes", "-r", requirements, "-d", temporary],
+            [*_pip(), "download", *options, "-r", requirements, "-d", temporary],
             capture_output=True,
             text=True,
             check=False,

@@ -5,6 +5,7 @@ CLIENT, those of its Java client. AVRO_OF and BROKER_OF name the class path of e
 of the oracle's program, which documents requests and answers.
 """
 
+import base64
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,24 +14,19 @@ from typing import Any
 import pytest
 
 from testbed import maven
-from topicschema.core.schemas import PulsarVersion
+from topicschema.core.schemas import PulsarVersion, SchemaInfo
+from topicschema.core.strategies import Strategy
 
 _HERE = Path(__file__).parent
 AVRO = _HERE / "Oracle.java"
 BROKER = _HERE / "broker" / "BrokerOracle.java"
 CLIENT = _HERE / "client" / "ClientOracle.java"
-AVRO_OF: Mapping[PulsarVersion, Path] = {
-    PulsarVersion.V4_0: _HERE / "pom.xml",
-    PulsarVersion.V4_1: _HERE / "pom-1.12.xml",
-    PulsarVersion.V4_2: _HERE / "pom-1.12.xml",
-    PulsarVersion.V5_0: _HERE / "pom-1.12.xml",
-}
+_POM_OF_AVRO = {"1.11.4": "pom.xml", "1.12.0": "pom-1.12.xml"}
+AVRO_OF: Mapping[PulsarVersion, Path] = {each: _HERE / _POM_OF_AVRO[each.avro] for each in PulsarVersion}
 BROKER_OF: Mapping[PulsarVersion, Path] = {
-    PulsarVersion.V4_0: _HERE / "broker" / "pom.xml",
-    PulsarVersion.V4_1: _HERE / "broker" / "pom-4.1.xml",
-    PulsarVersion.V4_2: _HERE / "broker" / "pom-4.2.xml",
-    PulsarVersion.V5_0: _HERE / "broker" / "pom-5.0.xml",
+    each: _HERE / "broker" / ("pom.xml" if each is PulsarVersion.V4_0 else f"pom-{each}.xml") for each in PulsarVersion
 }
+AVRO_VERSIONS = (PulsarVersion.V4_0, PulsarVersion.V4_1)  # 4.2 and 5.0 judge with the library of 4.1
 JUDGING = tuple(
     pytest.param(each, marks=[pytest.mark.full] if each is PulsarVersion.V4_2 else []) for each in PulsarVersion
 )
@@ -47,3 +43,20 @@ def query(
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     answers = maven.run_java(program, stdin=lines, pom=class_path)
     return [json.loads(line) for line in answers.split("\n") if line]  # a detail may have U+2028
+
+
+def wire(info: SchemaInfo) -> dict[str, Any]:
+    """Return a schema as the broker's and the client's oracle read it."""
+    content = base64.b64encode(info.schema).decode()
+    return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
+
+
+def check(candidate: SchemaInfo, strategy: Strategy, *existing: SchemaInfo) -> dict[str, Any]:
+    """Return the broker's check of a candidate after versions, newest first: all of them, or the last of the list."""
+    return {
+        "op": "check",
+        "existing": [*map(wire, existing)],
+        "candidate": wire(candidate),
+        "strategy": strategy.value,
+        "all": strategy.is_transitive,
+    }

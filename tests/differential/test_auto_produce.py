@@ -69,9 +69,7 @@ def message(number: int) -> tuple[Schema, bytes] | None:
 
 
 def request_of(schema: Schema, content: bytes) -> dict[str, Any]:
-    info = schema.info
-    encoded = base64.b64encode(info.schema).decode()
-    wire = {"type": info.type.value, "schema": encoded, "properties": dict(info.properties)}
+    wire = oracle.wire(schema.info)
     return {"op": "send", "info": wire, "payload": base64.b64encode(content).decode(), "schema": None}
 
 

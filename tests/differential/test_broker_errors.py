@@ -1,6 +1,5 @@
 """Errors of `check --batch` beside the broker's own classes: comparisons that end in an exception, not in a verdict."""
 
-import base64
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -53,12 +52,6 @@ def is_readable(info: SchemaInfo, pulsar_version: PulsarVersion) -> bool:
     return answer(case).refusal is None and (pulsar_version is not PulsarVersion.V4_1 or b"$" not in info.schema)
 
 
-def wire(info: SchemaInfo) -> dict[str, Any]:
-    stored = formats.as_stored(info)
-    content = base64.b64encode(stored.schema).decode()
-    return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
-
-
 def is_error(verdict: Any, strategy: Strategy) -> bool:
     """Return True if a checker's answer becomes an HTTP 500. A check of all versions wraps exceptions, but no error."""
     failed = isinstance(verdict, str)
@@ -88,13 +81,7 @@ def test_an_error_is_reported_exactly_if_the_brokers_comparison_fails(pulsar_ver
     ]
     assert len(cases) > seeds.PAIRS / 2
     requests = (
-        {
-            "op": "check",
-            "existing": [wire(earlier)],
-            "candidate": wire(candidate),
-            "strategy": strategy.value,
-            "all": strategy.is_transitive,
-        }
+        oracle.check(formats.as_stored(candidate), strategy, formats.as_stored(earlier))
         for earlier, candidate, strategy in cases
     )
     met, differing = 0, []

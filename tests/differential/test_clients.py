@@ -4,7 +4,6 @@ Their context in the broker (the versions that it reads, dedupe, the handling of
 tests/unit/core/test_clients.py has it, row by row.
 """
 
-import base64
 import functools
 import json
 from itertools import product
@@ -63,11 +62,6 @@ SCHEMAS = [
 ]
 
 
-def wire(info: SchemaInfo) -> dict[str, Any]:
-    content = base64.b64encode(info.schema).decode()
-    return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
-
-
 def named(answer: dict[str, Any], *, wraps: bool = False) -> BrokerError | None:
     """Return the error of a client for an answer of the broker's class."""
     if answer["verdict"] is True:
@@ -94,18 +88,8 @@ CHECKS = (Strategy.BACKWARD, Strategy.BACKWARD_TRANSITIVE, Strategy.FULL_TRANSIT
 @functools.cache
 def recorded(pulsar_version: PulsarVersion) -> list[dict[str, Any]]:
     """Return the broker's answers in one run of Java: of each schema, then under each strategy of each couple."""
-    checks = (
-        {
-            "op": "check",
-            "existing": [wire(existing)],
-            "candidate": wire(sent),
-            "strategy": strategy.value,
-            "all": strategy.is_transitive,
-        }
-        for strategy in CHECKS
-        for existing, sent in COUPLES
-    )
-    validations = ({"op": "validate", "schema": wire(each)} for each in SCHEMAS)
+    checks = (oracle.check(sent, strategy, existing) for strategy in CHECKS for existing, sent in COUPLES)
+    validations = ({"op": "validate", "schema": oracle.wire(each)} for each in SCHEMAS)
     return oracle.query([*validations, *checks], oracle.BROKER, oracle.BROKER_OF[pulsar_version])
 
 

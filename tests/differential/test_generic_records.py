@@ -85,13 +85,7 @@ def pair(rng: random.Random) -> tuple[Schema, bytes, bytes | None]:
 
 def request_of(schema: Schema, content: bytes, key: bytes | None) -> dict[str, Any]:
     of_key = {} if key is None else {"key": base64.b64encode(key).decode()}
-    return {
-        "type": schema.info.type.value,
-        "schema": base64.b64encode(schema.info.schema).decode(),
-        "properties": dict(schema.info.properties),
-        "payload": base64.b64encode(content).decode(),
-        **of_key,
-    }
+    return {**oracle.wire(schema.info), "payload": base64.b64encode(content).decode(), **of_key}
 
 
 def ours(schema: Schema, value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 import base64
 import json
+from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -20,31 +21,20 @@ from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential
 
+T = TypeVar("T")
 SEEDS = range(sized(400, 1_000))
 AVRO_TYPES = (SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF)
 # What the broker takes and is refused here on purpose; docs/spec/key-value.md names each.
 STRICTER = {"NESTED_KEY_VALUE", "LEGACY_JSON_SCHEMA", "NOT_UTF8", "PART_PROPERTIES"}
 
 
-def wire(info: SchemaInfo) -> dict[str, Any]:
-    content = base64.b64encode(info.schema).decode()
-    return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
-
-
 def query(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return oracle.query(requests, oracle.BROKER)
 
 
-def parsed(info: SchemaInfo) -> Schema | InvalidSchemaError:
+def tried(read: Callable[[SchemaInfo], T], info: SchemaInfo) -> T | InvalidSchemaError:
     try:
-        return formats.parse(info)
-    except InvalidSchemaError as error:
-        return error
-
-
-def decoded(info: SchemaInfo) -> KeyValue | InvalidSchemaError:
-    try:
-        return key_value.decode(info)
+        return read(info)
     except InvalidSchemaError as error:
         return error
 
@@ -80,10 +70,10 @@ def spoilt(random: Random, info: SchemaInfo) -> SchemaInfo:
 
 def test_a_pair_is_taken_exactly_where_the_broker_takes_it_but_for_what_is_refused_on_purpose() -> None:
     infos = [spoilt(random, pair(random)) for random in map(avro_schemas.seeded, SEEDS)]
-    answers = query([{"op": "validate", "schema": wire(info)} for info in infos])
+    answers = query([{"op": "validate", "schema": oracle.wire(info)} for info in infos])
     taken = 0
     for info, answer in zip(infos, answers, strict=True):
-        schema = parsed(info)
+        schema = tried(formats.parse, info)
         theirs = answer["verdict"] is True
         if isinstance(schema, InvalidSchemaError):
             assert not theirs or schema.rule in STRICTER or is_json(info, schema), (info, answer, schema)
@@ -101,10 +91,10 @@ def is_json(info: SchemaInfo, refusal: InvalidSchemaError) -> bool:
 
 def test_the_parts_of_a_pair_are_read_as_the_broker_reads_them() -> None:
     infos = [spoilt(random, pair(random)) for random in map(avro_schemas.seeded, SEEDS)]
-    answers = query([{"op": "pair", "schema": wire(info)} for info in infos])
+    answers = query([{"op": "pair", "schema": oracle.wire(info)} for info in infos])
     read = 0
     for info, answer in zip(infos, answers, strict=True):
-        schema = decoded(info)
+        schema = tried(key_value.decode, info)
         if isinstance(schema, InvalidSchemaError):
             later = "AUTO" in info.properties.values()  # the broker refuses this one only when it validates
             assert answer["verdict"] is not True or schema.rule in STRICTER or later, (info, answer, schema)
@@ -114,7 +104,7 @@ def test_the_parts_of_a_pair_are_read_as_the_broker_reads_them() -> None:
             continue
         for side, each in schema.parts:
             theirs = answer["result"][side.value]
-            ours = {"name": each.name, **wire(each.info)}
+            ours = {"name": each.name, **oracle.wire(each.info)}
             assert {**theirs, "schema": theirs["schema"] or ""} == ours, (info, answer)
         assert answer["result"]["encoding"] == schema.encoding.value
         read += 1
@@ -129,9 +119,9 @@ def test_a_pair_is_written_as_the_java_client_writes_it() -> None:
             {
                 "op": "join",
                 "keyName": each.key.name,
-                "key": wire(each.key.info),
+                "key": oracle.wire(each.key.info),
                 "valueName": each.value.name,
-                "value": wire(each.value.info),
+                "value": oracle.wire(each.value.info),
                 "encoding": each.encoding.value if each.encoding else "",
             }
             for each in pairs
@@ -139,7 +129,7 @@ def test_a_pair_is_written_as_the_java_client_writes_it() -> None:
     )
     for each, answer in zip(pairs, answers, strict=True):
         result = answer["result"]
-        assert {key: result[key] for key in ("type", "schema", "properties")} == wire(key_value.encode(each))
+        assert {key: result[key] for key in ("type", "schema", "properties")} == oracle.wire(key_value.encode(each))
 
 
 def rest_form(random: Random) -> str:
@@ -192,7 +182,11 @@ def histories() -> list[tuple[list[Schema], Schema, Strategy]]:
         info = key_value.encode(KeyValue(Part(key), Part(SchemaInfo(kind, first))))
         candidate = key_value.encode(KeyValue(Part(key), Part(SchemaInfo(kind, second))))
         infos = [info, candidate] if seed % 2 else [info, follower(random, info), follower(random, info)]
-        schemas = [schema for schema in map(parsed, infos) if not isinstance(schema, InvalidSchemaError)]
+        schemas = [
+            schema
+            for schema in (tried(formats.parse, each) for each in infos)
+            if not isinstance(schema, InvalidSchemaError)
+        ]
         if len(schemas) > 1:
             histories_of_pairs.append((schemas[:-1], schemas[-1], random.choice(list(Strategy))))
     return histories_of_pairs
@@ -202,13 +196,7 @@ def test_a_pair_may_follow_exactly_if_the_brokers_checker_accepts_it() -> None:
     cases = histories()
     answers = query(
         [
-            {
-                "op": "check",
-                "existing": [wire(each.info) for each in reversed(earlier)],
-                "candidate": wire(candidate.info),
-                "strategy": strategy.value,
-                "all": strategy.is_transitive,
-            }
+            oracle.check(candidate.info, strategy, *(each.info for each in reversed(earlier)))
             for earlier, candidate, strategy in cases
         ]
     )

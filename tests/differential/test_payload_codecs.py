@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from differential import oracle
+from differential.oracle import wire
 from support.payloads import primitive_values
 from support.sizes import sized
 from topicschema import payload
@@ -23,11 +24,6 @@ pytestmark = pytest.mark.differential
 PER_TYPE = 300
 PAIRS = sized(1_000, 3_000)
 SEED = 40_007
-
-
-def wire(info: SchemaInfo) -> dict[str, Any]:
-    """Return a primitive's schema as the oracle reads it."""
-    return {"type": info.type.value, "properties": dict(info.properties)}
 
 
 def read(answer: dict[str, Any], member: str) -> bytes | None:

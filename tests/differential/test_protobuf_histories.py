@@ -9,8 +9,8 @@ import pytest
 
 from demo.errors import DemoError
 from differential import oracle
-from differential.test_protobuf_native import wire
 from support.schemas import googleapis_releases
+from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential
@@ -21,18 +21,12 @@ def test_the_broker_lets_every_release_follow_every_other_as_we_do() -> None:
         texts = {root: googleapis_releases.envelopes(root) for root in googleapis_releases.ROOTS}
     except DemoError as error:
         pytest.skip(f"real histories of protobuf: {error}")
-    roots = [(root, text) for root, release in texts.items() for text in release.values()]
-    answers = oracle.query(({"op": "root", "schema": wire(text)} for _, text in roots), oracle.BROKER)
-    assert [answer.get("result") for answer in answers] == [root for root, _ in roots]
-    pairs = [pair for release in texts.values() for pair in permutations(release.values(), 2)]
-    checks = (
-        {
-            "op": "check",
-            "existing": [wire(earlier)],
-            "candidate": wire(candidate),
-            "strategy": Strategy.FULL.value,
-            "all": False,
-        }
-        for earlier, candidate in pairs
-    )
+    releases = {
+        root: [SchemaInfo(SchemaType.PROTOBUF_NATIVE, text) for text in each.values()] for root, each in texts.items()
+    }
+    requests = ({"op": "root", "schema": oracle.wire(info)} for infos in releases.values() for info in infos)
+    answers = oracle.query(requests, oracle.BROKER)
+    assert [answer.get("result") for answer in answers] == [root for root, infos in releases.items() for _ in infos]
+    pairs = [pair for infos in releases.values() for pair in permutations(infos, 2)]
+    checks = (oracle.check(candidate, Strategy.FULL, earlier) for earlier, candidate in pairs)
     assert {answer["verdict"] for answer in oracle.query(checks, oracle.BROKER)} == {True}

@@ -23,14 +23,13 @@ SEEDS = {PulsarVersion.V4_0: range(sized(1_000, 4_000)), PulsarVersion.V5_0: ran
 STRICTER = ("more than one imported file defines the name", "is not UTF-8", "has extensions only")
 
 
-def wire(envelope: bytes) -> dict[str, object]:
-    content = base64.b64encode(envelope).decode()
-    return {"type": "PROTOBUF_NATIVE", "schema": content, "properties": {}}
+def info_of(envelope: bytes) -> SchemaInfo:
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope)
 
 
 def parsed(envelope: bytes, pulsar_version: PulsarVersion) -> ProtobufNativeSchema | InvalidSchemaError:
     try:
-        schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope), pulsar_version)
+        schema = formats.parse(info_of(envelope), pulsar_version)
     except InvalidSchemaError as error:
         return error
     assert isinstance(schema, ProtobufNativeSchema)
@@ -39,7 +38,7 @@ def parsed(envelope: bytes, pulsar_version: PulsarVersion) -> ProtobufNativeSche
 
 def compare(envelopes: list[bytes], pulsar_version: PulsarVersion) -> int:
     """Return the number that the broker accepts. Each has the same root message here, unless refused on purpose."""
-    requests = ({"op": "root", "schema": wire(each)} for each in envelopes)
+    requests = ({"op": "root", "schema": oracle.wire(info_of(each))} for each in envelopes)
     answers = oracle.query(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version])
     taken = 0
     for envelope, answer in zip(envelopes, answers, strict=True):
@@ -89,16 +88,7 @@ def test_an_envelope_may_follow_exactly_if_the_brokers_checker_accepts_it(pulsar
         if strategy is not Strategy.ALWAYS_COMPATIBLE and (step or strategy.is_transitive)
     ]
     answers = oracle.query(
-        (
-            {
-                "op": "check",
-                "existing": [wire(earlier.info.schema)],
-                "candidate": wire(candidate.info.schema),
-                "strategy": strategy.value,
-                "all": strategy.is_transitive,
-            }
-            for earlier, candidate, strategy in cases
-        ),
+        (oracle.check(candidate.info, strategy, earlier.info) for earlier, candidate, strategy in cases),
         oracle.BROKER,
         oracle.BROKER_OF[pulsar_version],
     )

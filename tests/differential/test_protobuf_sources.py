@@ -20,7 +20,7 @@ from differential import oracle
 from support.schemas import avro_schemas, proto_sources
 from support.sizes import sized
 from testbed import maven
-from topicschema.core.schemas import PulsarVersion
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.protoc import ProtobufSources, compile_envelope
 
 pytestmark = pytest.mark.differential
@@ -175,9 +175,7 @@ def test_what_this_protoc_makes_is_linked_by_the_broker(pulsar_version: PulsarVe
     for syntax in ('edition = "2024"', 'edition = "2023"', 'syntax = "proto2"', 'syntax = "proto3"'):
         uses = 'import "google/protobuf/type.proto"; message Root { map<int32, google.protobuf.Type> types = 1; }'
         envelopes.append(compile_envelope(ProtobufSources("Root", {"root.proto": f"{syntax}; {uses}"})))
-    schemas = [
-        {"type": "PROTOBUF_NATIVE", "schema": base64.b64encode(each).decode(), "properties": {}} for each in envelopes
-    ]
-    requests = ({"op": "root", "schema": each} for each in schemas)
+    infos = [SchemaInfo(SchemaType.PROTOBUF_NATIVE, each) for each in envelopes]
+    requests = ({"op": "root", "schema": oracle.wire(each)} for each in infos)
     answers = oracle.query(requests, oracle.BROKER, oracle.BROKER_OF[pulsar_version])
     assert [answer.get("result", answer) for answer in answers] == [EVERYTHING, *(["Root"] * 4)]

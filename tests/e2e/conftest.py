@@ -86,6 +86,14 @@ def node() -> Iterator[Node | ExistingNode]:
         owned.end()
 
 
+@pytest.fixture
+def own_node(node: Node | ExistingNode) -> Node:
+    """Return the node. Skip the test if the testbed did not start it."""
+    if isinstance(node, ExistingNode):
+        pytest.skip("the node is not the testbed's")
+    return node
+
+
 @pytest.fixture(scope="session")
 def operator_image(node: Node | ExistingNode) -> str:
     """Load the operator's image into the node. Return its name."""

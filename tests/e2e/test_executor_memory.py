@@ -1,16 +1,13 @@
 """Executors that the kernel kills at their limit of memory: the figures stay, or the run names the field to raise."""
 
-import json
-
 import pytest
 
 from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, wait_for
 from support.validation.memory_limits import SqueezedPods
 from support.validation.node_namespace import RetainedShop, conditions
-from support.validation.topic_orders import NARROWER, WRITTEN, Share
+from support.validation.topic_orders import NARROWER, Share
 from testbed import audit
 from testbed.kind import Node
-from testbed.nodes import ExistingNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
@@ -20,13 +17,10 @@ _FIELD = "raise template.resources.limits.memory"
 
 
 def test_one_executor_out_of_memory_is_replaced_and_a_run_without_any_left_names_the_field_to_raise(
-    node: Node | ExistingNode, shop: RetainedShop
+    own_node: Node, shop: RetainedShop
 ) -> None:
-    if isinstance(node, ExistingNode):
-        pytest.skip("the node is not ours: no pod is to be short of memory there")
     runs, expected = ExecutedRuns(shop.pods), Share(_COUNT)
-    squeezed = SqueezedPods(runs, node)
-    shop.rest.upload_version(json.dumps(WRITTEN))
+    squeezed = SqueezedPods(runs, own_node)
     shop.fill(*expected.parts)
     account, role, binding = rights(shop.pods.namespace)
     shop.pods.apply(account, role, binding)
@@ -42,15 +36,10 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_without_any_left_names
         assert shop.rest.versions() == [0]
         assert runs.no_executor_is_left(first)
 
-        second = runs.wait_for_reading(
-            runs.driver(first)
-        )  # by itself, and this time one executor alone is short of memory
+        second = runs.wait_for_reading(runs.driver(first))  # by itself; now one executor alone is short of memory
         lost, surviving = runs.executors(2)
         squeezed.squeeze(lost)
-        wait_for(
-            runs.executors_now,
-            lambda current: surviving in current and lost not in current and len(current) > 1,
-        )
+        wait_for(runs.executors_now, lambda current: surviving in current and lost not in current and len(current) > 1)
         assert runs.percent(second) < _ALL
     validation = shop.ready("ValidationFailed", 300)["validation"]
 

@@ -11,10 +11,9 @@ import pytest
 
 from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, wait_for
 from support.validation.node_namespace import MESSAGES, RetainedShop, conditions
-from support.validation.topic_orders import NARROWER, WIDER, WRITTEN, Share, whole
+from support.validation.topic_orders import NARROWER, WIDER, Share, whole
 from testbed import audit
 from testbed.kind import Node
-from testbed.nodes import ExistingNode
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -34,22 +33,17 @@ _FENCE = f"""table ip fence {{
 
 
 @pytest.fixture
-def fence(node: Node | ExistingNode) -> Iterator[Node]:
+def fence(own_node: Node) -> Iterator[Node]:
     """Yield a node with the effect of a NetworkPolicy: pods connect to each other at the two ports alone, counted."""
-    if isinstance(node, ExistingNode):
-        pytest.skip("the node is not ours: no pod is to be isolated there")
-    node.inside("nft", "-f", "-", stdin=_FENCE)
-    yield node
-    node.inside("nft", "delete", "table", "ip", "fence")
+    own_node.inside("nft", "-f", "-", stdin=_FENCE)
+    yield own_node
+    own_node.inside("nft", "delete", "table", "ip", "fence")
 
 
 def test_a_gate_with_two_executors_refuses_invalid_messages_and_leaves_no_executor(
-    node: Node | ExistingNode, shop: RetainedShop
+    own_node: Node, shop: RetainedShop
 ) -> None:
-    if isinstance(node, ExistingNode):
-        pytest.skip("the node is not ours: nothing says which pods a driver asked for")
     expected, runs = Share(_FEW), ExecutedRuns(shop.pods)
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.pods.apply(*rights(shop.pods.namespace))
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
@@ -70,7 +64,6 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
     fence: Node, shop: RetainedShop
 ) -> None:
     expected, runs = Share(_MANY), ExecutedRuns(shop.pods)
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     account, *role = rights(shop.pods.namespace)
     shop.pods.apply(account)
@@ -110,7 +103,6 @@ def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:
 
 @pytest.mark.full
 def test_the_obstacle_of_a_run_is_reported_and_never_a_verdict(shop: RetainedShop) -> None:
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate", template={"image": "registry.invalid/validation:none", "resources": _RESOURCES})
     shop.propose(WIDER)

@@ -10,7 +10,6 @@ from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.pod_object_store import PodStore
 from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
 from testbed.kind import Node
-from testbed.nodes import ExistingNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -20,17 +19,15 @@ _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limit
 
 
 @pytest.fixture
-def store(node: Node | ExistingNode, tmp_path: Path) -> PodStore:
+def store(own_node: Node, tmp_path: Path) -> PodStore:
     """Return a store that pods reach."""
-    if isinstance(node, ExistingNode):
-        pytest.skip("the node is not ours: its pods reach no store of ours")
-    return PodStore.start(node, tmp_path)
+    return PodStore.start(own_node, tmp_path)
 
 
 def test_one_executor_and_one_pod_have_the_same_result_of_files_that_the_node_s_identity_may_read(
     store: PodStore, shop: RetainedShop
 ) -> None:
-    expected, source = Share(_COUNT), {"files": {"uri": store.uri("archive/orders")}}
+    expected, source = Share(_COUNT), {"files": {"uri": store.store.uri("archive/orders")}}
     store.put(_FILE, expected.parts)
     shop.rest.upload_version(json.dumps(WRITTEN))
     shop.govern("Gate", source=source, template=_AT_ONCE)

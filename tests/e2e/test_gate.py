@@ -15,7 +15,6 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def test_a_gate_registers_a_schema_that_reads_all_messages(shop: RetainedShop) -> None:
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate")
     shop.propose(WRITTEN)
@@ -40,7 +39,6 @@ def test_a_gate_registers_a_schema_that_reads_all_messages(shop: RetainedShop) -
 @pytest.mark.full
 def test_a_gate_ends_the_run_for_a_newer_edit_and_refuses_a_schema_that_reads_not_all(shop: RetainedShop) -> None:
     expected = Share(MESSAGES)
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.govern("Gate")
     shop.propose(NARROWER_STILL)

@@ -3,7 +3,6 @@
 Real Jobs, a real broker, the operator in pods.
 """
 
-import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,7 +59,6 @@ def _begun(
     pods = Pods(operator.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
     shop = RetainedShop(pods, broker, RetainedTopic.create(broker, "created"), token)
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate", pulsar, template=_AT_ONCE, **validation)
     shop.propose(WIDER)
@@ -70,7 +68,6 @@ def _begun(
 
 def test_a_report_blocks_nothing_and_lists_invalid_messages(shop: RetainedShop) -> None:
     expected = Share(2_000)
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.govern("Report")
     shop.propose(NARROWER)
@@ -123,9 +120,7 @@ def test_a_token_that_the_broker_rejects_is_no_verdict_and_the_status_names_the_
     assert unknown.rest.versions() == [0]
 
 
-def test_a_run_past_its_deadline_is_no_verdict_and_runs_again_only_when_that_is_raised(
-    overdue: RetainedShop,
-) -> None:
+def test_a_run_past_its_deadline_is_no_verdict_and_runs_again_only_when_that_is_raised(overdue: RetainedShop) -> None:
     overdue.validated("Error")
     current = conditions(overdue.status)
     (job,) = overdue.jobs  # a minute later none was made: waiting alone fixes nothing

@@ -8,7 +8,6 @@ from support.kubernetes.pods import Pods, spec, with_files
 
 _BEFORE = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 _AFTER = {**_BEFORE, "fields": [*_BEFORE["fields"], {"name": "note", "type": "string"}]}
-_ADDRESS, _NAME = "$(KUBERNETES_SERVICE_HOST)", "kubernetes.default.svc"
 
 
 @pytest.mark.full

@@ -1,12 +1,10 @@
 """A run in one pod: it reports progress, and an eviction halfway neither changes a figure nor counts."""
 
-import json
-
 import pytest
 
 from support.validation.executor_runs import ExecutedRuns, wait_for
 from support.validation.node_namespace import RetainedShop
-from support.validation.topic_orders import NARROWER, WRITTEN, Share
+from support.validation.topic_orders import NARROWER, Share
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -19,7 +17,6 @@ def test_progress_is_reported_in_tens_and_a_driver_that_is_evicted_halfway_chang
     shop: RetainedShop,
 ) -> None:
     expected, runs = Share(_COUNT), ExecutedRuns(shop.pods)
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.govern("Gate", template={"resources": _RESOURCES})
     with shop.throttle(200):

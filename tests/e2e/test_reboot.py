@@ -1,15 +1,12 @@
 """The one node goes down while messages are read, with all that runs there, and is started again."""
 
-import json
-
 import pytest
 
 from support.kubernetes.pods import Pods
 from support.validation.executor_runs import ExecutedRuns, wait_for
 from support.validation.node_namespace import RetainedShop
-from support.validation.topic_orders import NARROWER, WRITTEN, Share
+from support.validation.topic_orders import NARROWER, Share
 from testbed.kind import Node
-from testbed.nodes import ExistingNode
 from testbed.progress import Progress
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -21,26 +18,21 @@ _RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"cpu": 
 
 
 def test_a_run_whose_node_goes_down_is_tried_again_by_an_operator_that_comes_back_with_it(
-    node: Node | ExistingNode, operator: Pods, shop: RetainedShop
+    own_node: Node, operator: Pods, shop: RetainedShop
 ) -> None:
-    if isinstance(node, ExistingNode):
-        pytest.skip("the node is not ours to go down")
     expected, runs, before = Share(_COUNT), ExecutedRuns(shop.pods), _started(operator)
-    shop.rest.upload_version(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     shop.govern("Gate", template={"resources": _RESOURCES})
     with shop.throttle():
         shop.propose(NARROWER)
         first = runs.wait_for_reading(runs.driver())
         assert runs.percent(first) < _ALL
-        node.go_down()
-    Node.start(node.instance, Progress())
+        own_node.go_down()
+    Node.start(own_node.instance, Progress())
 
     assert runs.wait_for_end(first)["exitCode"] not in _VERDICTS
     assert runs.driver(first)
-    wait_for(
-        lambda: _started(operator), lambda current: all(current.get(name, 0) > count for name, count in before.items())
-    )
+    wait_for(lambda: _started(operator), lambda now: all(now.get(name, 0) > count for name, count in before.items()))
     validation = shop.ready("ValidationFailed", 300)["validation"]
     assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
     assert validation["byReason"] == expected.by_reason

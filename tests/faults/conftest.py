@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from faults import kubelet
+from faults import flows, kubelet
+from faults.world import World
 from support.kubernetes.plain_api import Api
 from testbed import ports
 from testbed.certificates import Authority
@@ -69,6 +70,17 @@ def rig(cluster: object) -> Iterator[Rig]:
                 yield Rig(plane, Api(plane.cluster), proxy, product)
             finally:
                 product.controller.kill()
+
+
+@pytest.fixture
+def world(rig: Rig) -> Iterator[World]:
+    """Yield a world with a policy and one registered version, without faults."""
+    made = World(rig.api)
+    flows.one_version(made)
+    rig.proxy.clear()
+    yield made
+    rig.proxy.clear()
+    made.remove()
 
 
 @contextmanager

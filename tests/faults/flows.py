@@ -48,7 +48,8 @@ def _policy(world: World) -> None:
     world.until(lambda: world.policy_condition("Ready") == ("True", "Active"), f"policy of {world.name} is Ready")
 
 
-def _one_version(world: World) -> None:
+def one_version(world: World) -> None:
+    """Create a policy and a registered first version."""
     _policy(world)
     world.apply(FIRST)
     _ready(world, "Registered", 0, [FIRST])
@@ -89,7 +90,7 @@ def _paired(world: World) -> None:
 
 
 def _two_versions(world: World) -> None:
-    _one_version(world)
+    one_version(world)
     world.apply(SECOND)
     _ready(world, "Registered", 1, [FIRST, SECOND])
 
@@ -189,7 +190,7 @@ FLOWS = (
     ),
     Flow(
         "a next version",
-        _one_version,
+        one_version,
         lambda w: w.apply(SECOND),
         lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
         _behind(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
@@ -202,11 +203,7 @@ FLOWS = (
         _before(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
     ),
     Flow(
-        "a first pair",
-        _policy,
-        _apply_pair,
-        _paired,
-        _behind(PAYLOAD, FIRST_RECORD) + _before(f"{STATUS} Registered"),
+        "a first pair", _policy, _apply_pair, _paired, _behind(PAYLOAD, FIRST_RECORD) + _before(f"{STATUS} Registered")
     ),
     Flow(
         "a rollback",
@@ -217,14 +214,14 @@ FLOWS = (
     ),
     Flow(
         "an edit that the controller refuses",
-        _one_version,
+        one_version,
         lambda w: w.apply(BROKEN),
         _refused,
         _before(f"{STATUS} Incompatible") + _behind(f"{STATUS} Incompatible", "create events Incompatible"),
     ),
     Flow(
         "a resource created again",
-        _one_version,
+        one_version,
         _recreate,
         lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
         _behind(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
@@ -238,7 +235,7 @@ FLOWS = (
     ),
     Flow(
         "a version behind a gate",
-        _one_version,
+        one_version,
         _apply_behind_gate,
         _check_passed,
         _behind("create jobs", "patch jobs", NEXT_RECORD),

@@ -5,7 +5,7 @@ Its set-up starts a control plane and a controller behind a proxy; a lease has t
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from aiohttp import web
@@ -18,28 +18,14 @@ from testbed.calls import Call, Exchange, Fault
 pytestmark = [pytest.mark.cluster, pytest.mark.faults]
 
 
-@pytest.fixture
-def world(rig: Rig) -> Iterator[World]:
-    """Yield a world with a policy and one registered version."""
-    made = World(rig.api)
-    made.create_namespace()
-    made.create_policy()
-    made.apply(avro())
-    until(lambda: made.condition("Ready") == ("True", "Registered"), "the first version")
-    rig.proxy.clear()
-    yield made
-    rig.proxy.clear()
-    made.remove()
-
-
 def check_two_versions(world: World) -> None:
     """Check that the second version is registered, once."""
     until(lambda: world.condition("Ready") == ("True", "Registered"), "Ready")
     assert world.recorded_texts() == [avro(), avro("note")]
 
 
-def refusing(status: int, times: int, hit: Callable[[Call], bool], headers: dict[str, str] | None = None) -> Fault:
-    """Return a fault that refuses the first `times` calls that `hit` selects with `status`, without passing them on."""
+def answering(answer: Callable[[], web.Response], times: int, hit: Callable[[Call], bool]) -> Fault:
+    """Return a fault that answers the first `times` calls that `hit` selects itself, without passing them on."""
     left = times
 
     async def fault(exchange: Exchange) -> web.StreamResponse:
@@ -47,12 +33,26 @@ def refusing(status: int, times: int, hit: Callable[[Call], bool], headers: dict
         if not left or not hit(exchange.call):
             return await exchange.forward()
         left -= 1
-        reason = {409: "Conflict", 410: "Expired", 429: "TooManyRequests"}.get(status, "InternalError")
-        body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason}
-        text = json.dumps({**body, "message": "refused by the test"})
-        return web.Response(status=status, text=text, content_type="application/json", headers=headers)
+        return answer()
 
     return fault
+
+
+def refusing(status: int, times: int, hit: Callable[[Call], bool], headers: dict[str, str] | None = None) -> Fault:
+    """Return a fault that refuses the first `times` calls that `hit` selects with `status`."""
+    reason = {409: "Conflict", 410: "Expired", 429: "TooManyRequests"}.get(status, "InternalError")
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason}
+    text = json.dumps({**body, "message": "refused by the test"})
+    return answering(
+        lambda: web.Response(status=status, text=text, content_type="application/json", headers=headers), times, hit
+    )
+
+
+def expired() -> web.Response:
+    """Return the answer to a watch that ends as expired, as the API server does."""
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
+    event = {"type": "ERROR", "object": {**status, "message": "too old resource version"}}
+    return web.Response(text=json.dumps(event) + "\n", content_type="application/json")
 
 
 @pytest.mark.parametrize(
@@ -79,48 +79,19 @@ def test_a_write_that_is_refused_once_is_made_in_the_end_and_only_once(
     assert len(list(filter(is_refused, rig.proxy.calls))) >= 2, "the refused write never came"
 
 
-def test_an_edit_during_a_cut_watch_is_registered_when_the_watch_is_back(rig: Rig, world: World) -> None:
-    rig.proxy.fault = refusing(503, 4, lambda call: call.is_watch)
-    until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")
-    world.apply(avro("note"))
-    check_two_versions(world)
-
-
-def is_tried(calls: list[Call], part: str) -> bool:
-    """Return True if the controller has sent such a call."""
-    return any(part in call.path for call in calls)
-
-
-def expiring(times: int) -> Fault:
-    """Return a fault that ends the first watches of TopicSchemas as expired, as the API server does."""
-    left = times
-
-    async def fault(exchange: Exchange) -> web.StreamResponse:
-        nonlocal left
-        if not left or not exchange.call.is_watch or "topicschemas" not in exchange.call.path:
-            return await exchange.forward()
-        left -= 1
-        status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
-        event = {"type": "ERROR", "object": {**status, "message": "too old resource version"}}
-        return web.Response(text=json.dumps(event) + "\n", content_type="application/json")
-
-    return fault
-
-
 def test_an_expired_watch_is_listed_again_and_a_deletion_meanwhile_is_noticed(rig: Rig, world: World) -> None:
-    rival = World(rig.api, world.name)
     rig.proxy.fault = refusing(503, 3, lambda call: call.is_watch)
     until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")
     world.delete_topic_schema()
-    until(lambda: rival.read() is None, "the resource to go")
-    rig.proxy.fault = expiring(2)
+    until(lambda: world.read() is None, "the resource to go")
+    rig.proxy.fault = answering(expired, 2, lambda call: call.is_watch and "topicschemas" in call.path)
     world.apply(avro("note"))
     check_two_versions(world)
 
 
-@pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_watch_that_is_refused_begins_again(rig: Rig, world: World, status: int) -> None:
-    rig.proxy.fault = refusing(status, 1, lambda call: call.is_watch and "topicschemas" in call.path)
+@pytest.mark.parametrize(("status", "times"), [(403, 1), (404, 1), (410, 1), (503, 4)])
+def test_a_watch_that_is_cut_and_refused_begins_again(rig: Rig, world: World, status: int, times: int) -> None:
+    rig.proxy.fault = refusing(status, times, lambda call: call.is_watch and "topicschemas" in call.path)
     until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")
     world.apply(avro("note"))
     check_two_versions(world)
@@ -150,7 +121,7 @@ def test_a_silent_watch_ends_and_the_edit_is_registered(rig: Rig, world: World) 
 def test_after_the_api_server_was_killed_and_started_again_work_goes_on(rig: Rig, world: World) -> None:
     rig.plane.stop_apiserver()
     rig.proxy.clear()
-    until(lambda: is_tried(rig.proxy.calls, "/leases"), "the controller to miss the API server")
+    until(lambda: any("/leases" in call.path for call in rig.proxy.calls), "the controller to miss the API server")
     rig.plane.start_apiserver()
     world.apply(avro("note"))
     check_two_versions(world)

@@ -63,14 +63,9 @@ def wrote_before_it_led(proxy: FaultProxy) -> bool:
 
 
 def test_when_the_api_server_stops_responding_two_controllers_never_write_one_version_twice(
-    rig: Rig, second: Second
+    rig: Rig, second: Second, world: World
 ) -> None:
-    world = World(rig.api)
-    world.create_namespace()
-    world.create_policy()
     texts = [avro()]
-    world.apply(texts[0])
-    until(lambda: world.condition("Ready") == ("True", "Registered"), "the first version")
     for turn in range(sized(1, 3)):
         texts.append(avro(*(f"note{number}" for number in range(turn + 1))))
         world.apply(texts[-1])
@@ -85,19 +80,13 @@ def test_when_the_api_server_stops_responding_two_controllers_never_write_one_ve
     assert world.recorded_texts() == texts
     numbers = [one["spec"]["schemaVersion"] for one in world.payloads()]
     assert sorted(numbers) == list(range(len(texts)))
-    world.remove()
 
 
 def test_the_one_that_waits_takes_over_when_the_leader_is_killed_and_writes_nothing_before(
-    rig: Rig, second: Second
+    rig: Rig, second: Second, world: World
 ) -> None:
     rig.product.start_controller()
     until(lambda: leads(rig.product.controller_probe), "the first to lead")
-    world = World(rig.api)
-    world.create_namespace()
-    world.create_policy()
-    world.apply(avro())
-    until(lambda: world.condition("Ready") == ("True", "Registered"), "the first version")
     assert not wrote_before_it_led(second.proxy)
     rig.product.controller.kill()
     until(lambda: rig.holder().startswith("second"), "the second to lead")
@@ -108,4 +97,3 @@ def test_the_one_that_waits_takes_over_when_the_leader_is_killed_and_writes_noth
     assert not wrote_before_it_led(second.proxy)
     second.program.terminate(120)
     rig.product.start_controller()
-    world.remove()

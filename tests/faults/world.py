@@ -59,12 +59,12 @@ class World:
         metadata = {"name": self.name, "annotations": annotations}
         self.api.apply("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
-    def create_policy(self, strategy: str = "BACKWARD_TRANSITIVE") -> None:
+    def create_policy(self) -> None:
         """Create the policy."""
         spec = {
             "pulsarCluster": "pulsar",
             "pulsarNamespace": f"faults/{self.name}",
-            "schemaCompatibilityStrategy": strategy,
+            "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
             "brokerProfile": {"pulsarVersion": "4.0"},
             "constraints": {"allowedDeletionPolicies": ["Retain", "Delete"]},
         }

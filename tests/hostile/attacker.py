@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from benchmarks.stage import topic_schema
+from benchmarks.stage import policy, topic_schema
 from hostile.costly import FAMILIES
 from hostile.growth import sized
 from testbed.product import NAMESPACE as SYSTEM
@@ -78,17 +78,8 @@ async def apply(
 
 
 def _policy(strategy: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "topicschema.io/v1alpha1",
-        "kind": "NamespaceSchemaPolicy",
-        "metadata": {"name": "orders", "namespace": ATTACKER},
-        "spec": {
-            "pulsarCluster": "pulsar",
-            "pulsarNamespace": "evil/orders",
-            "schemaCompatibilityStrategy": strategy,
-            "brokerProfile": {"pulsarVersion": "4.0"},
-        },
-    }
+    wire: dict[str, Any] = policy(ATTACKER, "evil/orders", schemaCompatibilityStrategy=strategy)["items"][1]
+    return wire
 
 
 def _topic(name: str, text: str) -> dict[str, Any]:
@@ -144,23 +135,8 @@ async def posts(attacker: Attacker) -> None:
 
 async def half_sent(attacker: Attacker) -> None:
     """Open 1,200 connections to the webhook. Send 60 kB of a body of 15 MB, and no more."""
-    attacker.is_prepared.set()
-    address = urlsplit(attacker.target.webhook)
-    untrusting = ssl._create_unverified_context()  # noqa: S323 - the attacker does not care
-    head = f"POST /review HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: {_BODY}\r\n\r\n".encode()
-
-    async def half() -> None:
-        while True:
-            try:
-                reader, writer = await asyncio.open_connection(address.hostname, address.port, ssl=untrusting)
-                writer.write(head + b"{" * 60_000)
-                await writer.drain()
-                await reader.read()
-                writer.close()
-            except OSError:
-                await asyncio.sleep(0.5)
-
-    await asyncio.gather(*(half() for _ in range(1_200)))
+    head = b"POST /review HTTP/1.1\r\nHost: webhook\r\nContent-Length: %d\r\n\r\n" % _BODY
+    await _connections(attacker, 1_200, [head + b"{" * 60_000])
 
 
 async def headers(attacker: Attacker) -> None:

@@ -12,13 +12,13 @@ import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import aiohttp
 
+from benchmarks.processes import family
 from benchmarks.stage import NAMESPACE, Stage, stage, topic_schema
 from hostile.attacker import ATTACKER, ATTACKS, Target, apply, attack
 from testbed.programs import Program
@@ -75,16 +75,7 @@ class Others:
 
 
 def _memory(program: Program) -> int:
-    pid = program.pid
-    return sum(_resident(each) for each in _family(pid)) if pid else 0
-
-
-def _family(pid: int) -> Iterator[int]:
-    """Yield a process and all below it."""
-    yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            yield from _family(int(child))
+    return sum(map(_resident, family(program.pid))) if program.pid else 0
 
 
 def _resident(pid: int) -> int:

@@ -3,15 +3,15 @@
 A version has other names or types than the one before, so that a comparison never ends early.
 """
 
-import base64
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
+from support.schemas import protobuf_schemas
 from support.schemas.avro import array, enum, field, fixed, mapping, record
-from topicschema.core.formats.key_value import payload as pairs
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
 Family = Callable[[int, int], SchemaInfo]
@@ -196,103 +196,68 @@ def fixeds(size: int, version: int) -> Any:
     return _root(field("u", ["null", *(fixed(each, 4) for each in _names(size, version))]))
 
 
-def _file(*fill: Callable[[FileDescriptorProto], None]) -> SchemaInfo:
-    file = FileDescriptorProto(name="a.proto", package="p", syntax="proto2")
-    file.message_type.add(name="M")
-    for each in fill:
-        each(file)
-    encoded = base64.b64encode(FileDescriptorSet(file=[file]).SerializeToString()).decode()
-    written = {"fileDescriptorSet": encoded, "rootMessageTypeName": "p.M", "rootFileDescriptorName": "a.proto"}
-    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(written).encode())
+def native(files: list[FileDescriptorProto], root: str = "p.M") -> SchemaInfo:
+    envelope = protobuf_schemas.envelope(FileDescriptorSet(file=files), root, files[-1].name)
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode())
+
+
+def proto_file(package: str = "p", name: str = "a.proto") -> FileDescriptorProto:
+    return FileDescriptorProto(name=name, package=package, syntax="proto2")
+
+
+def proto_field(message: DescriptorProto, number: int, name: str = "", **rest: Any) -> None:
+    label = rest.pop("label", _F.LABEL_OPTIONAL)
+    message.field.add(name=name or f"f{number}", number=number, label=label, **rest)
 
 
 def proto_circles(size: int, version: int) -> SchemaInfo:
     """Messages with many fields that lead to each other, under other names."""
-    width = 20
-
-    def fill(file: FileDescriptorProto) -> None:
-        root = file.message_type[0]
-        count = size // width + 1
-        for n in range(count):
-            message = file.message_type.add(name=f"V{version}_{n}")
-            for number in range(1, width):
-                of = f".p.V{version}_{(n * number + number) % count}"
-                message.field.add(
-                    name=f"f{number}", number=number, type=_F.TYPE_MESSAGE, label=_F.LABEL_OPTIONAL, type_name=of
-                )
+    file, width = proto_file(), 20
+    root = file.message_type.add(name="M")
+    count = size // width + 1
+    for n in range(count):
+        message = file.message_type.add(name=f"V{version}_{n}")
         for number in range(1, width):
-            of = f".p.V{version}_{number % count}"
-            root.field.add(
-                name=f"r{number}", number=number, type=_F.TYPE_MESSAGE, label=_F.LABEL_OPTIONAL, type_name=of
-            )
-
-    return _file(fill)
+            of = f".p.V{version}_{(n * number + number) % count}"
+            proto_field(message, number, type=_F.TYPE_MESSAGE, type_name=of)
+    for number in range(1, width):
+        proto_field(root, number, f"r{number}", type=_F.TYPE_MESSAGE, type_name=f".p.V{version}_{number % count}")
+    return native([file])
 
 
 def proto_enums(size: int, version: int) -> SchemaInfo:
     """Fields of one closed enum, which are integers in every other version."""
-
-    def fill(file: FileDescriptorProto) -> None:
-        file.message_type.add(name=f"V{version}")
-        made = file.enum_type.add(name="E")
-        for n in range(size):
-            made.value.add(name=f"S{n}", number=n)
-        for n in range(1, size + 1):
-            kind = {"type": _F.TYPE_INT32} if version % 2 else {"type": _F.TYPE_ENUM, "type_name": ".p.E"}
-            file.message_type[0].field.add(name=f"f{n}", number=n, label=_F.LABEL_OPTIONAL, **kind)
-
-    return _file(fill)
+    file = proto_file()
+    message, _ = file.message_type.add(name="M"), file.message_type.add(name=f"V{version}")
+    made = file.enum_type.add(name="E")
+    for n in range(size):
+        made.value.add(name=f"S{n}", number=n)
+    kind = {"type": _F.TYPE_INT32} if version % 2 else {"type": _F.TYPE_ENUM, "type_name": ".p.E"}
+    for n in range(1, size + 1):
+        proto_field(message, n, **kind)
+    return native([file])
 
 
 def proto_fields(size: int, version: int) -> SchemaInfo:
     """Fields with another name and oneof in each version."""
-
-    def fill(file: FileDescriptorProto) -> None:
-        root = file.message_type[0]
-        for n in range(max(size // 10, 1)):
-            root.oneof_decl.add(name=f"o{n}")
-        for n in range(size):
-            index = (n + version) % max(size // 10, 1)
-            root.field.add(
-                name=f"v{version}_{n}",
-                number=1 + n,
-                type=_F.TYPE_INT32,
-                label=_F.LABEL_OPTIONAL,
-                oneof_index=index,
-                json_name=f"j{version}_{n}",
-            )
-
-    return _file(fill)
+    file, count = proto_file(), max(size // 10, 1)
+    message = file.message_type.add(name="M")
+    for n in range(count):
+        message.oneof_decl.add(name=f"o{n}")
+    for n in range(size):
+        names = {"name": f"v{version}_{n}", "json_name": f"j{version}_{n}"}
+        proto_field(message, 1 + n, type=_F.TYPE_INT32, oneof_index=(n + version) % count, **names)
+    return native([file])
 
 
 def _pair(key: Family, value: Family) -> Family:
-    def made(size: int, version: int) -> SchemaInfo:
-        parts = key(size, version), value(size, version)
-        types = {"key.schema.type": parts[0].type.value, "value.schema.type": parts[1].type.value}
-        properties = {**types, "kv.encoding.type": "INLINE"}
-        return SchemaInfo(SchemaType.KEY_VALUE, pairs.join(parts[0].schema, parts[1].schema), properties)
-
-    return made
+    return lambda size, version: encode(KeyValue(Part(key(size, version)), Part(value(size, version)), Encoding.INLINE))
 
 
 _AVRO: Final = (
     *(full, back, straight, by_enum, many_fields, unions_of_fields, aliases, field_aliases, aliased_defaults),
-    *(
-        large_defaults,
-        partial_defaults,
-        long_names,
-        chained_defaults,
-        array_of_unions,
-        symbols,
-        crossed_enums,
-        nested_arrays,
-        tangled,
-        later_names,
-        moved,
-        rounded,
-        logical,
-        fixeds,
-    ),
+    *(large_defaults, partial_defaults, long_names, chained_defaults, array_of_unions, symbols, crossed_enums),
+    *(nested_arrays, tangled, later_names, moved, rounded, logical, fixeds),
 )
 FAMILIES: Final[Mapping[str, Family]] = {
     **{each.__name__: avro(each) for each in _AVRO},

@@ -67,14 +67,10 @@ _Made = tuple[str, SchemaInfo, SchemaInfo]
 def _text(rng: Random, size: int, turn: int | None) -> tuple[str, bytes]:
     """Return a text of some shape. Large ones take turns, so that a few dozen have them all."""
     shape = rng.choice(_SHAPES) if turn is None else _LARGE_SHAPES[turn % len(_LARGE_SHAPES)]
-    made = _encoded(shape(rng, size))
+    made = texts.encoded(shape(rng, size))
     if len(made) > LARGEST:  # a shape that estimates its size wrongly makes another
-        made = _encoded(shape(rng, size * size // len(made)))
+        made = texts.encoded(shape(rng, size * size // len(made)))
     return shape.__name__, made
-
-
-def _encoded(made: str | bytes) -> bytes:
-    return made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")
 
 
 def _avro(rng: Random, size: int, turn: int | None) -> _Made:

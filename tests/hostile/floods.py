@@ -1,8 +1,11 @@
 """Texts that hold one thing very often, or one very long thing."""
 
 import json
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final
+
+from support.schemas.avro import enum, field, fixed, record
 
 
 def strings(rng: Random, size: int) -> str:
@@ -79,34 +82,24 @@ def _aliases(rng: Random, size: int) -> str:
     if rng.random() < 0.5:
         fields = [{"name": "a", "type": "int", "aliases": aliases}, {"name": "b", "type": "int", "aliases": aliases}]
     else:
-        fields = [
-            {"name": f"f{index}", "type": "int", "aliases": [f"g{index}", "h"]} for index in range(len(aliases) // 6)
-        ]
+        fields = [field(f"f{n}", "int", aliases=[f"g{n}", "h"]) for n in range(len(aliases) // 6)]
     return json.dumps({"type": "record", "name": "R", "fields": fields})
 
 
+_BRANCHES: Final[tuple[Callable[[int], dict[str, Any]], ...]] = (
+    lambda index: record(f"B{index}"),
+    lambda index: enum(f"B{index}", "A"),
+    lambda index: fixed(f"B{index}", index),
+    lambda index: record(f"n{index % 7}.B{index}", field(f"f{index % 5}", "int")),
+)
+
+
 def _branches(rng: Random, size: int) -> str:
-    make = rng.choice((_empty_record, _enum, _fixed, _record))
+    make = rng.choice(_BRANCHES)
     union = [make(index) for index in range(max(1, size // len(json.dumps(make(10_000)))))]
     if rng.random() < 0.3:
         return json.dumps(union)
     return json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": union}]})
-
-
-def _empty_record(index: int) -> dict[str, Any]:
-    return {"type": "record", "name": f"B{index}", "fields": []}
-
-
-def _record(index: int) -> dict[str, Any]:
-    return {"type": "record", "name": f"n{index % 7}.B{index}", "fields": [{"name": f"f{index % 5}", "type": "int"}]}
-
-
-def _enum(index: int) -> dict[str, Any]:
-    return {"type": "enum", "name": f"B{index}", "symbols": ["A"]}
-
-
-def _fixed(index: int) -> dict[str, Any]:
-    return {"type": "fixed", "name": f"B{index}", "size": index}
 
 
 def _defaults(rng: Random, size: int) -> str:
@@ -119,7 +112,7 @@ def _defaults(rng: Random, size: int) -> str:
             ({"type": "array", "items": _wide_record(20)}, [{}] * (size // 8)),
         )
     )
-    return json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": kind, "default": value}] * 1})
+    return json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": kind, "default": value}]})
 
 
 def _wide_record(count: int) -> dict[str, Any]:

@@ -1,15 +1,13 @@
 """Families whose many parts each resolve a name among many others: a scan for each would be quadratic."""
 
-import base64
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
-from hostile.costly import Family, avro
+from hostile.costly import Family, avro, native, proto_field, proto_file
 from support.schemas.avro import array, enum, field, fixed, record
-from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo
 
 _F: Final = FieldDescriptorProto
 
@@ -130,33 +128,18 @@ def circular_redefinitions(size: int, version: int) -> Any:
     )
 
 
-def _set(files: list[FileDescriptorProto], root: str = "p.M") -> SchemaInfo:
-    encoded = base64.b64encode(FileDescriptorSet(file=files).SerializeToString()).decode()
-    written = {"fileDescriptorSet": encoded, "rootMessageTypeName": root, "rootFileDescriptorName": files[-1].name}
-    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(written).encode())
-
-
-def _file(package: str = "p", name: str = "a.proto") -> FileDescriptorProto:
-    return FileDescriptorProto(name=name, package=package, syntax="proto2")
-
-
-def _field(message: DescriptorProto, number: int, name: str = "", **rest: Any) -> None:
-    label = rest.pop("label", _F.LABEL_OPTIONAL)
-    message.field.add(name=name or f"f{number}", number=number, label=label, **rest)
-
-
 def json_names(size: int, version: int) -> SchemaInfo:
     """Fields that have one name in JSON."""
-    file = _file()
+    file = proto_file()
     message = file.message_type.add(name="M")
     for n in range(size):
-        _field(message, 1 + n + version * size, f"v{version}_{n}", type=_F.TYPE_INT32, json_name="x")
-    return _set([file])
+        proto_field(message, 1 + n + version * size, f"v{version}_{n}", type=_F.TYPE_INT32, json_name="x")
+    return native([file])
 
 
 def scope(size: int, version: int) -> SchemaInfo:
     """Fields of a message in 90 others, in a package of 60 parts, whose types are outside of all."""
-    file = _file(".".join("p" * 60))
+    file = proto_file(".".join("p" * 60))
     file.message_type.add(name="M")
     count = max(size // 2, 1)
     for n in range(count):
@@ -165,85 +148,74 @@ def scope(size: int, version: int) -> SchemaInfo:
     for _ in range(90):
         message = message.nested_type.add(name="N")
     for n in range(count):
-        _field(message, n + 1, type=_F.TYPE_MESSAGE, type_name=f"T{n}")
-    return _set([file], f"{file.package}.M" + "." * version)
+        proto_field(message, n + 1, type=_F.TYPE_MESSAGE, type_name=f"T{n}")
+    return native([file], f"{file.package}.M" + "." * version)
 
 
 def packages(size: int, version: int) -> SchemaInfo:
     """Files that all see many others, each of which has a package of 60 parts."""
-    leaves = [_file(f"q{n}" + ".package" * 59, f"l{n}") for n in range(min(size, 480))]
+    leaves = [proto_file(f"q{n}" + ".package" * 59, f"l{n}") for n in range(min(size, 480))]
     for each in leaves:
         each.message_type.add(name="L")
-    hub = _file("h", "hub")
+    hub = proto_file("h", "hub")
     hub.dependency.extend(each.name for each in leaves)
     hub.public_dependency.extend(range(len(leaves)))
-    users = [_file("u", f"u{n}") for n in range(min(size, 480))]
+    users = [proto_file("u", f"u{n}") for n in range(min(size, 480))]
     for each in users:
         each.dependency.append("hub")
-    root = _file("p", "root")
+    root = proto_file("p", "root")
     root.dependency.extend(each.name for each in users)
     root.message_type.add(name="M")
-    return _set([*leaves, hub, *users, root], "p.M" + "." * version)
+    return native([*leaves, hub, *users, root], "p.M" + "." * version)
 
 
 def map_entries(size: int, version: int) -> SchemaInfo:
     """Lists of a message that claims to be a map's entry and has many fields."""
-    file = _file()
+    file = proto_file()
     message, entry = file.message_type.add(name="M"), file.message_type.add(name=f"E{version}")
     entry.options.map_entry = True
     for n in range(1, size + 1):
-        _field(entry, n, type=_F.TYPE_INT32)
-        _field(message, n, type=_F.TYPE_MESSAGE, type_name=f".p.E{version}", label=_F.LABEL_REPEATED)
-    return _set([file])
+        proto_field(entry, n, type=_F.TYPE_INT32)
+        proto_field(message, n, type=_F.TYPE_MESSAGE, type_name=f".p.E{version}", label=_F.LABEL_REPEATED)
+    return native([file])
 
 
 def map_enums(size: int, version: int) -> SchemaInfo:
     """Maps whose values are of an enum in one version and integers in the next."""
-    file = _file()
+    file = proto_file()
     message, entry = file.message_type.add(name="M"), file.message_type.add(name="E")
     entry.options.map_entry = True
     values = file.enum_type.add(name="V")
     for n in range(size):
         values.value.add(name=f"S{n}", number=n)
     kind = {"type": _F.TYPE_INT32} if version % 2 else {"type": _F.TYPE_ENUM, "type_name": ".p.V"}
-    _field(entry, 1, type=_F.TYPE_INT32)
-    _field(entry, 2, **kind)
+    proto_field(entry, 1, type=_F.TYPE_INT32)
+    proto_field(entry, 2, **kind)
     for n in range(1, size + 1):
-        _field(message, n, f"v{version}_{n}", type=_F.TYPE_MESSAGE, type_name=".p.E", label=_F.LABEL_REPEATED)
-    return _set([file])
+        proto_field(message, n, f"v{version}_{n}", type=_F.TYPE_MESSAGE, type_name=".p.E", label=_F.LABEL_REPEATED)
+    return native([file])
 
 
 def entry_ranges(size: int, version: int) -> SchemaInfo:
     """Maps of one entry with many reserved ranges."""
-    file = _file()
+    file = proto_file()
     message, entry = file.message_type.add(name="M"), file.message_type.add(name="E")
     entry.options.map_entry = True
-    _field(entry, 1, type=_F.TYPE_INT32)
-    _field(entry, 2, type=_F.TYPE_INT32)
+    proto_field(entry, 1, type=_F.TYPE_INT32)
+    proto_field(entry, 2, type=_F.TYPE_INT32)
     for n in range(size):
         entry.reserved_range.add(start=10 + 3 * n, end=11 + 3 * n)
     for n in range(1, size + 1):
-        _field(message, n, type=_F.TYPE_MESSAGE, type_name=".p.E", label=_F.LABEL_REPEATED)
-    return _set([file], "p.M" + "." * version)
+        proto_field(message, n, type=_F.TYPE_MESSAGE, type_name=".p.E", label=_F.LABEL_REPEATED)
+    return native([file], "p.M" + "." * version)
 
 
 _AVRO: Final = (
-    *(
-        wide_unions,
-        many_aliases,
-        many_field_aliases,
-        many_branch_aliases,
-        late_branch_default,
-        late_branch_defaults,
-        last_symbol,
-        renamed_enum,
-        unmatched_branches,
-    ),
-    *(equal_unions, redefinitions, chained_redefinitions, circular_redefinitions),
+    *(wide_unions, many_aliases, many_field_aliases, many_branch_aliases, late_branch_default, late_branch_defaults),
+    *(last_symbol, renamed_enum, unmatched_branches, equal_unions),
+    *(redefinitions, chained_redefinitions, circular_redefinitions),
 )
-_PROTOBUF: Final[tuple[Callable[[int, int], SchemaInfo], ...]] = (
-    *(json_names, scope, packages, map_entries, map_enums, entry_ranges),
-)
+_PROTOBUF: Final[tuple[Family, ...]] = (json_names, scope, packages, map_entries, map_enums, entry_ranges)
 _NEWER: Final = frozenset(
     {"late_branch_default", "late_branch_defaults", "redefinitions", "chained_redefinitions", "circular_redefinitions"}
 )

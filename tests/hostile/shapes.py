@@ -1,9 +1,8 @@
 """The shapes of hostile documents as families: a text of some size, and a small change to it for each version."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, partial
-from random import Random
 from typing import Final
 
 from hostile import descriptors, floods, texts
@@ -20,20 +19,18 @@ _SHAPES: Final = (
 
 
 @cache
-def _seed(shape: Callable[[Random, int], str | bytes]) -> int:
+def _seed(shape: texts.Shape) -> int:
     """Return the first seed of which the shape makes a schema, 0 if none of the first hundred does."""
     for seed in range(100):
-        made = shape(avro_schemas.seeded(seed), 3_000)
-        text = made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")
+        text = texts.encoded(shape(avro_schemas.seeded(seed), 3_000))
         with suppress(InvalidSchemaError):
             formats.parse(SchemaInfo(SchemaType.AVRO, text))
             return seed
     return 0
 
 
-def _changed(shape: Callable[[Random, int], str | bytes], size: int, version: int) -> SchemaInfo:
-    made = shape(avro_schemas.seeded(_seed(shape)), size)
-    text = made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")
+def _changed(shape: texts.Shape, size: int, version: int) -> SchemaInfo:
+    text = texts.encoded(shape(avro_schemas.seeded(_seed(shape)), size))
     field = b'"fields": [{"name": "added%d", "type": "int", "default": 0}, ' % version
     text = text.replace(b'"fields": [', field).replace(b"R", b"Q%d" % version).replace(b'"D', b'"C%d' % version)
     return SchemaInfo(SchemaType.AVRO, text)

@@ -61,7 +61,6 @@ class World:
     spec: Schema = SPECS[0]
     own: Strategy | None = None
     history: History = field(default_factory=lambda: History(KEY))
-    payloads: dict[tuple[int, int], SchemaInfo] = field(default_factory=dict)
     uploads: int = 0
     calls_left: int = _CALLS
     refused: Schema | None = None

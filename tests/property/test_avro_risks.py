@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from support.judged import judge
 from support.payloads import avro_values
 from support.schemas import avro_readings
+from support.schemas.avro import array, enum, field, mapping, record
 from support.schemas.examples import history, parsed
 from support.sizes import sized
 from topicschema import payload
@@ -36,6 +37,7 @@ from topicschema.core.verdict import Candidate
 
 RANDOMS = st.randoms(use_true_random=False)
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+ID = field("id", "int")
 _Read = Callable[[Any, Any, bytes], Any]
 
 
@@ -69,16 +71,8 @@ class Case:
     read: _Read = resolved
 
 
-def enum(*symbols: str, **rest: Any) -> dict[str, Any]:
-    return {"type": "enum", "name": "E", "symbols": list(symbols), **rest}
-
-
 def logical(kind: str, name: str, **rest: Any) -> dict[str, Any]:
     return {"type": kind, "logicalType": name, **rest}
-
-
-def record(name: str) -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": [{"name": "id", "type": "int"}]}
 
 
 def decimal(precision: int, scale: int) -> dict[str, Any]:
@@ -86,10 +80,13 @@ def decimal(precision: int, scale: int) -> dict[str, Any]:
 
 
 CASES = {
-    "ENUM_SYMBOL_UNKNOWN": [Case(enum("A", "B"), enum("A"), "B"), Case(enum("A", "B"), enum("C", "A"), "B")],
-    "ENUM_SYMBOL_REPLACED": [Case(enum("A", "B"), enum("A", default="A"), "B")],
-    "RECORD_RENAMED": [Case(record("A"), record("B"), {"id": 1})],
-    "UNION_BRANCH_BY_STRUCTURE": [Case(["string", record("A")], ["string", record("B")], {"id": 1})],
+    "ENUM_SYMBOL_UNKNOWN": [
+        Case(enum("E", "A", "B"), enum("E", "A"), "B"),
+        Case(enum("E", "A", "B"), enum("E", "C", "A"), "B"),
+    ],
+    "ENUM_SYMBOL_REPLACED": [Case(enum("E", "A", "B"), enum("E", "A", default="A"), "B")],
+    "RECORD_RENAMED": [Case(record("A", ID), record("B", ID), {"id": 1})],
+    "UNION_BRANCH_BY_STRUCTURE": [Case(["string", record("A", ID)], ["string", record("B", ID)], {"id": 1})],
     "NUMBER_ROUNDED": [
         Case("int", "float", 2**24 + 1, converted_to_its_own),
         Case("long", "float", 2**24 + 1, converted_to_its_own),
@@ -125,20 +122,19 @@ def wrapped(random: Random, case: Case) -> tuple[Case, str]:
 
 def _in_record(case: Case, level: int) -> tuple[Case, str]:
     def record_of(kind: Any) -> Any:
-        fields = [{"name": "first", "type": "int"}, {"name": "f", "type": kind}]
-        return {"type": "record", "name": f"Around{level}", "fields": fields}
+        return record(f"Around{level}", field("first", "int"), field("f", kind))
 
     value = {"first": 0, "f": case.value}
     return Case(record_of(case.writer), record_of(case.reader), value, case.read), ".fields[1].type"
 
 
 def _in_array(case: Case, _: int) -> tuple[Case, str]:
-    writer, reader = ({"type": "array", "items": each} for each in (case.writer, case.reader))
+    writer, reader = (array(each) for each in (case.writer, case.reader))
     return Case(writer, reader, [case.value], case.read), ".items"
 
 
 def _in_map(case: Case, _: int) -> tuple[Case, str]:
-    writer, reader = ({"type": "map", "values": each} for each in (case.writer, case.reader))
+    writer, reader = (mapping(each) for each in (case.writer, case.reader))
     return Case(writer, reader, {"k": case.value}, case.read), ".values"
 
 
@@ -178,9 +174,8 @@ def test_each_risk_of_avro_has_such_a_case() -> None:
 
 
 def test_a_json_reader_ignores_an_alias() -> None:
-    before = as_schema({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}, SchemaType.JSON)
-    field = {"name": "b", "type": "int", "aliases": ["a"], "default": 0}
-    after = as_schema({"type": "record", "name": "R", "fields": [field]}, SchemaType.JSON)
+    before = as_schema(record("R", field("a", "int")), SchemaType.JSON)
+    after = as_schema(record("R", field("b", "int", aliases=["a"], default=0)), SchemaType.JSON)
     assert [each.rule for each in formats.risks(after, before)] == ["ALIAS_IN_JSON"]
     message = payload.encode(before, {"a": 7}).payload
     assert payload.decode(after, message).get("b") != 7
@@ -192,9 +187,7 @@ def evolved(random: Random, schema: Any) -> Any:
     missing = random.randint(1, 3)
     for _ in range(20):
         before = copy.deepcopy(edited)
-        random.choice((_rename, _drop_symbol, _widen, _widen, _shuffle, _label, _add, _drop))(
-            random, random.choice(_types(edited))
-        )
+        random.choice(EDITS)(random, random.choice(_types(edited)))
         missing -= edited != before
         if not missing:
             break

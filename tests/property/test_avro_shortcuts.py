@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,20 +71,15 @@ def test_a_history_is_judged_alike_with_branches_of_the_same_name_and_by_trials(
                 )
 
 
+@pytest.mark.parametrize("has_aliases", [False, True])
 @settings(max_examples=sized(60, 200), deadline=None)
-@given(st.integers(0, 2**32))
-def test_a_record_of_another_name_goes_to_the_branch_that_a_trial_of_all_selects(seed: int) -> None:
+@given(seed=st.integers(0, 2**32))
+def test_a_record_of_another_name_goes_to_the_branch_that_a_trial_of_all_selects(
+    seed: int, *, has_aliases: bool
+) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
     reader, writer = wide(rng), wide(rng, names="HIJKLPQ")
-    mismatches = resolver.unreadable(parsed(reader), parsed(writer))
-    assert places_of(mismatches) == places_of(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))
-
-
-@settings(max_examples=sized(60, 200), deadline=None)
-@given(st.integers(0, 2**32))
-def test_a_record_goes_to_that_branch_also_with_aliases(seed: int) -> None:
-    rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
-    reader, writer = wide(rng), wide(rng, names="HIJKLPQ")
-    reader = with_aliases(rng, reader, writer)
+    if has_aliases:
+        reader = with_aliases(rng, reader, writer)
     mismatches = resolver.unreadable(parsed(reader), parsed(writer))
     assert places_of(mismatches) == places_of(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import random
 from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.payloads import protobuf_values
+from support.schemas.avro_schemas import seeded
 from topicschema import payload
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
@@ -19,10 +19,6 @@ from topicschema.payload import display_json
 from topicschema.payload.protobuf_native import of
 
 SEEDS = st.integers(0, 2**32)
-
-
-def seeded(seed: int) -> random.Random:
-    return random.Random(seed)  # noqa: S311  # a seed, not a secret
 
 
 def message_class(schema: ProtobufNativeSchema) -> Any:

@@ -2,8 +2,8 @@
 
 import base64
 import json
-import random
 from contextlib import suppress
+from random import Random
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.payloads import json_payloads, primitive_values, protobuf_values
 from support.payloads.verdicts import FITS, Verdict, losses, verdicts
 from support.schemas import avro_schemas
+from support.schemas.avro_schemas import seeded
 from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
@@ -30,10 +31,6 @@ from topicschema.payload.protobuf_native import of
 
 PULSAR_VERSION = PulsarVersion.V4_0
 SEEDS = st.integers(0, 2**32)
-
-
-def seeded(seed: int) -> random.Random:
-    return random.Random(seed)  # noqa: S311  # a seed, not a secret
 
 
 def expected(schema: Schema, content: bytes | None, key: bytes | None = None) -> Verdict:
@@ -72,7 +69,7 @@ def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> Non
     assert verdicts(validator, *values) == [expected(schema, each, None) for each in values]
 
 
-def json_schema(rng: random.Random) -> AvroSchema:
+def json_schema(rng: Random) -> AvroSchema:
     """Return a random schema that parses."""
     while True:
         info = SchemaInfo(SchemaType.JSON, json.dumps(avro_schemas.schema(rng)).encode())
@@ -104,7 +101,7 @@ def test_protobuf_is_judged_as_it_is_read(seed: int) -> None:
     ]
 
 
-def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
+def protobuf_payload(rng: Random, schema: ProtobufNativeSchema) -> bytes:
     """Return bytes for the schema: right ones, those of two messages in a row, broken ones, those of another schema."""
     roll = rng.random()
     if roll < 0.2:
@@ -114,7 +111,7 @@ def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
     return content if roll > 0.6 else protobuf_values.broken(rng, content)
 
 
-def without_fields(rng: random.Random, schema: ProtobufNativeSchema) -> SchemaInfo:
+def without_fields(rng: Random, schema: ProtobufNativeSchema) -> SchemaInfo:
     """Return the schema without some fields of the file's messages."""
     envelope = json.loads(schema.info.schema)
     files = FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"]))

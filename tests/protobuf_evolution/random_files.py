@@ -163,16 +163,8 @@ def entry_of(message: DescriptorProto, field: FieldDescriptorProto) -> Descripto
 
 def json_name(field: FieldDescriptorProto) -> str:
     """Return the field's name in JSON."""
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(FileDescriptorProto(name="n", message_type=[DescriptorProto(name="N", field=[_bare(field)])]))
-    return str(pool.FindMessageTypeByName("N").fields[0].json_name)
-
-
-def _bare(field: FieldDescriptorProto) -> FieldDescriptorProto:
-    named = F(name=field.name, number=1, type=F.TYPE_INT32, label=OPTIONAL)
-    if field.HasField("json_name"):
-        named.json_name = field.json_name
-    return named
+    first, *others = field.name.split("_")
+    return field.json_name or first + "".join(map(str.capitalize, others))
 
 
 def parsed(file: FileDescriptorProto) -> ProtobufNativeSchema:

@@ -94,7 +94,7 @@ def is_map(field: FieldDescriptor) -> bool:
 
 def _fields(message: Message) -> list[FieldDescriptor]:
     kind: Any = message.DESCRIPTOR
-    extensions = kind.file.pool.FindAllExtensions(kind)
+    extensions = sorted(kind.file.pool.FindAllExtensions(kind), key=lambda each: each.number)  # in no order
     return [*kind.fields, *(each for each in extensions if not each.is_repeated)]
 
 

@@ -48,7 +48,6 @@ class Result:
 
     @property
     def is_good(self) -> bool:
-        """True if nothing failed."""
         return self.exit_status == pytest.ExitCode.OK or self.is_skipped
 
     @property

@@ -12,6 +12,8 @@ POLICY = {
     "pulsarNamespace": "shop/orders",
     "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
 }
+UNJUDGED: tuple[dict[str, Any], ...] = ({"suspend": True}, {"deletionPolicy": "Delete"})
+"""Edits of a TopicSchema's spec that need no judgment."""
 _ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -68,7 +70,6 @@ class Repository:
 
     @classmethod
     def create(cls, root: Path) -> "Repository":
-        """Create the repository."""
         root.mkdir(parents=True, exist_ok=True)
         repository = cls(root)
         repository.git("init", "--quiet", "--initial-branch=main", ".")
@@ -97,6 +98,5 @@ class Repository:
         path.write_text(in_yaml(*resources))
 
     def commit(self) -> None:
-        """Commit everything."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "A change")

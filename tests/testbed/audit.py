@@ -24,13 +24,11 @@ class Request:
 
     user: str
     verb: str
-    api_group: str
     resource: str
     subresource: str
     namespace: str
     name: str
     code: int
-    user_agent: str
     at: str
 
     @property
@@ -94,12 +92,10 @@ def _request(event: dict[str, Any]) -> Request:
     return Request(
         user=event["user"].get("username", ""),
         verb=event["verb"],
-        api_group=reference.get("apiGroup", ""),
         resource=reference.get("resource", ""),
         subresource=reference.get("subresource", ""),
         namespace=reference.get("namespace", ""),
         name=reference.get("name", ""),
         code=event.get("responseStatus", {}).get("code", 0),
-        user_agent=event.get("userAgent", ""),
         at=event["stageTimestamp"],
     )

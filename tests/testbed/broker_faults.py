@@ -34,12 +34,6 @@ async def reset(exchange: Exchange) -> web.StreamResponse:
     return web.Response(status=502)
 
 
-async def reset_after_forwarding(exchange: Exchange) -> web.StreamResponse:
-    """Forward the call, and reset the connection instead of responding."""
-    await exchange.forward()
-    return await reset(exchange)
-
-
 def silence(seconds: float) -> Fault:
     """Respond nothing for that time, then reset the connection."""
 
@@ -57,11 +51,6 @@ def when(concerned: Callable[[Call], bool], fault: Fault) -> Fault:
         return await (fault if concerned(exchange.call) else forward)(exchange)
 
     return choose
-
-
-def first(count: int, fault: Fault) -> Fault:
-    """Return a fault that applies to the first calls. Later ones are forwarded."""
-    return when(lambda call: call.number <= count, fault)
 
 
 def before(number: int, hook: Hook, concerned: Callable[[Call], bool]) -> Fault:

@@ -87,9 +87,19 @@ def alone(lock: Path, progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.write("another process builds this: waiting")
+            progress.write("another process does this: waiting")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def make_once(target: Path, make: Callable[[], object], progress: Progress) -> Path:
+    """Return the file or folder. If it does not exist, one of several callers at once makes it, the others wait."""
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with alone(target.with_suffix(".lock"), progress):
+            if not target.exists():
+                make()
+    return target
 
 
 def go_compiler(recipe: Recipe, progress: Progress) -> Compile:

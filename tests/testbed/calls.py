@@ -62,7 +62,6 @@ class Exchange:
     forward: Callable[[], Awaitable[web.StreamResponse]]
 
     def reset(self) -> None:
-        """Reset the connection of the caller."""
         reset(self.request.transport)
 
 

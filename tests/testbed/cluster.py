@@ -56,31 +56,21 @@ class Cluster:
         """Return the environment in which `kubectl` and clients use this cluster."""
         path = f"{self.kubectl_program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         ours = self.kubeconfig.is_relative_to(paths.instances())
-        kubectl_cache = (
-            self.kubeconfig.parent if ours else paths.cache()
-        ) / "kubectl-cache"  # else it grows in ~/.kube
-        return {
-            **os.environ,
-            "KUBECONFIG": str(self.kubeconfig),
-            "KUBECACHEDIR": str(kubectl_cache),
-            "PATH": path,
-        }
+        kubectl_cache = (self.kubeconfig.parent if ours else paths.cache()) / "kubectl-cache"  # not in ~/.kube
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "KUBECACHEDIR": str(kubectl_cache), "PATH": path}
 
     def get(self, *arguments: str) -> Any:
         """Return the parsed output of `kubectl get ARGUMENTS -o json`."""
         return json.loads(self.kubectl("get", *arguments, "-o", "json"))
 
     def server(self) -> str:
-        """Return the API server's URL."""
         return self.kubectl("config", "view", "--raw", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
 
     def service_account_kubeconfig(self, namespace: str, account: str, path: Path) -> Path:
         """Write a kubeconfig with that service account as the only user, and return its path."""
-        cluster = json.loads(self.kubectl("config", "view", "--raw", "--flatten", "--minify", "-o", "json"))[
-            "clusters"
-        ][0]["cluster"]
+        config = json.loads(self.kubectl("config", "view", "--raw", "--flatten", "--minify", "-o", "json"))
         token = self.kubectl("create", "token", "-n", namespace, account, "--duration=24h").strip()
-        return write_kubeconfig(path, cluster, {"token": token}, namespace)
+        return write_kubeconfig(path, config["clusters"][0]["cluster"], {"token": token}, namespace)
 
 
 def write_kubeconfig(path: Path, cluster: dict[str, Any], user: dict[str, Any], namespace: str = "default") -> Path:

@@ -78,13 +78,14 @@ class ControlPlane:
         write_atomically(folder / "audit-policy.json", json.dumps(audit.POLICY))
         manager = binaries.folder / "kube-controller-manager"
         server = [*_apiserver(binaries.folder / "kube-apiserver", folder, chosen), *flags]
+        has_manager = manager.is_file()
         return cls(
             instance=instance,
             cluster=Cluster(kubeconfig, binaries.kubectl, ports.LOOPBACK, folder / "audit.log"),
             etcd=instance.program("etcd", _etcd(binaries.folder / "etcd", folder, chosen)),
             apiserver=instance.program("apiserver", server),
             controller_manager=instance.program("controller-manager", _manager(manager, folder))
-            if manager.is_file()
+            if has_manager
             else None,
             _client=client,
         )

@@ -52,7 +52,6 @@ class Docker:
         return True
 
     def has_image(self, name: str) -> bool:
-        """Return whether the daemon has the image."""
         return bool(self.run("image", "ls", "--quiet", name))
 
     def pull(self, name: str, progress: Progress) -> bool:

@@ -26,6 +26,7 @@ from aiohttp import web
 from yarl import URL
 
 from testbed import ports
+from testbed.broker_faults import forward
 from testbed.calls import Call, Exchange, Fault, credential_of, reset
 from testbed.certificates import Issued
 from testbed.errors import TestbedError
@@ -40,10 +41,6 @@ _LINGER_SECONDS = 0.2  # TLS connections take a moment to close, and must not ou
 T = TypeVar("T")
 
 
-async def _forward_call(exchange: Exchange) -> web.StreamResponse:
-    return await exchange.forward()
-
-
 @dataclass(slots=True)
 class FaultProxy:
     """The running proxy. `fault` may be exchanged at any time; `errors` are those of faults and hooks themselves."""
@@ -52,7 +49,7 @@ class FaultProxy:
     tls: ssl.SSLContext | None
     port: int
     broker: Pulsar | None = None
-    fault: Fault = _forward_call
+    fault: Fault = forward
     calls: list[Call] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
     _context: ssl.SSLContext | None = None
@@ -108,17 +105,15 @@ class FaultProxy:
 
     @property
     def url(self) -> str:
-        """The URL for clients."""
         return f"{'http' if self._context is None else 'https'}://{ports.LOOPBACK}:{self.port}"
 
     @property
     def writes(self) -> list[Call]:
-        """The calls that would change something."""
         return [call for call in self.calls if call.is_write]
 
     def clear(self) -> None:
         """Remove the calls and the fault."""
-        self.fault, self.calls, self._repeats = _forward_call, [], Counter()
+        self.fault, self.calls, self._repeats = forward, [], Counter()
 
     def refuse(self) -> None:
         """Refuse new connections and reset the open ones, until `accept`."""

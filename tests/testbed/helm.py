@@ -44,7 +44,6 @@ def install(cluster: Cluster, values: Mapping[str, Any], namespace: str) -> None
 
 
 def uninstall(cluster: Cluster, namespace: str) -> None:
-    """Uninstall the release."""
     _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", {"KUBECONFIG": str(cluster.kubeconfig)})
 
 

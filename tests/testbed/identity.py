@@ -49,7 +49,6 @@ class ProcessIdentity:
         return cls(int(str(record["pid"])), int(str(record["start_ticks"])), str(record["world"]))
 
     def to_record(self) -> dict[str, object]:
-        """Return the identity as a JSON object."""
         return asdict(self)
 
     def alive(self) -> bool:

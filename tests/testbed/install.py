@@ -6,16 +6,21 @@ The webhook configuration is the shipped one, except that it names a URL on this
 
 import base64
 import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from testbed.cluster import Cluster
+from testbed.errors import TestbedError
 from testbed.paths import REPOSITORY
 
 _MANIFESTS = REPOSITORY / "manifests" / "base"
 _WEBHOOKS = "ValidatingWebhookConfiguration"
+_GUARDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 _NEED_A_NODE = ("Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy", "HorizontalPodAutoscaler")
 _APPLY = ("apply", "--server-side", "--force-conflicts", "--field-manager=testbed", "-f", "-")
 
@@ -31,12 +36,12 @@ def install_crds(cluster: Cluster) -> None:
 
 
 def install_manifests(cluster: Cluster, webhook_url: str | None = None, ca: Path | None = None) -> None:
-    """Apply namespaces, accounts, roles and, if a URL is given, the webhook configuration.
+    """Apply namespaces, accounts, roles and, if a URL is given, the webhook configuration, but not the guards.
 
     `webhook_url` is scheme, host and port (`https://127.0.0.1:9443`); the path stays as shipped. `ca` is the PEM bundle
     that vouches for the webhook's certificate.
     """
-    documents = [each for each in render(cluster, _MANIFESTS) if each["kind"] not in _NEED_A_NODE]
+    documents = [each for each in render(cluster, _MANIFESTS) if each["kind"] not in (*_NEED_A_NODE, *_GUARDS)]
     if webhook_url is None or ca is None:
         documents = [each for each in documents if each["kind"] != _WEBHOOKS]
     else:
@@ -49,8 +54,23 @@ def install_manifests(cluster: Cluster, webhook_url: str | None = None, ca: Path
         cluster.kubectl(*_APPLY, stdin=as_list(wave))
 
 
+@contextmanager
+def guards(cluster: Cluster) -> Iterator[None]:
+    """Apply the guards, and remove them at the end. Tests write histories that only the controller may write."""
+    documents = [each for each in render(cluster, _MANIFESTS) if each["kind"] in _GUARDS]
+    cluster.kubectl(*_APPLY, stdin=as_list(documents))
+    deadline = time.monotonic() + 60
+    while cluster.try_kubectl("delete", "crd", "topicschemas.topicschema.io", "--dry-run=server").returncode == 0:
+        if time.monotonic() > deadline:
+            raise TestbedError("the API server does not enforce the guards")
+        time.sleep(0.2)  # a new policy is enforced a little later
+    try:
+        yield
+    finally:
+        cluster.kubectl("delete", ",".join(_GUARDS), *{each["metadata"]["name"] for each in documents})
+
+
 def remove_webhooks(cluster: Cluster) -> None:
-    """Delete the project's webhook configuration."""
     cluster.kubectl("delete", _WEBHOOKS, "topicschema", "--ignore-not-found")
 
 

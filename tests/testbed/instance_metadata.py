@@ -29,12 +29,10 @@ class MetadataHandler(BaseHTTPRequestHandler):
         super().__init__(*connection)
 
     def do_PUT(self) -> None:
-        """Serve the token."""
         is_token_request = self.path == "/latest/api/token" and "x-aws-ec2-metadata-token-ttl-seconds" in self.headers
         self._answer(_TOKEN if is_token_request else "")
 
     def do_GET(self) -> None:
-        """Serve the role's name, or its keys."""
         keys = {"Code": "Success", "Type": "AWS-HMAC", "Token": "of-a-session", "Expiration": "2099-01-01T00:00:00Z"}
         texts = {_PLACE: _ROLE, f"{_PLACE}/{_ROLE}": json.dumps(keys | self._keys)}
         is_known = self.headers.get("x-aws-ec2-metadata-token") == _TOKEN

@@ -1,7 +1,6 @@
 """An instance: a folder, its supervisor, and the programs in it."""
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -12,7 +11,9 @@ from pathlib import Path
 from typing import Self
 
 from testbed import paths
+from testbed.build import alone
 from testbed.programs import Program, Supervision, kill_leftovers, recorded_processes
+from testbed.progress import Progress
 
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR")
 
@@ -69,29 +70,17 @@ class Instance:
         return program
 
     def end(self) -> None:
-        """End the instance and remove its folder."""
         self.supervision.end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Hold the lock of the instance `name`. The lock's file is removed with the instance."""
+    """Hold the lock of the instance `name`."""
     folder = paths.instance(name)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder.with_name(f".{name}.lock")
-    with contextlib.ExitStack() as stack:
-        while True:
-            lock = stack.enter_context(path.open("w"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_ino == os.fstat(lock.fileno()).st_ino:
-                    break  # else its last holder removed it, and the next caller creates another file
-        try:
-            yield
-        finally:
-            if not folder.exists():
-                path.unlink()
+    with alone(folder.with_name(f".{name}.lock"), Progress()):
+        yield
 
 
 def remove(name: str) -> bool:

@@ -90,12 +90,10 @@ def prepare(progress: Progress) -> None:
 
 
 def name_of(instance: Instance) -> str:
-    """Return what the instance's cluster is called."""
     return f"{_PREFIX}{instance.name}"
 
 
 def _container(instance: Instance) -> str:
-    """Return what the node's container is called."""
     return f"{name_of(instance)}-control-plane"
 
 
@@ -108,7 +106,7 @@ def _create(instance: Instance, engine: Docker, kubeconfig: Path, progress: Prog
     folder.mkdir(exist_ok=True)
     write_atomically(folder / "policy.json", json.dumps(audit.POLICY))
     _audit_log(instance).touch()  # as ours, or only root may read what the API server writes
-    configuration = _configuration(instance)
+    configuration = instance.folder / "cluster" / "kind.yaml"
     write_atomically(configuration, Template(_CONFIGURATION.read_text(encoding="utf-8")).substitute(audit=folder))
     progress.write(f"creating the kind cluster {name}: a minute")
     options = ("--name", name, "--image", image, "--config", configuration, "--kubeconfig", kubeconfig)
@@ -130,10 +128,6 @@ def _gateway(engine: Docker) -> str:
     network = json.loads(engine.run("network", "inspect", "kind"))[0]
     gateways: list[str] = [entry.get("Gateway", "") for entry in network["IPAM"]["Config"]]
     return next(gateway for gateway in gateways if gateway and ":" not in gateway)
-
-
-def _configuration(instance: Instance) -> Path:
-    return instance.folder / "cluster" / "kind.yaml"
 
 
 def _audit_log(instance: Instance) -> Path:

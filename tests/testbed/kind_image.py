@@ -109,7 +109,6 @@ def _stage(folder: Path, programs: Mapping[str, Path]) -> Path:
 
 
 def _module() -> Path:
-    """Return the folder of kind's module."""
     recipe = sources.kind_recipe()
     go = golang.find(golang.needed(recipe.module / "go.mod"), Progress())
     output = run_in(golang.environment(), go, "-C", recipe.module, "mod", "download", "-json", "sigs.k8s.io/kind")

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from testbed import packages, paths
-from testbed.build import alone
+from testbed.build import make_once
 from testbed.errors import TestbedError
 from testbed.progress import Progress
 
@@ -43,12 +43,7 @@ def _classes(program: Path, pom: Path) -> Path:
     built = compiler.stat().st_mtime_ns if compiler.exists() else 0
     content = program.read_bytes() + pom.read_bytes() + f"{compiler} {built}".encode()
     folder = paths.cache() / "classes" / f"{program.stem}-{hashlib.sha256(content).hexdigest()[:16]}"
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with alone(folder.with_suffix(".lock"), Progress()):
-            if not folder.is_dir():
-                _compile(program, jars(pom), folder)
-    return folder
+    return make_once(folder, lambda: _compile(program, jars(pom), folder), Progress())
 
 
 def _compile(program: Path, libraries: Path, folder: Path) -> None:
@@ -65,19 +60,12 @@ def jars(pom: Path, progress: Progress | None = None, goal: str = "copy-dependen
 
     With the goal `copy` it has the artifacts that the pom names for the plugin, of which one may have many versions.
     """
-    cache = paths.cache() / "jars"
-    folder = cache / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        progress = progress or Progress()
-        with alone(folder.with_suffix(".lock"), progress):
-            if not folder.is_dir():
-                progress.write(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
-                _resolve(pom, folder, goal)
-    return folder
+    folder, output = paths.cache() / "jars" / hashlib.sha256(pom.read_bytes()).hexdigest()[:16], progress or Progress()
+    return make_once(folder, lambda: _resolve(pom, folder, goal, output), output)
 
 
-def _resolve(pom: Path, folder: Path, goal: str) -> None:
+def _resolve(pom: Path, folder: Path, goal: str, progress: Progress) -> None:
+    progress.write(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
     maven = shutil.which("mvn") or "mvn"
     with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as fresh:
         options = [f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from testbed import paths
-from testbed.build import alone
+from testbed.build import make_once
 from testbed.progress import Progress
 
 _PINNED: Final = Path(__file__).with_name("prebuilt.txt")
@@ -28,11 +28,7 @@ def program(name: str, progress: Progress) -> Path | None:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         return None
     folder = paths.cache() / "prebuilt" / hashlib.sha256(_PINNED.read_bytes()).hexdigest()[:16]
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with alone(folder.with_suffix(".lock"), progress):
-            if not folder.is_dir():
-                _download(folder, progress)
+    make_once(folder, lambda: _download(folder, progress), progress)
     return folder / name if folder.is_dir() else None
 
 

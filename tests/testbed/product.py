@@ -88,7 +88,6 @@ class Product:
     @classmethod
     @contextlib.contextmanager
     def controlling(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
-        """Yield the product with its controller and no webhook."""
         with cls.installed(instance, cluster, environment) as product:
             product.admit_all()
             product.start_controller()
@@ -97,7 +96,6 @@ class Product:
     @classmethod
     @contextlib.contextmanager
     def working(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
-        """Yield the product with its controller and its webhook."""
         with cls.installed(instance, cluster, environment) as product:
             product.start_controller()
             product.start_webhook()

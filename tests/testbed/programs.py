@@ -194,7 +194,6 @@ class Program:
         return int(state["exit_status"] or 0)
 
     def log_tail(self, size: int = 3000) -> str:
-        """Return the end of the log."""
         try:
             return self.log.read_bytes()[-size:].decode("utf-8", errors="replace")
         except OSError:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed import maven, ports, pulsar_setup
-from testbed.build import alone
+from testbed.build import make_once
 from testbed.errors import PortTakenError, TestbedError
 from testbed.instances import Instance
 from testbed.paths import write_atomically
@@ -73,10 +73,7 @@ class Pulsar:
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         default = {"Accept": "application/json", "Content-Type": "application/json", **self._identity()}
         request = urllib.request.Request(  # noqa: S310 - our own URL
-            f"{self.admin_url}/admin/v2{path}",
-            method=method,
-            data=sent,
-            headers={**default, **(headers or {})},
+            f"{self.admin_url}/admin/v2{path}", method=method, data=sent, headers={**default, **(headers or {})}
         )
         try:
             with self._opener().open(request, timeout=30) as response:
@@ -146,13 +143,8 @@ class Pulsar:
 
 def prepare(progress: Progress) -> None:
     """Fetch what a broker needs, unless it is cached: a minute or two the first time."""
-    jars = maven.jars(POM, progress)
-    archive = _archive(jars)
-    if not archive.exists():
-        with alone(archive.with_suffix(".lock"), progress):
-            if not archive.exists():
-                progress.write("starting a broker once, so that later ones start in half the time")
-                _write_archive(archive)
+    archive = _archive(maven.jars(POM, progress))
+    make_once(archive, lambda: _write_archive(archive, progress), progress)
 
 
 def _archive(jars: Path) -> Path:
@@ -162,7 +154,8 @@ def _archive(jars: Path) -> Path:
     return jars.with_name(f"{jars.name}-{hashlib.sha256(built.encode()).hexdigest()[:8]}.jsa")
 
 
-def _write_archive(archive: Path) -> None:
+def _write_archive(archive: Path, progress: Progress) -> None:
+    progress.write("starting a broker once, so that later ones start in half the time")
     fresh = archive.with_suffix(".fresh")
     instance = Instance.owned()
     try:

@@ -77,12 +77,9 @@ def _commands(*names: str) -> dict[str, str]:
 def _linker_flags() -> str:
     major, minor, _ = KUBERNETES.split(".")
     flags = ["-s", "-w"]
-    for package in (
-        "k8s.io/component-base/version",
-        "k8s.io/client-go/pkg/version",
-    ):  # otherwise the server reports v0.0.0-master
+    for package in ("component-base/version", "client-go/pkg/version"):  # otherwise the server reports v0.0.0-master
         variables = {"gitVersion": f"v{KUBERNETES}", "gitMajor": major, "gitMinor": minor, "gitCommit": "unknown"}
-        flags += [f"-X {package}.{key}={value}" for key, value in {**variables, "gitTreeState": "clean"}.items()]
+        flags += [f"-X k8s.io/{package}.{key}={value}" for key, value in {**variables, "gitTreeState": "clean"}.items()]
     return " ".join(flags)
 
 

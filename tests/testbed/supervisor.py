@@ -143,9 +143,8 @@ class Supervisor:
             selector.register(exits, selectors.EVENT_READ)
             if self.owned:
                 selector.register(sys.stdin, selectors.EVENT_READ)
-                selector.register(
-                    os.pidfd_open(os.getppid()), selectors.EVENT_READ, "owner"
-                )  # a fork may hold the pipe
+                owner = os.pidfd_open(os.getppid())  # a fork may hold the pipe
+                selector.register(owner, selectors.EVENT_READ, "owner")
             while self.running:
                 keys = [key for key, _ in selector.select()]
                 ready = [key.fileobj for key in keys]

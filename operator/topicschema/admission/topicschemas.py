@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from topicschema.admission import brokers, messages, object_size, pending
 from topicschema.admission.review import Cause, Review, ReviewResponse, allow, deny
 from topicschema.api.metadata import ConditionType
-from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
@@ -63,7 +63,7 @@ class _Edit:
 
     @property
     def changes_judged_fields(self) -> bool:
-        return self.old is None or _judged_fields(self.old) != _judged_fields(self.resource)
+        return self.old is None or self.old.spec.judged_fields != self.resource.spec.judged_fields
 
 
 class TopicSchemaReviewer:
@@ -170,11 +170,6 @@ class TopicSchemaReviewer:
         effects = brokers.warnings_of_topic(edit.resource.spec, edit.schema.info, edit.predecessor, active, history)
         filling = history_limit.warnings(history, verdict)
         return allow(*losses, *_warnings(verdict, history, decision, replaced=replaced), *filling, *effects)
-
-
-def _judged_fields(resource: TopicSchema) -> TopicSchemaSpec:
-    """Return the spec without the values of `suspend` and `deletionPolicy`, whose edits need no judgment."""
-    return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
 def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> ReviewResponse:

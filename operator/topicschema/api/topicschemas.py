@@ -1,8 +1,8 @@
 """TopicSchema: the schema of one topic, which a team stores in Git."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
@@ -211,6 +211,11 @@ class TopicSchemaSpec:
             "resource changes neither history nor broker, whatever deletionPolicy is."
         ),
     ] = False
+
+    @property
+    def judged_fields(self) -> Self:
+        """The spec with `suspend` and `deletionPolicy` reset, because edits of these fields need no judgment."""
+        return replace(self, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
     @property
     def domain(self) -> str:

@@ -22,8 +22,8 @@ stable, so scripts can use them. A rejection that compares two versions also has
 version. `topicschema explain RULE` prints the text of a rule.
 
 The verdicts are those of a Pulsar 4.0 broker (Avro 1.11.4), down to its peculiarities. Examples with `Pulsar 4.1` are
-those of 4.1, 4.2 and 5.0 (Avro 1.12.0). If the broker would answer with an error (HTTP 500), the verdict is no, with
-the reason. A rule has an example that it rejects and one that passes. Tests run both. Rules that no schema text can
+those of 4.1 and later (Avro 1.12.0). If the broker would answer with an error (HTTP 500), the verdict is no, with the
+reason. A rule has an example that it rejects and one that passes. Tests run both. Rules that no schema text can
 show have no examples."""
 
 

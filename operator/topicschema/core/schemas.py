@@ -7,18 +7,37 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, Self
 
 _NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class PulsarVersion(StrEnum):
-    """A minor release of Pulsar that the operator supports."""
+    """A minor release of Pulsar that the operator supports, and its releases of Avro's and protobuf's Java libraries.
 
-    V4_0 = "4.0"
-    V4_1 = "4.1"
-    V4_2 = "4.2"
-    V5_0 = "5.0"
+    Its brokers and its Java client have the same two. Sources are the root poms of 4.0.7, 4.1.0 to 4.1.3, 4.2.4 and
+    5.0.0-M1.
+    """
+
+    avro: str
+    protobuf: str
+
+    def __new__(cls, name: str, avro: str = "", protobuf: str = "") -> Self:
+        """Return the member."""
+        self = str.__new__(cls, name)
+        self._value_ = name
+        self.avro, self.protobuf = avro, protobuf
+        return self
+
+    V4_0 = "4.0", "1.11.4", "3.25.5"
+    V4_1 = "4.1", "1.12.0", "3.25.5"
+    V4_2 = "4.2", "1.12.0", "3.25.5"
+    V5_0 = "5.0", "1.12.0", "4.35.0"
+
+    @property
+    def has_protobuf_4(self) -> bool:
+        """True if it has protobuf's library 4, which checks editions, and whose descriptors differ from those of 3."""
+        return self.protobuf.startswith("4.")
 
 
 NEWEST = tuple(PulsarVersion)[-1]

@@ -29,7 +29,7 @@ from topicschema.core.history import History
 from topicschema.core.lru_cache import LruCache
 from topicschema.core.policy import Policy, TopicChoices, effective_strategy
 from topicschema.core.reasons import Reason
-from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, digest
+from topicschema.core.schemas import NEWEST, PulsarVersion, Schema, SchemaInfo, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Comparison, Verdict
@@ -122,7 +122,7 @@ class Judge:
 
     async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
         """Raise the InvalidSchemaError of the first Pulsar version if none accepts the schema."""
-        info, refusals = await self._read_spec(spec, PulsarVersion.V5_0), []  # only the well-known types differ
+        info, refusals = await self._read_spec(spec, NEWEST), []  # only the well-known types differ
         for pulsar_version in PulsarVersion:
             try:
                 await self.versions.parse(_namespace(spec), info, pulsar_version)

@@ -38,14 +38,20 @@ class LocalDateTime(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Integer:
+class Integer:
     """Codec of a two's complement number, big-endian."""
 
     what: str
     size: int
     allowed: range
 
+    @property
+    def is_limited(self) -> bool:
+        """True if `size` bytes also have numbers that are not allowed."""
+        return self.allowed.stop - self.allowed.start < 1 << 8 * self.size
+
     def read(self, payload: bytes, findings: list[PayloadFinding]) -> int:
+        """Return the number."""
         del findings
         exactly(payload, self.size, self.what)
         value = int.from_bytes(payload, "big", signed=True)
@@ -54,6 +60,7 @@ class _Integer:
         return value
 
     def write(self, value: Any) -> bytes:
+        """Return the payload of the number."""
         return checked(value, self.what, self.allowed).to_bytes(self.size, "big", signed=True)
 
 
@@ -178,8 +185,8 @@ class _LocalDateTime:
         return day.to_bytes(8, "big", signed=True) + nano.to_bytes(8, "big")
 
 
-def _signed(kind: SchemaType, size: int) -> _Integer:
-    return _Integer(f"an {kind}" if kind.startswith("I") else f"a {kind}", size, numbers.signed(size * 8))
+def _signed(kind: SchemaType, size: int) -> Integer:
+    return Integer(f"an {kind}" if kind.startswith("I") else f"a {kind}", size, numbers.signed(size * 8))
 
 
 _CODECS: Final[Mapping[SchemaType, Codec]] = MappingProxyType(
@@ -197,8 +204,8 @@ _CODECS: Final[Mapping[SchemaType, Codec]] = MappingProxyType(
         SchemaType.TIME: _signed(SchemaType.TIME, 8),
         SchemaType.TIMESTAMP: _signed(SchemaType.TIMESTAMP, 8),
         SchemaType.INSTANT: _Instant(),
-        SchemaType.LOCAL_DATE: _Integer("a LOCAL_DATE", 8, DAYS),
-        SchemaType.LOCAL_TIME: _Integer("a LOCAL_TIME", 8, NANOS_OF_DAY),
+        SchemaType.LOCAL_DATE: Integer("a LOCAL_DATE", 8, DAYS),
+        SchemaType.LOCAL_TIME: Integer("a LOCAL_TIME", 8, NANOS_OF_DAY),
         SchemaType.LOCAL_DATE_TIME: _LocalDateTime(),
     }
 )

@@ -41,8 +41,6 @@ class ProtocLimits:
 
 
 LIMITS: Final = ProtocLimits()
-_WITH_PROTOBUF_4: Final = frozenset({PulsarVersion.V5_0})
-"""Pulsar versions whose Java client has protobuf's library 4."""
 _TURNS: Final = ThreadPoolExecutor(AT_ONCE, "compile")
 
 
@@ -84,7 +82,7 @@ class _Compiler:
         self, files: Mapping[str, str], message: str | None, limits: ProtocLimits, pulsar_version: PulsarVersion
     ) -> None:
         self._files = files
-        self._has_protobuf_4 = pulsar_version in _WITH_PROTOBUF_4
+        self._has_protobuf_4 = pulsar_version.has_protobuf_4
         self._message = message
         self._limits = limits
         self.process = ChildProcess()

@@ -27,8 +27,11 @@ class HistoryRunner:
 
     sides: dict[Strategy, OperatorSide]
 
-    async def run(self, histories: Iterable[History]) -> Tally:
-        """Run all histories, every other one with the webhook's review. Return their results."""
+    async def check(self, histories: Sequence[History]) -> Tally:
+        """Run all histories, every other one with the webhook's review, and return their results.
+
+        Raise AssertionError if anything differed, or if another reconcile writes something.
+        """
         tally, turn = Tally(), asyncio.Semaphore(_AT_ONCE)
 
         async def one(number: int, history: History) -> None:
@@ -40,11 +43,6 @@ class HistoryRunner:
         async with asyncio.TaskGroup() as group:
             for number, history in enumerate(histories):
                 group.create_task(one(number, history))
-        return tally
-
-    async def check(self, histories: Sequence[History]) -> Tally:
-        """Run them. Raise AssertionError if anything differed, or if another reconcile writes something."""
-        tally = await self.run(histories)
         tally.check(f"{len(histories)} from {histories[0].name}")
         assert await self._writes_of_repetition(histories) == 0
         return tally
@@ -59,8 +57,9 @@ class HistoryRunner:
 
 
 @asynccontextmanager
-async def governed(cluster: Cluster, pulsar: Pulsar) -> AsyncIterator[dict[Strategy, BrokeredShop]]:
-    """Yield the namespaces, each with a policy that is not reconciled yet."""
+async def history_runner(cluster: Cluster, instance: Instance, pulsar: Pulsar) -> AsyncIterator[HistoryRunner]:
+    """Yield a runner of namespaces with reconciled policies. Only this process reconciles them."""
+    Product.install(instance, cluster).admit_all()
     run = secrets.token_hex(3)
     async with AsyncExitStack() as stack:
         proxy = stack.enter_context(FaultProxy.before(pulsar))
@@ -72,12 +71,5 @@ async def governed(cluster: Cluster, pulsar: Pulsar) -> AsyncIterator[dict[Strat
             shop = shops[strategy] = await stack.enter_async_context(broker_shop(proxy, cluster, name))
             shop.create_namespace()
             shop.govern({"adminURL": pulsar.admin_url}, schemaCompatibilityStrategy=strategy.value)
-        yield shops
-
-
-@asynccontextmanager
-async def history_runner(cluster: Cluster, instance: Instance, pulsar: Pulsar) -> AsyncIterator[HistoryRunner]:
-    """Yield a runner with reconciled policies. Only this process reconciles them."""
-    Product.install(instance, cluster).admit_all()
-    async with governed(cluster, pulsar) as shops, operating(list(shops.values())) as sides:
+        sides = await stack.enter_async_context(operating(list(shops.values())))
         yield HistoryRunner(dict(zip(shops, sides, strict=True)))

@@ -34,7 +34,7 @@ _HASTE: Final = 100.0
 HASTY: Final = Clock(lambda: time.monotonic() * _HASTE, lambda seconds: sleep(seconds / _HASTE))
 """A clock with a hundred times the request rate of a broker in use."""
 _RULE: Final = re.compile(r"([A-Z][A-Z0-9_]+)(?: at |: )")
-_NAMED: Final = re.compile(r"(?:\(\d+ of \d+\) )?spec[^ ]*: (?P<sentence>[A-Z][A-Z0-9_]+(?: at |: ))")
+"""The rule with which a sentence of the webhook begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Ours:
 
 @dataclass(frozen=True, slots=True)
 class OperatorSide:
-    """One Kubernetes namespace with the process that reconciles it; without `reviewer` there is no webhook."""
+    """One Kubernetes namespace with the process that reconciles it."""
 
     shop: BrokeredShop
     running: Process
@@ -119,17 +119,8 @@ class OperatorSide:
         if answer.is_allowed:
             return None
         texts = [cause.message for cause in answer.causes]
-        return Ours(None, answer.reason, rules_of(texts), text="; ".join(texts))
-
-
-def rules_of(texts: list[str]) -> tuple[str, ...]:
-    """Return the rules with which these sentences begin, as the webhook writes them."""
-    return tuple(match[1] for match in map(_RULE.match, texts) if match)
-
-
-def rules_in(message: str) -> tuple[str, ...]:
-    """Return the rules in a message of the webhook about one object."""
-    return tuple(_RULE.match(each["sentence"])[1] for each in _NAMED.finditer(message))  # type: ignore[index]
+        rules = tuple(match[1] for match in map(_RULE.match, texts) if match)
+        return Ours(None, answer.reason, rules, text="; ".join(texts))
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from broker.kills.flows import Flow
 from broker.kills.hold import Hold, Place
 from support.kubernetes.watched_namespace import CONTROLLER, conditions, record_key, wait_for
-from support.pulsar.brokered_namespace import broker_shop
+from support.pulsar.brokered_namespace import proxied_shop
 from support.pulsar.brokered_topic import BrokeredTopic
 from testbed import audit
 from testbed.cluster import Cluster
@@ -181,7 +181,5 @@ async def each(made: list[World], do: Callable[[World], Awaitable[None]]) -> Non
 
 @asynccontextmanager
 async def _world(cluster: Cluster, pulsar: Pulsar, flow: Flow, namespace: str) -> AsyncIterator[World]:
-    with FaultProxy.before(pulsar) as proxy:
-        async with broker_shop(proxy, cluster, namespace) as shop:
-            shop.create_namespace()
-            yield World(flow, BrokeredTopic(shop))
+    async with proxied_shop(pulsar, cluster, namespace) as shop:
+        yield World(flow, BrokeredTopic(shop))

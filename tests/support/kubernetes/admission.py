@@ -49,8 +49,6 @@ V0 = record_schema(ID)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The response to a review."""
-
     status: int
     text: str
 
@@ -138,7 +136,6 @@ class World:
         return stored
 
     def resource(self, name: str = "created", status: Mapping[str, Any] | None = None, **spec: Any) -> Object:
-        """Store a TopicSchema in `shop`."""
         members = {"topic": TOPIC, "type": "AVRO", "schema": V0, **spec}
         return self.api.put(TOPIC_SCHEMA, "shop", name, {"spec": members, "status": status or {}})
 
@@ -147,7 +144,6 @@ class World:
         return await self.review(new_topic({"topic": TOPIC, "type": "AVRO", "schema": schema, **spec}))
 
     async def edit(self, old: Object, **spec: Any) -> Reply:
-        """Request a review of an edit of a TopicSchema."""
         return await self.review({**old, "spec": {**old["spec"], **spec}}, old)
 
     async def review(self, new: Any, old: Any = None, operation: str = "") -> Reply:
@@ -171,7 +167,6 @@ class World:
 
 
 def owner_of(resource: Object) -> Owner:
-    """Return the resource as the owner of a claim."""
     metadata = resource["metadata"]
     return Owner(metadata["namespace"], metadata["name"], metadata["uid"])
 

@@ -57,20 +57,16 @@ class FakeApiServer:
         return wire
 
     def delete(self, kind: Kind, namespace: str, name: str) -> Object:
-        """Delete an object and return it."""
         return self._objects.pop(path_of(kind, namespace, name))
 
     @property
     def writes(self) -> int:
-        """The number of writes."""
         return self._resource_version
 
     def has(self, kind: Kind, namespace: str, name: str) -> bool:
-        """Return True if the object exists."""
         return path_of(kind, namespace, name) in self._objects
 
     def names(self, kind: Kind, namespace: str) -> list[str]:
-        """Return the names of the objects of a kind."""
         prefix = path_of(kind, namespace, "")
         return [path.removeprefix(prefix) for path in self._objects if path.startswith(prefix)]
 
@@ -156,9 +152,7 @@ class FakeApiServer:
         if isinstance(steps, dict) and "status" not in steps:  # an apply: all fields of one manager
             return self._write(path, steps, creates=False)
         if part or isinstance(steps, dict):
-            return self._write(
-                path, {**wire, "status": steps["status"], "metadata": {**wire["metadata"]}}, creates=False
-            )
+            return self._write(path, wire | {"status": steps["status"]}, creates=False)
         for step in steps:
             *parents, name = step["path"].strip("/").split("/")
             place = wire
@@ -190,26 +184,16 @@ class FakeApiServer:
 
 _CREATED = "2026-11-21T05:30:00Z"
 _MERGE = "application/merge-patch+json"
-_PLURALS = frozenset(
-    {
-        "events",
-        "jobs",
-        "namespaceschemapolicies",
-        "pods",
-        "pulsarnamespaceclaims",
-        "schemahistories",
-        "schemaversions",
-        "topicschemas",
-    }
-)
+_PLURALS = {
+    *("events", "jobs", "namespaceschemapolicies", "pods", "pulsarnamespaceclaims"),
+    *("schemahistories", "schemaversions", "topicschemas"),
+}
 
 
 def path_of(kind: Kind, namespace: str, name: str) -> str:
-    """Return the object's path."""
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
-    return (
-        f"{root}/namespaces/{namespace}/{kind.plural}/{name}" if kind.is_namespaced else f"{root}/{kind.plural}/{name}"
-    )
+    place = f"/namespaces/{namespace}" if kind.is_namespaced else ""
+    return f"{root}{place}/{kind.plural}/{name}"
 
 
 def _missing(path: str) -> web.Response:

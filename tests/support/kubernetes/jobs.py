@@ -37,7 +37,6 @@ def job(end: str = "", reason: str = "", *, suspended: bool = False) -> Object:
 
 
 def pod(state: Object | None = None, owner: str = UID, **status: Any) -> Object:
-    """Return a pod of the Job in that state."""
     references = [{"kind": "Job", "name": REQUEST.name, "uid": owner, "controller": True}]
     metadata = {"name": f"{REQUEST.name}-x", "ownerReferences": references, "creationTimestamp": "2026-11-21T05:00:00Z"}
     containers = [] if state is None else [{"name": "driver", "state": state}]

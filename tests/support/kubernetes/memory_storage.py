@@ -12,15 +12,7 @@ from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
-from topicschema.storage.protocol import (
-    GRACE,
-    KnownClaims,
-    Stored,
-    StoredClaim,
-    check_contents,
-    check_put,
-    entries_of,
-)
+from topicschema.storage.protocol import GRACE, KnownClaims, Stored, StoredClaim, check_contents, check_put, entries_of
 
 _PayloadKey = tuple[TopicKey, int, int, str]
 
@@ -81,17 +73,14 @@ class MemoryStorage:
         self.memory = memory or Memory()
 
     async def get_history(self, key: TopicKey) -> Stored:
-        """See SchemaStorage."""
         self.memory.check(key)
         return self.memory.histories.get(key) or Stored(History(key))
 
     async def list_topics(self, key: PulsarNamespaceKey) -> tuple[TopicKey, ...]:
-        """See SchemaStorage."""
         topics = [topic for topic in self.memory.histories if topic.namespace_key == key]
         return tuple(sorted(topics, key=lambda each: each.topic.local_name))
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
-        """See SchemaStorage."""
         check_contents(versions)
         for entry, content in versions:
             there = self.memory.payloads.setdefault(_payload_key(history, entry), Payload(content, _now()))
@@ -100,21 +89,18 @@ class MemoryStorage:
             self.memory.payload_writes += 1
 
     async def announce(self, history: History, payload: SchemaInfo, source_hash: str | None = None) -> None:
-        """See SchemaStorage."""
         del source_hash  # no reader here
         entry = history.entries[-1]
         await self.keep(history, [(entry, payload)])
         self.memory.payloads[_payload_key(history, entry)].is_announced = True
 
     async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
-        """See SchemaStorage."""
         key = (history.key, history.incarnation, history.next_version, payload.content_hash)
         return key in self.memory.payloads and self.memory.payloads[key].is_announced
 
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
-        """See SchemaStorage."""
         del source_hash  # no reader here
         check_put(stored, history, payloads)
         await self.keep(history, tuple(entries_of(history, payloads)))
@@ -124,7 +110,6 @@ class MemoryStorage:
         return self.memory.histories[history.key]
 
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
-        """See SchemaStorage."""
         payload = self.memory.payloads.get((key, incarnation, entry.schema_version, entry.content_hash))
         if payload is not None:
             return payload.content
@@ -135,32 +120,27 @@ class MemoryStorage:
         raise StalledError(Reason.HISTORY_DAMAGED, f"the payload of version {entry.schema_version} is not stored")
 
     async def delete(self, stored: Stored) -> None:
-        """See SchemaStorage."""
         self._check_unchanged(stored)
         if stored.history.key in self.memory.histories:
             self.memory.writes += 1
             self.memory.lose(stored.history.key)
 
     async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
-        """See SchemaStorage."""
         self.memory.check(key)
         return self.memory.claims.get(key) or StoredClaim(key)
 
     async def list_claims(self, pulsar_namespace: str) -> KnownClaims:
-        """See SchemaStorage."""
         claims, damaged = self.memory.claims, self.memory.damaged
         here = sorted((key for key in claims if key.pulsar_namespace == pulsar_namespace), key=str)
         readable = [key for key in here if key not in damaged]
         return KnownClaims(tuple(readable), tuple(claims[key] for key in readable), are_all=not damaged & claims.keys())
 
     async def put_claim(self, stored: StoredClaim, owner: Owner | None, address: str = "") -> StoredClaim:
-        """See SchemaStorage."""
         return self._put_claim(stored, replace(stored, owner=owner, address=address))
 
     async def put_settings(
         self, stored: StoredClaim, original: NamespaceSettings, managed: tuple[Setting, ...]
     ) -> StoredClaim:
-        """See SchemaStorage."""
         return self._put_claim(stored, replace(stored, original=original, managed=managed))
 
     def _put_claim(self, stored: StoredClaim, desired: StoredClaim) -> StoredClaim:
@@ -171,7 +151,6 @@ class MemoryStorage:
         return self.memory.claims[stored.key]
 
     async def collect_garbage(self, now: datetime) -> int:
-        """See SchemaStorage."""
         unnamed = [key for key, payload in self.memory.payloads.items() if self._is_garbage(key, payload, now)]
         for key in unnamed:
             del self.memory.payloads[key]
@@ -187,7 +166,6 @@ class MemoryStorage:
         return incarnation >= history.incarnation and (incarnation, number, content_hash) not in named
 
     async def changed(self) -> AsyncIterator[TopicKey]:
-        """See SchemaStorage."""
         queue: asyncio.Queue[TopicKey] = asyncio.Queue()
         self.memory.streams.append((self, queue))
         try:
@@ -197,11 +175,9 @@ class MemoryStorage:
             self.memory.streams.remove((self, queue))
 
     async def warn(self, key: TopicKey, reason: str, note: str) -> None:
-        """See SchemaStorage."""
         self.memory.warnings.append((key, reason, note))
 
     def name_of(self, key: TopicKey) -> str:
-        """See SchemaStorage."""
         return f"{key.pulsar_cluster}/{key.topic}"
 
     async def aclose(self) -> None:

@@ -40,8 +40,6 @@ def with_files(pod_spec: dict[str, Any], config_map: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PodResult:
-    """The end of a pod's container, and its log."""
-
     exit_code: int
     log: str
 
@@ -59,12 +57,10 @@ class Pods:
         self.cluster.kubectl("label", "namespace", self.namespace, ENFORCED)
 
     def apply(self, *objects: Mapping[str, Any]) -> None:
-        """Apply the objects in the namespace."""
         documents = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
         self.cluster.kubectl("-n", self.namespace, "apply", "-f", "-", stdin=json.dumps(documents))
 
     def files(self, name: str, members: Mapping[str, str]) -> None:
-        """Apply a ConfigMap."""
         self.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(members)})
 
     def run(self, name: str, pod_spec: dict[str, Any], seconds: int = 240) -> PodResult:
@@ -108,7 +104,6 @@ class Pods:
         return {each["type"] for each in conditions if each["status"] == "True"} & {"Complete", "Failed"}
 
     def pods_of_job(self, name: str) -> list[dict[str, Any]]:
-        """Return the Job's pods."""
         pods: list[dict[str, Any]] = self.cluster.get(
             "-n", self.namespace, "pods", "-l", f"batch.kubernetes.io/job-name={name}"
         )["items"]

@@ -67,7 +67,6 @@ class Shop:
         self.api.merge("namespaces", "", self.namespace, {"metadata": {"annotations": annotations}})
 
     async def govern(self, **spec: Any) -> None:
-        """Apply the policy and store its claim."""
         self.allow_claims()
         result = self.apply(self.policy(**spec))
         assert result.returncode == 0, result.stderr
@@ -85,23 +84,14 @@ class Shop:
             history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z")
             stored = await storage.put(stored, history, (schema.info,))
 
-    async def claim_topic(self, name: str, uid: str) -> None:
-        """Store the resource as the owner of the topic's history."""
-        storage = KubernetesStorage(self.client, SYSTEM)
-        stored = await storage.get_history(TopicKey("pulsar", Topic("shop", self.namespace, name)))
-        await storage.put(stored, stored.history.claimed_by(Owner(self.namespace, name, uid)))
-
     def run(self, verb: str, *arguments: str, objects: tuple[Mapping[str, Any], ...] = ()) -> KubectlResult:
         """Run `kubectl VERB ARGUMENTS` in the namespace, with these objects on its standard input."""
         if not objects:
             return self.cluster.try_kubectl(verb, "-n", self.namespace, *arguments)
-        wire = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-        one = json.dumps(objects[0])
-        text = one if len(objects) == 1 else wire
-        return self.cluster.try_kubectl(verb, "-n", self.namespace, *arguments, "-f", "-", stdin=text)
+        wire = objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+        return self.cluster.try_kubectl(verb, "-n", self.namespace, *arguments, "-f", "-", stdin=json.dumps(wire))
 
     def apply(self, *objects: Mapping[str, Any]) -> KubectlResult:
-        """Run `kubectl apply --server-side`."""
         return self.run("apply", "--server-side", objects=objects)
 
     def schema_of(self, name: str = "created") -> str:

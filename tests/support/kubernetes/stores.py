@@ -45,8 +45,6 @@ class Store(Protocol):
 
 
 class KubernetesStore:
-    """The store in objects of the fake API server."""
-
     writes = 0
 
     def __init__(self, api: FakeApiServer, client: ApiClient) -> None:
@@ -75,8 +73,6 @@ class KubernetesStore:
 
 
 class MemoryStore:
-    """The store in memory."""
-
     def __init__(self, *_: object) -> None:
         self._memory = Memory()
 

@@ -52,7 +52,6 @@ class World:
     resource: TopicSchema = field(init=False)
 
     def set_schema(self, schema: Schema, **spec: object) -> None:
-        """Set the resource's schema and spec."""
         resource_spec = TopicSchemaSpec(
             topic=f"persistent://shop/orders/{TOPIC}",
             type=schema.info.type,
@@ -63,7 +62,6 @@ class World:
         self.resource = TopicSchema(metadata=metadata, spec=resource_spec)
 
     async def observe(self) -> Judged:
-        """Return what a reconcile observes."""
         governing = await observe.governing_policy(self.ctx, self.resource)
         loaded = await observe.load(self.ctx, self.resource, governing)
         return await observe.judge(self.ctx, await observe.with_broker_state(self.ctx, loaded))

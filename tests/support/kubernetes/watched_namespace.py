@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from support.kubernetes.argo_health import assert_tools_agree
 from support.kubernetes.reviewed_namespace import Shop, open_shop
+from support.schemas.examples import record
 from testbed import audit
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
@@ -37,11 +38,7 @@ _PLURALS = {
 
 def text(*fields: str, doc: str = "") -> str:
     """Return an AVRO record of text fields. A field `name?` has a default."""
-    members = [
-        {"name": field.rstrip("?"), "type": "string", **({"default": ""} if field.endswith("?") else {})}
-        for field in fields
-    ]
-    return json.dumps({"type": "record", "name": "Created", "fields": members, **({"doc": doc} if doc else {})})
+    return record(*fields, doc=doc).info.schema.decode()
 
 
 async def wait_for(fetch: Callable[[], Awaitable[T]], matches: Callable[[T], bool]) -> T:
@@ -89,7 +86,6 @@ class WatchedShop:
         return self.shop.topic_schema(schema, name, **spec)
 
     def put(self, schema: str, name: str = "created", **spec: Any) -> None:
-        """Apply a TopicSchema."""
         self.apply(self.topic(schema, name, **spec))
 
     def delete(self, resource: str, *arguments: str) -> None:
@@ -136,7 +132,6 @@ class WatchedShop:
         return audit.settled(self._log, counts=self._is_about)
 
     def position(self) -> int:
-        """Return the current end of the audit log."""
         return audit.position(self._log)
 
     def writes(self, since: int, kind: Kind = TOPIC_SCHEMA, after: str = "") -> list[str]:
@@ -201,7 +196,6 @@ class WatchedShop:
 
 
 def conditions(status: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the conditions by type."""
     return {condition["type"]: condition for condition in status.get("conditions", ())}
 
 
@@ -211,7 +205,6 @@ def statuses(status: dict[str, Any]) -> dict[str, str]:
 
 
 def record_key(shop: WatchedShop, topic: str = "created") -> TopicKey:
-    """Return the key of a topic's record."""
     return TopicKey("pulsar", Topic("shop", shop.namespace, topic))
 
 
@@ -221,6 +214,5 @@ async def has_record(shop: WatchedShop) -> bool:
 
 @asynccontextmanager
 async def watch_shop(cluster: Cluster, namespace: str) -> AsyncIterator[WatchedShop]:
-    """Yield the namespace."""
     async with open_shop(cluster, namespace) as shop:
         yield WatchedShop(shop)

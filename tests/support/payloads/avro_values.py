@@ -15,12 +15,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "bytes": (b"", b"text", b"\xff\x00"),
     "string": ("", "text", "é\U0001f600\x00"),
 }
-_UNIONS = (
-    ["null", "int"],
-    ["string", "null"],
-    ["boolean", "double", "bytes"],
-    ["null", "long", "string"],
-)
+_UNIONS = (["null", "int"], ["string", "null"], ["boolean", "double", "bytes"], ["null", "long", "string"])
 
 
 def schema(random: Random) -> Any:

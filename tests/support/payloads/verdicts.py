@@ -20,14 +20,12 @@ FITS: Verdict = ("", "$", -1)
 def verdicts(
     validator: Validator, *payloads: bytes | None, keys: Sequence[bytes | None] | None = None
 ) -> list[Verdict]:
-    """Return the verdict on each message."""
     columns = validator.validate(Column.of(payloads), None if keys is None else Column.of(keys))
     rows = zip(columns.reasons.tolist(), columns.paths.tolist(), columns.offsets.tolist(), strict=True)
     return [(REASONS[reason], validator.paths[path], offset) for reason, path, offset in rows]
 
 
 def reasons(validator: Validator, *payloads: bytes | None) -> list[str]:
-    """Return the reason of each message."""
     return [reason for reason, *_ in verdicts(validator, *payloads)]
 
 

@@ -160,3 +160,12 @@ async def broker_shop(proxy: FaultProxy, cluster: Cluster, namespace: str) -> As
     """Yield the namespace. The broker has nothing of it yet."""
     async with watch_shop(cluster, namespace) as shop:
         yield BrokeredShop(shop, proxy)
+
+
+@asynccontextmanager
+async def proxied_shop(pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredShop]:
+    """Yield a namespace with a proxy of its own, whose Pulsar namespace exists; it has no policy yet."""
+    with FaultProxy.before(pulsar) as proxy:
+        async with broker_shop(proxy, cluster, namespace) as shop:
+            shop.create_namespace()
+            yield shop

@@ -39,7 +39,6 @@ class BrokeredTopic:
         self.shop.proxy.clear()
 
     def create(self) -> None:
-        """Create the topic at the broker."""
         self.shop.pulsar.call("PUT", self.rest.itself)
 
     def put(self, schema: str, **spec: Any) -> None:
@@ -70,7 +69,6 @@ class BrokeredTopic:
         return await wait_for(current, lambda status: conditions(status).get("InSync", {}).get("reason") == reason)
 
     async def history(self) -> History:
-        """Return the topic's record."""
         storage = KubernetesStorage(self.shop.watched.shop.client, SYSTEM)
         return (await storage.get_history(record_key(self.shop.watched, self.name))).history
 
@@ -93,7 +91,6 @@ class BrokeredTopic:
 
     @property
     def broker_writes(self) -> list[str]:
-        """The writes to this topic at the broker."""
         return [str(call) for call in self.calls if call.is_write]
 
     @property

@@ -61,7 +61,6 @@ class FakeBroker:
         self.handlers.append(respond)
 
     def clear(self) -> None:
-        """Remove the responses and the requests."""
         self.handlers.clear()
         self.requests.clear()
         self.bodies.clear()
@@ -74,14 +73,12 @@ class FakeBroker:
 
 @asynccontextmanager
 async def run_fake_broker(tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> AsyncIterator[FakeBroker]:
-    """Run a fake broker while the context lasts."""
     broker = FakeBroker()
     async with serve(broker.handle, tls, host) as broker.url:
         yield broker
 
 
 async def abort_connection(request: web.Request) -> web.StreamResponse:
-    """Abort the connection without a response."""
     if request.transport is not None:
         request.transport.abort()
     return web.Response()

@@ -49,7 +49,6 @@ def single(payload: bytes, more: Members | None = None) -> bytes:
 
 
 def chunk(entry: int, number: int, count: int, body: bytes, uuid: bytes = b"a-1") -> bytes:
-    """Return a chunk of a message."""
     return message(entry, body, {26: uuid, 27: count, 29: number})
 
 
@@ -149,8 +148,6 @@ class FakeReaderBroker:
 
 
 class _Binary(StreamRequestHandler):
-    """A connection to the binary port."""
-
     @override
     def handle(self) -> None:
         assert isinstance(self.server, _Listening)
@@ -161,8 +158,6 @@ class _Binary(StreamRequestHandler):
 
 
 class _Rest(BaseHTTPRequestHandler):
-    """A connection to the admin API."""
-
     def do_GET(self) -> None:
         assert isinstance(self.server, _Listening)
         broker = self.server.broker
@@ -181,8 +176,6 @@ class _Rest(BaseHTTPRequestHandler):
 
 
 class _Listening(ThreadingTCPServer):
-    """A port of the broker."""
-
     daemon_threads = True
 
     def __init__(self, broker: FakeReaderBroker, of: type[BaseRequestHandler]) -> None:

@@ -6,6 +6,7 @@ the next one runs as in another process.
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 
 _PASSES = 20
+_MOST_CALLS = 25
 _RESYNC = 600.0
 
 
@@ -165,3 +167,16 @@ async def _run_until_api_write(shop: BrokeredShop, work: Callable[[Process], Awa
         except KilledError:
             return True
     return False
+
+
+async def kill_everywhere(is_killed: Callable[[KillPoint], Awaitable[bool]]) -> Counter[CallKind]:
+    """Kill at every point until one is not reached, and return the number of calls of each kind."""
+    counts = Counter[CallKind]()
+    for kind in (CallKind.CALLS, CallKind.RECORD):
+        for number in range(1, _MOST_CALLS):
+            if not await is_killed(KillPoint(kind, number)):
+                break
+            counts[kind] += 1
+            if kind is CallKind.CALLS:
+                assert await is_killed(KillPoint(kind, number, is_before=False))
+    return counts

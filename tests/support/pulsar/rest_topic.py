@@ -33,7 +33,6 @@ class RestTopic:
 
     @property
     def itself(self) -> str:
-        """The path of the topic."""
         return f"/persistent/{self.namespace}/{quote(self.name, safe='')}"
 
     def upload(self, text: str, kind: str = "AVRO", properties: Mapping[str, str] | None = None) -> Response:
@@ -61,7 +60,6 @@ class RestTopic:
         return self.pulsar.request("GET", f"{self.schemas}/schema" + ("" if version is None else f"/{version}"))
 
     def versions(self) -> list[int]:
-        """Return the versions that the broker returns."""
         responses = self.pulsar.call("GET", f"{self.schemas}/schemas")["getSchemaResponses"]
         return [entry["version"] for entry in responses]
 

@@ -63,7 +63,6 @@ class FakeSchemaBroker:
     topic_settings_reads: int = 0
     upload_status: int = 200
     settings_status: int = 200
-    namespace_settings_reads: int = 0
     are_settings_shown: bool = True
     is_index_forbidden: bool = False
     version: str = "4.0.7"
@@ -73,19 +72,12 @@ class FakeSchemaBroker:
 
     @property
     def writes(self) -> list[str]:
-        """The calls that write."""
         return [call for call in self.calls if not call.startswith("GET")]
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Authenticate the request and respond to it."""
-        if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":
-            return web.Response(status=401)
-        return await self._handle(request)
-
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
-        """Respond to an authenticated request."""
-        if self.is_forbidden:
-            return web.json_response({"reason": "Don't have permission"}, status=403)
+        is_unknown = bool(self.token) and request.headers.get("Authorization") != f"Bearer {self.token}"
+        if is_unknown or self.is_forbidden:
+            return web.json_response({"reason": "Don't have permission"}, status=401 if is_unknown else 403)
         parts = request.path.strip("/").split("/")
         self.requests.append(f"{request.method} /{'/'.join(parts[2:])}")
         if parts[2] != "schemas":
@@ -119,7 +111,6 @@ class FakeSchemaBroker:
 
     async def _namespace(self, setting: list[str], request: web.Request) -> web.Response:
         """Return the settings of the Pulsar namespace, or write one. Its strategy decides about schemas."""
-        self.namespace_settings_reads += request.method == "GET"
         if request.method == "GET" and not self.are_settings_shown:
             return web.json_response({"reason": "no"}, status=403)
         if request.method == "GET":
@@ -133,7 +124,6 @@ class FakeSchemaBroker:
         return web.Response(status=204)
 
     async def _own(self, topic: str, setting: str, request: web.Request) -> web.Response:
-        """Read or write a setting of an existing topic."""
         self.topic_settings_reads += request.method == "GET"
         if self.topic_settings_status != HTTPStatus.OK:
             return web.json_response({"reason": _OWN[self.topic_settings_status]}, status=self.topic_settings_status)
@@ -197,7 +187,6 @@ def _wire(version: RemoteVersion) -> dict[str, Any]:
 
 @asynccontextmanager
 async def run_schema_broker(schemas: PulsarSchemas) -> AsyncIterator[FakeSchemaBroker]:
-    """Run the fake broker while the context lasts."""
     broker = FakeSchemaBroker(schemas)
     async with serve(broker.handle) as broker.url:
         yield broker

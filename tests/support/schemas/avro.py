@@ -17,7 +17,6 @@ def parsed(schema: Any) -> Node:
 
 
 def unreadable(reader: Any, writer: Any) -> tuple[Mismatch, ...]:
-    """Return all mismatches."""
     return resolver.unreadable(parsed(reader), parsed(writer))
 
 

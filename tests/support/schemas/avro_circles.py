@@ -5,6 +5,8 @@ import json
 import random
 from typing import Any
 
+from support.schemas.avro_corners import records
+
 
 class _Maker:
     def __init__(self, rng: random.Random) -> None:
@@ -31,11 +33,8 @@ class _Maker:
             return name
         self.known.append(name)
         names = self.rng.sample("abcd", self.rng.randint(1, 3))
-        return {
-            "type": "record",
-            "name": name,
-            "fields": [{"name": each, "type": self.type(depth - 1)} for each in names],
-        }
+        fields = [{"name": each, "type": self.type(depth - 1)} for each in names]
+        return {"type": "record", "name": name, "fields": fields}
 
 
 def pair(rng: random.Random) -> tuple[str, str]:
@@ -49,9 +48,8 @@ def pair(rng: random.Random) -> tuple[str, str]:
 
 
 def _edit(rng: random.Random, schema: Any) -> None:
-    records = list(_records(schema))
-    fields = rng.choice(records)["fields"]
-    name = rng.choice(records)["name"]
+    fields = rng.choice(records(schema))["fields"]
+    name = rng.choice(records(schema))["name"]
     roll = rng.random()
     if roll < 0.3:
         rng.shuffle(fields)
@@ -63,10 +61,3 @@ def _edit(rng: random.Random, schema: Any) -> None:
         fields.pop()
     else:
         fields.append({"name": "i", "type": "int", "default": 1})
-
-
-def _records(schema: Any) -> list[dict[str, Any]]:
-    if isinstance(schema, dict):
-        inner = [record for part in schema.values() for record in _records(part)]
-        return [schema, *inner] if "fields" in schema else inner
-    return [record for part in schema for record in _records(part)] if isinstance(schema, list) else []

@@ -23,7 +23,6 @@ def records(value: Any) -> list[_Named]:
 
 
 def fields(value: Any) -> list[dict[str, Any]]:
-    """Return all fields in the value."""
     return [each for record in records(value) for each in record["fields"]]
 
 

@@ -4,12 +4,11 @@ import json
 from collections import Counter
 from typing import Any
 
-from support.schemas.avro_corners import objects
+from support.schemas.avro_corners import objects, records
 from support.schemas.avro_evolution import NUMBERS
 
 
 def of(first: str, second: str) -> set[str]:
-    """Return the features of the pair."""
     one, other = json.loads(first), json.loads(second)
     return _within(one) | _within(other) | _between(one, other)
 
@@ -99,8 +98,7 @@ def _between(one: Any, other: Any) -> set[str]:
 
 
 def _fields(value: Any) -> dict[tuple[int, str], dict[str, Any]]:
-    records = [each for each in objects(value) if isinstance(each.get("fields"), list)]
-    fields = [(number, each) for number, record in enumerate(records) for each in record["fields"]]
+    fields = [(number, each) for number, record in enumerate(records(value)) for each in record["fields"]]
     return {(number, each["name"]): each for number, each in fields if isinstance(each, dict) and "name" in each}
 
 

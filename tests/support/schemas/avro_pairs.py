@@ -7,7 +7,6 @@ from support.schemas import avro_circles, avro_evolution, avro_readings, avro_re
 
 
 def pair(seed: str, number: int) -> tuple[str, str]:
-    """Return the pair with that number."""
     rng = random.Random(f"{seed} {number}")  # noqa: S311 - chance for tests, to be repeated
     roll = rng.random()
     if roll < 0.5:

@@ -10,6 +10,8 @@ import json
 import random
 from typing import Any
 
+from support.schemas.avro_corners import objects
+
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 PROMOTED = {
     "int": ("long", "float", "double"),
@@ -133,8 +135,8 @@ def _edited(rng: random.Random, text: str) -> str:
     if roll < 0.15:
         return text.replace(f'"{rng.choice(_RECORDS)}"', f'"{rng.choice(_RECORDS)}"')
     value = json.loads(text)
-    records = [each for each in _objects(value) if "fields" in each]
-    enums = [each for each in _objects(value) if "symbols" in each]
+    records = [each for each in objects(value) if "fields" in each]
+    enums = [each for each in objects(value) if "symbols" in each]
     if enums and rng.random() < 0.3:
         _edit_symbols(rng, rng.choice(enums))
     if roll < 0.35 and records:
@@ -180,7 +182,7 @@ def _edit_symbols(rng: random.Random, enum: dict[str, Any]) -> None:
 
 
 def _edit_types(rng: random.Random, value: Any) -> None:
-    spots = [(each, key) for each in _objects(value) for key in ("type", "items", "values") if key in each]
+    spots = [(each, key) for each in objects(value) for key in ("type", "items", "values") if key in each]
     spots = [(each, key) for each, key in spots if isinstance(each[key], list | dict) or each[key] in PRIMITIVES]
     if not spots:
         return
@@ -194,9 +196,3 @@ def _edit_types(rng: random.Random, value: Any) -> None:
         holder[key] = rng.choice(PROMOTED[kind])
     else:
         holder[key] = rng.choice(PRIMITIVES)
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    if isinstance(value, dict):
-        return [value, *(each for part in value.values() for each in _objects(part))]
-    return [each for part in value for each in _objects(part)] if isinstance(value, list) else []

@@ -35,11 +35,8 @@ class _Maker:
         self.open.append(name)
         self.known.append(name)
         names = self.rng.sample("abc", self.rng.choice((0, 1, 1, 1, 2, 2)))
-        made = {
-            "type": "record",
-            "name": name,
-            "fields": [{"name": each, "type": self.type(depth - 1)} for each in names],
-        }
+        fields = [{"name": each, "type": self.type(depth - 1)} for each in names]
+        made = {"type": "record", "name": name, "fields": fields}
         if self.rng.random() < 0.05:
             made["x"] = self.rng.choice("12")
         self.open.pop()

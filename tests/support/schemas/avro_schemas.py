@@ -6,7 +6,7 @@
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -26,24 +26,8 @@ _PROPS: tuple[tuple[str, Any], ...] = (
     ("doc", "words"),
 )
 _ODD: tuple[Any, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    4,
-    1.5,
-    2**31,
-    2**63,
-    10**20,
-    "",
-    "x-y",
-    "Int",
-    "null",
-    [],
-    {},
-    ["a"],
-    "NaN",
-)
+    None, True, 0, -1, 4, 1.5, 2**31, 2**63, 10**20, "", "x-y", "Int", "null", [], {}, ["a"], "NaN",
+)  # fmt: skip
 
 
 class _Maker:
@@ -59,10 +43,8 @@ class _Maker:
         if depth == 0 or roll < 0.45:
             kind = rng.choice(PRIMITIVES)
             return kind if rng.random() < 0.8 else self.props({"type": kind})
-        make: Callable[[int], Any] = rng.choice(
-            (self.record, self.record, self.enum, self.fixed, self.array, self.union)
-        )
-        return make(depth - 1)
+        makers = (self.record, self.record, self.enum, self.fixed, self.array, self.union)
+        return rng.choice(makers)(depth - 1)
 
     def reference(self) -> Any:
         name = self.rng.choice(self.known)
@@ -160,9 +142,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 
 
 def _label(branch: Any) -> str:
-    if isinstance(branch, dict):
-        return str(branch.get("name", branch["type"]))
-    return str(branch)
+    return str(branch.get("name", branch["type"]) if isinstance(branch, dict) else branch)
 
 
 def seeded(seed: int | str) -> random.Random:
@@ -195,9 +175,8 @@ def edited(rng: random.Random, value: Any) -> Any:
     if isinstance(spot, list) and key == "fields":
         _edit_fields(rng, spot)
     elif isinstance(spot, list) and spot:
-        rng.choice((rng.shuffle, lambda items: items.pop(), lambda items: items.insert(0, rng.choice(PRIMITIVES))))(
-            spot
-        )
+        edits = (rng.shuffle, lambda items: items.pop(), lambda items: items.insert(0, rng.choice(PRIMITIVES)))
+        rng.choice(edits)(spot)
     elif key in ("type", "items", "values") and isinstance(holder, dict) and "fields" not in holder:
         holder[key] = _retyped(rng, spot)
     elif key == "name":

@@ -34,7 +34,6 @@ def family(random: Random, kind: SchemaType, count: int) -> list[Schema]:
 
 
 def avro(kind: SchemaType, value: Any) -> SchemaInfo:
-    """Return the SchemaInfo of a JSON value."""
     return SchemaInfo(kind, json.dumps(value, ensure_ascii=False).encode())
 
 

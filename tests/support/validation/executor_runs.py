@@ -52,7 +52,6 @@ class ExecutedRuns:
         return wait_for(self.executors_now, lambda names: len(names) == number)
 
     def executors_now(self) -> list[str]:
-        """Return the running executors."""
         return self._living("executor", "Running")
 
     def no_executor_is_left(self, driver: str) -> bool:
@@ -84,7 +83,6 @@ class ExecutedRuns:
         return int(progress.get("percent", -1))
 
     def log(self, driver: str) -> str:
-        """Return the driver's log."""
         return self.pods.cluster.try_kubectl("-n", self.pods.namespace, "logs", driver).stdout
 
     def delete(self, pod: str) -> None:

@@ -18,6 +18,7 @@ from support.sizes import sized
 from support.validation.executor_runs import ExecutedRuns
 from support.validation.topic_filling import Message, fill
 from support.validation.topic_messages import RetainedTopic
+from support.validation.topic_orders import WRITTEN
 from testbed.errors import TestbedError
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Credentials
@@ -86,7 +87,8 @@ class RetainedShop:
         self.pods.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data})
 
     def fill(self, *parts: tuple[list[Message], int]) -> None:
-        """Send the number of messages of each part, repeated, in equal shares to the partitions."""
+        """Register the producers' schema. Send each part's messages, repeated, in equal shares to partitions."""
+        self.rest.upload_version(json.dumps(WRITTEN))
         pulsar = self.broker
         for partition in self._partitions:
             for messages, count in parts:
@@ -139,7 +141,6 @@ class RetainedShop:
 
     @property
     def status(self) -> Object:
-        """The current status."""
         status: Object = self._get(self._itself).get("status", {})
         return status
 
@@ -151,7 +152,6 @@ class RetainedShop:
 
     @property
     def jobs(self) -> list[Object]:
-        """The Jobs of the namespace."""
         jobs: list[Object] = self._get("jobs")["items"]
         return jobs
 
@@ -171,7 +171,6 @@ class RetainedShop:
 
     @property
     def broker_topics(self) -> list[str]:
-        """All topics of the Pulsar namespace."""
         topics: list[str] = self.broker.call("GET", f"/persistent/{self.topic.namespace}")
         return topics
 
@@ -200,7 +199,6 @@ class RetainedShop:
 
 
 def conditions(status: Mapping[str, Any]) -> dict[str, Object]:
-    """Return the conditions by type."""
     return {condition["type"]: condition for condition in status.get("conditions", ())}
 
 

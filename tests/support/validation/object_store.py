@@ -1,15 +1,13 @@
 """A store of the S3 protocol for tests, with one user."""
 
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from testbed import ports
 from testbed.instances import Instance
-
-_SECONDS = 60.0
+from testbed.product import wait_until_listening
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +25,8 @@ class ObjectStore:
         """Start a store of the folder's files at that address. It ends with the instance."""
         store = cls(ports.free(), folder, host)
         arguments = (host, str(store.port), str(folder), store.key, store.secret)
-        program = instance.run("object-store", [sys.executable, "-m", "testbed.object_store", *arguments])
-        deadline = time.monotonic() + _SECONDS
-        while ports.is_free(store.port, host):
-            assert time.monotonic() < deadline, program.log_tail()
-            time.sleep(0.05)
+        instance.run("object-store", [sys.executable, "-m", "testbed.object_store", *arguments])
+        wait_until_listening(store.port, host)
         return store
 
     @property

@@ -47,7 +47,6 @@ def orders(count: int, seed: int = 1, share: float = 0.01, note: int = 30) -> Se
 
 
 def reasons(orders: Sequence[Order]) -> dict[str, int]:
-    """Return the number of messages by reason."""
     return dict(Counter(each.reason for each in orders if each.reason))
 
 
@@ -71,7 +70,6 @@ def validation_request(*paths: Path, **more: object) -> ValidationRequest:
 
 
 def source(request: ValidationRequest, split_bytes: int = 1 << 30) -> FileMessages:
-    """Return the source of the request's files."""
     assert request.files is not None
     return FileMessages(request.files, split_bytes)
 

@@ -45,10 +45,6 @@ class PodStore:
         wait_until_listening(identity, host)
         return cls(node, store, identity)
 
-    def uri(self, path: str) -> str:
-        """Return the URI by which pods reach a bucket and a path in it."""
-        return self.store.uri(path)
-
     @contextmanager
     def serve_credentials(self) -> Iterator[None]:
         """Serve the keys to the node's pods while the context lasts, as a cloud does."""

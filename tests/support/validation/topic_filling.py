@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from urllib.parse import urlsplit
 
+from support.pulsar.fake_reader_broker import single
 from support.pulsar.wire import encode_members
 from testbed.pulsar_setup import Credentials
 from topicschema.validation.sources.pulsar import protocol
@@ -72,7 +73,7 @@ def _batches(messages: Sequence[Message], total: int) -> Iterator[tuple[int, byt
     left = {version: total * len(of) // len(messages) for version, of in by_writer.items()}
     left[next(iter(left))] += total - sum(left.values())
     for version, payloads in by_writer.items():
-        singles = [_single(each) for each in payloads]
+        singles = [single(each) for each in payloads]
         at = 0
         while left[version]:
             parts, size = [], 0
@@ -83,11 +84,6 @@ def _batches(messages: Sequence[Message], total: int) -> Iterator[tuple[int, byt
             metadata = {1: b"f", 2: at, 3: time.time_ns() // 1_000_000, 11: len(parts), 16: version.to_bytes(8, "big")}
             encoded = encode_members(metadata)
             yield len(parts), struct.pack(">I", len(encoded)) + encoded + b"".join(parts)
-
-
-def _single(payload: bytes) -> bytes:
-    encoded = encode_members({3: len(payload)})
-    return struct.pack(">I", len(encoded)) + encoded + payload
 
 
 def _receive_receipt(connection: socket.socket) -> int:

@@ -58,7 +58,6 @@ class RetainedTopic:
 
     @classmethod
     def create(cls, pulsar: Pulsar, name: str = "orders", partitions: int = 0) -> "RetainedTopic":
-        """Create an empty topic."""
         namespace = pulsar.create_namespace()
         retention = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
         pulsar.call("POST", f"/namespaces/{namespace}/retention", retention)
@@ -82,7 +81,6 @@ class RetainedTopic:
         return PulsarSource(self.pulsar.admin_url, self.pulsar.service_url)
 
     def source(self, **more: Any) -> PulsarMessages:
-        """Return the product's source for the topic."""
         return PulsarMessages(self.pulsar_source, self.full_name, **more)
 
     def send(self, client: python.Client, payloads: Sequence[bytes | None], key: str = "", **producer: Any) -> None:
@@ -112,7 +110,6 @@ class RetainedTopic:
 
 
 def _receive(receipts: set[str], _: Any, at: Any) -> None:
-    """Store the position of a message."""
     index = [at.batch_index()] if at.batch_index() >= 0 else []
     receipts.add(":".join(map(str, [at.ledger_id(), at.entry_id(), *index])))
 

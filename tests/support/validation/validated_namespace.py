@@ -92,8 +92,6 @@ class ValidatedShop:
         return await wait_for(current, lambda status: (status.get("validation") or {}).get("phase") == phase)
 
     async def gone(self, job: Object) -> None:
-        """Return once the Job and its request are gone."""
-
         async def remaining() -> list[str]:
             maps = await self.watched.shop.client.list(CONFIG_MAP, self.namespace)
             return [one["metadata"]["name"] for one in (*await self.jobs(), *maps)]

@@ -66,7 +66,6 @@ class ValidatedTopic:
         self.topics = TopicSchemaReconciler(ctx)
 
     def set_policy_validation(self, mode: str, **validation: Any) -> None:
-        """Set the policy's validation."""
         self.world.set_policy(validation={"mode": mode, "source": FILES, **validation})
 
     def set_topic(self, schema: Schema | None = None, /, **spec: Any) -> None:
@@ -84,11 +83,9 @@ class ValidatedTopic:
         return await self.reconcile()
 
     def set_metadata(self, **metadata: Any) -> None:
-        """Set these members of the resource's metadata."""
         self.api.change("/topicschemas/created", lambda wire: wire["metadata"].update(metadata))
 
     def begin_deletion(self) -> None:
-        """Begin the resource's deletion."""
         self.set_metadata(deletionTimestamp=self.clock)
 
     def put_namespace(self) -> None:
@@ -146,7 +143,6 @@ class ValidatedTopic:
         return (await self.jobs())[-1]
 
     async def current_job(self) -> Object:
-        """Return the Job that the status names."""
         name = (await self.status())["validation"]["job"]
         return next(job for job in await self.jobs() if job["metadata"]["name"] == name)
 

@@ -16,6 +16,7 @@ from support.kubernetes.admission import (
     owner_of,
     record_schema,
 )
+from support.manifest_repository import UNJUDGED
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.history import Owner
@@ -189,14 +190,15 @@ async def test_without_a_policy_that_applies_an_edit_is_only_parsed(world: World
     assert "secret-name" not in warning
 
 
-async def test_an_edit_under_suspend_is_judged_and_suspending_alone_is_admitted(world: World) -> None:
+async def test_an_edit_that_needs_no_judgment_is_admitted_by_itself_alone(world: World) -> None:
     await world.policy(**BACKWARD, constraints={"requiredProperties": ["owner"]})
     await world.versions(V0)
     old = world.resource()
-    assert not (await world.edit(old, schema=INCOMPATIBLE, suspend=True)).is_allowed
-    reply = await world.edit(old, suspend=True)
-    assert reply.is_allowed
-    assert "PROPERTY_MISSING" in reply.warnings[0]
+    for edit in UNJUDGED:
+        assert not (await world.edit(old, schema=INCOMPATIBLE, **edit)).is_allowed
+        reply = await world.edit(old, **edit)
+        assert reply.is_allowed
+        assert "PROPERTY_MISSING" in reply.warnings[0]
 
 
 async def test_deletions_and_an_unchanged_spec_are_not_judged(world: World) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from support import command_line
-from support.manifest_repository import Repository, fields, in_yaml, policy, topic
+from support.manifest_repository import UNJUDGED, Repository, fields, in_yaml, policy, topic
+from topicschema.core.schemas import NEWEST
 
 H0, H1, H2 = fields("id", "x="), fields("id"), fields("id", "x:int")
 ADDED = H2.replace('"int"', '"int", "default": 0')
@@ -186,6 +187,13 @@ def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: R
     assert check(repository, "--git", "main", ".").stdout.startswith("2 resources: 2 unchanged\n")
 
 
+@pytest.mark.parametrize("edit", UNJUDGED, ids=str)
+def test_an_edit_that_needs_no_judgment_is_none(repository: Repository, edit: dict[str, Any]) -> None:
+    commit(repository, FIRST)
+    repository.write("a.yaml", topic(H0, **edit))
+    assert results(repository)["created"]["isUnchanged"]
+
+
 def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository: Repository) -> None:
     commit(repository, RULES, *map(version, (fields("id"), fields("id", "a="), fields("id", "a=", "b="))))
     repository.write("a.yaml", topic(fields("id:string")))
@@ -219,7 +227,7 @@ def test_each_pulsar_version_is_named_with_what_it_judged(repository: Repository
     repository.write("b.yaml", topic(H1, "new"), *elsewhere)
     assert check(repository, "--git", "main", ".").stdout.splitlines()[-2:] == [
         "Judged by the rules of Pulsar 4.0: shop/new.",
-        "Judged by the rules of Pulsar 5.0: shop/t0, shop/t1, shop/t2 and 2 more.",
+        f"Judged by the rules of Pulsar {NEWEST}: shop/t0, shop/t1, shop/t2 and 2 more.",
     ]
     (repository.root / "b.yaml").unlink()
     repository.write("a.yaml", topic(H0, "unchanged"))

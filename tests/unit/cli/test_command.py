@@ -10,6 +10,7 @@ import pytest
 from support.command_line import run, run_line
 from topicschema.cli import arguments, rules
 from topicschema.cli.rules import reasons
+from topicschema.core.schemas import NEWEST
 
 V1 = '{"type": "record", "name": "Order", "fields": []}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -227,10 +228,10 @@ def test_the_newest_pulsar_version_judges_unless_an_option_names_one_and_the_out
     (here / "1x.avsc").write_text('{"type": "record", "name": "Order", "namespace": "shop.1x", "fields": []}')
     newest = run(here, "check", "1x.avsc")
     assert (newest.returncode, "INVALID_NAME" in newest.stdout) == (1, True)
-    assert newest.stdout.endswith("\nJudged by the rules of Pulsar 5.0.\n")
+    assert newest.stdout.endswith(f"\nJudged by the rules of Pulsar {NEWEST}.\n")
     older = run(here, "check", "--pulsar-version", "4.0", "1x.avsc")
     assert (older.returncode, older.stdout.splitlines()[-1]) == (0, "Judged by the rules of Pulsar 4.0.")
-    for command, version in ((("check",), "5.0"), (("check", "--pulsar-version", "4.0"), "4.0")):
+    for command, version in ((("check",), NEWEST), (("check", "--pulsar-version", "4.0"), "4.0")):
         assert json.loads(run(here, *command, "-o", "json", "1x.avsc").stdout)["pulsarVersion"] == version
 
 

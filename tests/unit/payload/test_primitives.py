@@ -12,7 +12,7 @@ from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, Schema, SchemaInfo, SchemaType
 from topicschema.payload import Instant, LocalDateTime, Pair
 
 
@@ -43,6 +43,10 @@ TABLE: list[tuple[str, Any, str]] = [
     ("LOCAL_TIME", 1, "0000000000000001"),
     ("LOCAL_DATE_TIME", LocalDateTime(2, 3), "00000000000000020000000000000003"),
 ]
+
+
+def test_the_table_has_every_primitive() -> None:
+    assert {SchemaType(kind) for kind, _, _ in TABLE} == PRIMITIVES | {SchemaType.BYTES}
 
 
 @pytest.mark.parametrize(("kind", "value", "content"), TABLE)

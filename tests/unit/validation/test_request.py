@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.validation import request
 from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.request import (
@@ -54,7 +54,7 @@ WRONG: dict[str, Any] = {
     "request.sample: percent must be from 1 to 100": {"sample": {"percent": 0}},
     "request.sample.seed: must be a whole number": {"sample": {"seed": True}},
     "request.includeValues: must be true or false": {"includeValues": 1},
-    "request.pulsarVersion: must be one of 4.0, 4.1, 4.2, 5.0": {"pulsarVersion": "5"},
+    f"request.pulsarVersion: must be one of {', '.join(PulsarVersion)}": {"pulsarVersion": "5"},
     "request.files.uris[0]: must be a text": {"files": {"uris": [1]}},
     "request.files.uris: must be a list": {"files": {"uris": "x"}},
     "request.versions[x]: must be named by a number": {"versions": {"x": {}}},

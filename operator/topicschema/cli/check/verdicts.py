@@ -272,12 +272,7 @@ def _is_policy(manifest: Manifest) -> bool:
 def _is_unchanged(before: TopicSchemaSpec, now: TopicSchemaSpec) -> bool:
     """Return True if the edit needs no judgment. One that sets deletionPolicy: Delete does."""
     begins_deletion = now.deletion_policy is DeletionPolicy.DELETE is not before.deletion_policy
-    return not begins_deletion and _judged(before) == _judged(now)
-
-
-def _judged(spec: TopicSchemaSpec) -> TopicSchemaSpec:
-    """Return the spec without the values whose edits need no judgment."""
-    return replace(spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
+    return not begins_deletion and before.judged_fields == now.judged_fields
 
 
 def _ungoverned(resource: Resource, policy: Resource) -> Incompatibility:

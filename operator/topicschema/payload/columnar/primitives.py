@@ -1,4 +1,7 @@
-"""Validators of primitives: by length, by the limits of some, a STRING by its bytes. See payload/primitives."""
+"""Validators of primitives: by length, by the limits of some, a STRING by its bytes. See payload/primitives.
+
+Those of integers follow from the codec.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,6 +19,7 @@ from topicschema.payload.columnar.column import Column, Flags, Offsets
 from topicschema.payload.columnar.reasons import Reasons
 from topicschema.payload.columnar.verdicts import Validator
 from topicschema.payload.finding import PayloadFinding, Unreadable
+from topicschema.payload.primitives import Integer
 
 _ASCII_END: Final = 0x80
 _ANYTHING: Final = frozenset({"latin-1"})
@@ -25,8 +29,10 @@ _LONG: Final = 8
 def validator_for(info: SchemaInfo) -> Validator:
     """Return the validator of a primitive type. Raises InvalidSchemaError like `primitives.codec`."""
     codec = primitives.codec(info)
+    if isinstance(codec, Integer):
+        return PrefilteredValidator(_LIMITED if codec.is_limited else _SIZED, _integer(codec), partial(_examine, codec))
     fitting = _texts(info) if info.type is SchemaType.STRING else _FITTING[info.type]
-    return PrefilteredValidator(REASONS[info.type], fitting, partial(_examine, codec))
+    return PrefilteredValidator(_REASONS[info.type], fitting, partial(_examine, codec))
 
 
 def _examine(codec: Codec, payload: bytes) -> FirstFinding | None:
@@ -49,13 +55,20 @@ def _boolean(payloads: Column) -> Flags:
     return fits
 
 
+def _integer(codec: Integer) -> Callable[[Column], Flags]:
+    """Return the check of a codec's numbers."""
+    if codec.is_limited:
+        return partial(_within, codec.size, (codec.allowed,))
+    return partial(_sized, codec.size)
+
+
 def _within(size: int, limits: tuple[range, ...], payloads: Column) -> Flags:
-    """Return a flag for each payload of `size` bytes whose consecutive longs are within their limits."""
-    fits = _sized(size, payloads)
+    """Return a flag for each payload of consecutive numbers of `size` bytes that are within their limits."""
+    fits = _sized(size * len(limits), payloads)
     starts = payloads.starts[fits]
     is_within = np.ones(len(starts), np.bool_)
     for index, limit in enumerate(limits):
-        numbers = integers(payloads, starts + index * _LONG, _LONG)
+        numbers = integers(payloads, starts + index * size, size)
         is_within &= (numbers >= limit.start) & (numbers < limit.stop)
     fits[fits] = is_within
     return fits
@@ -104,26 +117,19 @@ _FITTING: Final[Mapping[SchemaType, Callable[[Column], Flags]]] = MappingProxyTy
         SchemaType.NONE: anything,
         SchemaType.BYTES: anything,
         SchemaType.BOOLEAN: _boolean,
-        SchemaType.INT8: partial(_sized, 1),
-        SchemaType.INT16: partial(_sized, 2),
-        SchemaType.INT32: partial(_sized, 4),
         SchemaType.FLOAT: partial(_sized, 4),
-        **dict.fromkeys((SchemaType.INT64, SchemaType.DOUBLE), partial(_sized, 8)),
-        **dict.fromkeys((SchemaType.DATE, SchemaType.TIME, SchemaType.TIMESTAMP), partial(_sized, 8)),
+        SchemaType.DOUBLE: partial(_sized, 8),
         SchemaType.INSTANT: _instant,
-        SchemaType.LOCAL_DATE: partial(_within, 8, (primitives.DAYS,)),
-        SchemaType.LOCAL_TIME: partial(_within, 8, (primitives.NANOS_OF_DAY,)),
-        SchemaType.LOCAL_DATE_TIME: partial(_within, 16, (primitives.DAYS, primitives.NANOS_OF_DAY)),
+        SchemaType.LOCAL_DATE_TIME: partial(_within, _LONG, (primitives.DAYS, primitives.NANOS_OF_DAY)),
     }
 )
 
 _SIZED: Final[Reasons] = {"TRUNCATED": False, "TRAILING_BYTES": False}
 _LIMITED: Final[Reasons] = {**_SIZED, "OUT_OF_RANGE": False}
 
-REASONS: Final[Mapping[SchemaType, Reasons]] = MappingProxyType(
+_REASONS: Final[Mapping[SchemaType, Reasons]] = MappingProxyType(
     {
         **dict.fromkeys(_FITTING, _SIZED),
-        **dict.fromkeys((SchemaType.LOCAL_DATE, SchemaType.LOCAL_TIME), _LIMITED),
         SchemaType.NONE: {},
         SchemaType.BYTES: {},
         SchemaType.BOOLEAN: {**_SIZED, "INVALID_BOOLEAN": True},

@@ -1,8 +1,4 @@
-"""The release of Avro's Java library that each Pulsar version uses.
-
-Pulsar 4.0 ships 1.11.4; 4.1.0 to 4.1.3, 4.2.4 and 5.0.0-M1 ship 1.12.0 (source: Pulsar's root poms). The modules that
-depend on the release describe the differences.
-"""
+"""The releases of Avro's Java library that judge. The modules that depend on the release describe the differences."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -24,14 +20,7 @@ class Library(Enum):
         return self is Library.AVRO_1_12
 
 
-_OF: Final[Mapping[PulsarVersion, Library]] = MappingProxyType(
-    {
-        PulsarVersion.V4_0: Library.AVRO_1_11,
-        PulsarVersion.V4_1: Library.AVRO_1_12,
-        PulsarVersion.V4_2: Library.AVRO_1_12,
-        PulsarVersion.V5_0: Library.AVRO_1_12,
-    }
-)
+_OF: Final[Mapping[PulsarVersion, Library]] = MappingProxyType({each: Library(each.avro) for each in PulsarVersion})
 
 
 def of(pulsar_version: PulsarVersion) -> Library:

@@ -45,8 +45,6 @@ __all__ = [
 _SPECIAL: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
 _ANY_CHARACTER: Final = "[^\n\r\u0085\u2028\u2029]"
 _ROOT: Final = "$.rootMessageTypeName"
-_CHECKING_EDITIONS: Final = frozenset({PulsarVersion.V5_0})
-"""Pulsar versions with protobuf's Java library 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class _ProtobufNative:
         """Return the schema. Raises InvalidSchemaError if the broker could not resolve its root message."""
         del validate_defaults  # defaults are always validated
         read = envelope.read(info.schema)
-        linker = Linker(checks_editions=pulsar_version in _CHECKING_EDITIONS)
+        linker = Linker(pulsar_version)
         for proto in files.needed(read):
             linker.add(proto)
         root = _root(linker.built[read.root_file].symbols, read.root_message)

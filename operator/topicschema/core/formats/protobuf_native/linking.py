@@ -23,6 +23,7 @@ from topicschema.core.formats.protobuf_native import features, fields
 from topicschema.core.formats.protobuf_native.features import Features
 from topicschema.core.formats.protobuf_native.model import Enum, Field, File, Message, Range
 from topicschema.core.formats.protobuf_native.symbols import Registry, Sort, Symbols
+from topicschema.core.schemas import PulsarVersion
 
 MAX_VISIBLE: Final = 250_000
 """A bound of this reader: the sum, over all files, of the files visible to each one."""
@@ -47,11 +48,11 @@ class Built:
 class Linker:
     """A builder of files, one after the other, each after all that it imports.
 
-    If it `checks_editions`, it refuses those that Pulsar 5.0 does not support. Earlier brokers read any as proto3.
+    It refuses editions that brokers with protobuf's library 4 do not support. Earlier brokers read any as proto3.
     """
 
-    def __init__(self, *, checks_editions: bool) -> None:
-        self._checks_editions = checks_editions
+    def __init__(self, pulsar_version: PulsarVersion) -> None:
+        self._pulsar_version = pulsar_version
         self.built: dict[str, Built] = {}
         self._registry = Registry()
         self._visible_files = 0
@@ -65,8 +66,10 @@ class Linker:
             message = f"the files see more than {MAX_VISIBLE:,} others through their imports"
             raise InvalidSchemaError("INVALID_DESCRIPTOR", message, Place("$.fileDescriptorSet"))
         linking = _Linking(Symbols(proto.name, proto.package, visible.values(), self._registry))
-        if self._checks_editions and proto.syntax == _EDITIONS and proto.edition not in _SUPPORTED:
-            raise linking.symbols.refusal("", f"Pulsar 5.0 does not support its edition, {proto.edition}")
+        checks_editions = self._pulsar_version.has_protobuf_4
+        if checks_editions and proto.syntax == _EDITIONS and proto.edition not in _SUPPORTED:
+            message = f"Pulsar {self._pulsar_version} does not support its edition, {proto.edition}"
+            raise linking.symbols.refusal("", message)
         linking.define(proto)
         self.built[proto.name] = Built(
             File(proto.name, proto.package, _syntax(proto)),
