@@ -41,7 +41,7 @@ class Decision:
 
     @property
     def exception(self) -> str:
-        """What an exception does or did for the topic, as the end of a sentence, or ""."""
+        """Effect of an exception on the topic, as the end of a sentence, or ""."""
         is_refused = not self.verdict.is_compatible
         note = exception_note(self.active.policy, self.spec.schema_compatibility_strategy, is_refused=is_refused)
         return f"; {note}" if note else ""

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from topicschema.admission import brokers, messages, object_size, pending
 from topicschema.admission.review import Cause, Review, ReviewResponse, allow, deny
 from topicschema.api.metadata import ConditionType
-from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
@@ -174,8 +174,8 @@ class TopicSchemaReviewer:
 
 def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> ReviewResponse:
     """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
-    asks_for_deletion = edit.begins_deletion and any(each.field == _DELETION_FIELD for each in causes)
-    if edit.changes_judged_fields or asks_for_deletion:
+    is_deletion_refused = edit.begins_deletion and any(each.field == _DELETION_FIELD for each in causes)
+    if edit.changes_judged_fields or is_deletion_refused:
         return deny(reason, causes)
     return allow(
         f"this edit does not change the schema and is admitted, but the schema would be refused: {causes[0].message}"

@@ -67,7 +67,7 @@ UNCONSTRAINED: Final = Constraints(allowed_strategies=tuple(Strategy), may_relax
 
 @dataclass(frozen=True, slots=True)
 class TopicChoices:
-    """What a TopicSchema sets for itself, within the policy's constraints.
+    """Choices of a TopicSchema, within the policy's constraints.
 
     `deletes_history` is True if the history is deleted with the resource.
     """
@@ -169,7 +169,7 @@ def for_topic(policy: Policy, topic: str, now: str) -> Policy:
 
 
 def used_exception(policy: Policy, strategy: Strategy | None) -> StrategyException | None:
-    """Return the exception in force without which the topic could not set its strategy."""
+    """Return the exception that applies, and without which the topic could not set its strategy."""
     return None if policy.has_ended else _needed_exception(policy, strategy)
 
 

@@ -34,7 +34,7 @@ class SampleLimits:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRules:
-    """What a policy or a topic sets. For a topic, None means the policy's value."""
+    """Settings of a policy or a topic. For a topic, None means the policy's value."""
 
     mode: ValidationMode | None = None
     max_invalid_per_million: int | None = None

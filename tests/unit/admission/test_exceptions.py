@@ -1,4 +1,4 @@
-"""Exceptions of a policy for one topic, in force and ended."""
+"""Exceptions of a policy for one topic, effective and ended."""
 
 from typing import Any
 

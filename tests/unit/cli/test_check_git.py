@@ -92,7 +92,7 @@ EXCEPTION = {"topic": "created", "allowedStrategies": ["ALWAYS_COMPATIBLE"], "un
 EXCEPTED = rules("BACKWARD", constraints={"exceptions": [EXCEPTION]})
 CLASHING = version(fields("total"), schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
 HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
-    "an exception counts if it was in force at the time of the commit": (
+    "an exception counts if it had not ended at the time of the commit": (
         [everything(EXCEPTED, version(H0)), CLASHING],
         version(fields("total", "x=")),
         True,

@@ -33,8 +33,10 @@ SAMPLED = ValidationRules(GATE, 10, SampleLimits(1000, 50, "7d"))
 def test_a_topic_relaxes_a_policy_by_each_field_that_accepts_more(
     topic: ValidationRules, policy: ValidationRules, expected: list[tuple[str, str]]
 ) -> None:
-    found = relaxations(topic, policy)
-    assert [(each.rule, each.path) for each in found] == [(rule, f"spec.validation.{path}") for rule, path in expected]
+    results = relaxations(topic, policy)
+    assert [(each.rule, each.path) for each in results] == [
+        (rule, f"spec.validation.{path}") for rule, path in expected
+    ]
 
 
 def test_a_refusal_names_the_policys_value_and_the_topics() -> None:

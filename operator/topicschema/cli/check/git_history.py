@@ -71,7 +71,7 @@ class Past:
     def apply(self, resource: Resource, governing: Governing, commit: Commit, parse: ParseSchema) -> None:
         """Apply a resource if the API server and the webhook accept it. A suspended one registers nothing.
 
-        An exception of the policy is in force if it was at the time of the commit.
+        An exception of the policy applies if it applied at the time of the commit.
         """
         if resource.fault is not None:
             return
