@@ -107,6 +107,9 @@ POLICY = _resource(
             "allowedStrategies": ["FULL"],
             "requiredProperties": ["owner"],
             "maxSchemaBytes": 262144,
+            "mayRelaxValidation": True,
+            "allowedDeletionPolicies": ["Retain", "Delete"],
+            "exceptions": [EXCEPTION],
         },
     },
 )

@@ -191,7 +191,8 @@ async def test_without_a_policy_that_applies_an_edit_is_only_parsed(world: World
 
 
 async def test_an_edit_that_needs_no_judgment_is_admitted_by_itself_alone(world: World) -> None:
-    await world.policy(**BACKWARD, constraints={"requiredProperties": ["owner"]})
+    constraints = {"requiredProperties": ["owner"], "allowedDeletionPolicies": ["Delete"]}
+    await world.policy(**BACKWARD, constraints=constraints)
     await world.versions(V0)
     old = world.resource()
     for edit in UNJUDGED:

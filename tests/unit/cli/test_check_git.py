@@ -189,9 +189,16 @@ def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: R
 
 @pytest.mark.parametrize("edit", UNJUDGED, ids=str)
 def test_an_edit_that_needs_no_judgment_is_none(repository: Repository, edit: dict[str, Any]) -> None:
-    commit(repository, FIRST)
+    commit(repository, everything(DELETING, version(H0)))
     repository.write("a.yaml", topic(H0, **edit))
     assert results(repository)["created"]["isUnchanged"]
+
+
+def test_an_edit_to_the_deletion_policy_delete_is_refused_unless_the_policy_allows_it(repository: Repository) -> None:
+    commit(repository, FIRST)
+    repository.write("a.yaml", topic(H0, deletionPolicy="Delete"))
+    [reason] = results(repository)["created"]["incompatibilities"]
+    assert (reason["rule"], reason["path"]) == ("DELETION_POLICY_NOT_ALLOWED", "spec.deletionPolicy")
 
 
 def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository: Repository) -> None:

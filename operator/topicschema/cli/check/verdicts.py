@@ -154,7 +154,7 @@ class ManifestJudge:
         spec = manifest.resource.spec
         past = self._past(manifest, governing)
         conflict = self._conflict(governing, past) if is_policy_changed else None
-        is_unchanged = past.resource is not None and _is_unchanged(past.resource.spec, spec)
+        is_unchanged = past.resource is not None and _is_unchanged(past.resource.spec, spec, governing.policy)
         past.resource = None  # only the rest is needed
         try:
             info = manifest.resource.info(governing.for_topic(spec, past.left, self.now))
@@ -269,10 +269,11 @@ def _is_policy(manifest: Manifest) -> bool:
     return manifest.resource.kind == NAMESPACE_SCHEMA_POLICY.name
 
 
-def _is_unchanged(before: TopicSchemaSpec, now: TopicSchemaSpec) -> bool:
-    """Return True if the edit needs no judgment. One that sets deletionPolicy: Delete does."""
+def _is_unchanged(before: TopicSchemaSpec, now: TopicSchemaSpec, policy: Policy) -> bool:
+    """Return True if the edit needs no judgment. One that sets deletionPolicy: Delete may be refused."""
     begins_deletion = now.deletion_policy is DeletionPolicy.DELETE is not before.deletion_policy
-    return not begins_deletion and before.judged_fields == now.judged_fields
+    may_be_refused = begins_deletion and not policy.constraints.allows_deletion
+    return not may_be_refused and before.judged_fields == now.judged_fields
 
 
 def _ungoverned(resource: Resource, policy: Resource) -> Incompatibility:
