@@ -64,6 +64,12 @@ RIGHT = [
     Row("every strategy allowed", POLICY, "spec.constraints.allowedStrategies", [each.value for each in Strategy]),
     Row("a history", HISTORY, "spec.incarnation", 7),
     Row("an empty history", HISTORY, "spec.versions", []),
+    Row(
+        "a history with deleted versions",
+        HISTORY,
+        "spec.deleted",
+        [{"incarnation": 0, "versions": HISTORY["spec"]["versions"]}],
+    ),
 ]
 
 RIGHT_EDITS = [

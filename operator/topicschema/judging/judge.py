@@ -281,7 +281,7 @@ def _key(candidate: Candidate, policy: Policy, history: History, pending: Schema
     """Return a digest of the inputs of a comparison."""
     strategy, active = effective_strategy(policy, candidate.strategy).value, history.active_versions
     texts = [candidate.schema.info.content_hash, policy.profile.pulsar_version, strategy]
-    texts += [str(history.key), str(history.incarnation), str(len(active))]
+    texts += [str(history.key), str(history.incarnation), str(len(active)), str(len(history.deleted))]
     texts += [str(each.identity) for each in (*active[:1], *active[-1:])]
     texts += [pending.info.content_hash] if pending else []
     return digest("\n".join(texts).encode())

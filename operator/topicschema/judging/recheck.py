@@ -51,7 +51,7 @@ class Recheck:
             return (error.finding,)
         candidate = Candidate(schema, TopicChoices(strategy))
         unconstrained = policy.unconstrained
-        async for part in self._parts(candidate, replace(history, entries=earlier), unconstrained):
+        async for part in self._parts(candidate, replace(history, entries=earlier, deleted=()), unconstrained):
             if self._versions_left < 0 or self._bytes_left < 0:
                 return None
             incompatibilities = (await self._judge.judge(candidate, part, unconstrained)).incompatibilities

@@ -209,7 +209,7 @@ def record_key(shop: WatchedShop, topic: str = "created") -> TopicKey:
 
 
 async def has_record(shop: WatchedShop) -> bool:
-    return bool((await KubernetesStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))).revision)
+    return bool((await KubernetesStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))).history.entries)
 
 
 @asynccontextmanager

@@ -112,10 +112,10 @@ HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
         False,
     ),
     "the history of a deleted resource counts": ([FIRST, REMOVAL, NEXT], LAST, False),
-    "unless the operator deletes it": (
+    "that of one that the operator deleted, too": (
         [everything(DELETING, version(H0, deletionPolicy="Delete")), REMOVAL, NEXT],
         LAST,
-        True,
+        False,
     ),
     "a revert adds no version, and the latest stays": ([H1_FIRST, version(H0), version(H1)], LAST, False),
     "a refused text is no version": ([H1_FIRST, version(H2)], version(OTHER_TEXT), False),

@@ -50,7 +50,7 @@ class Past:
     """State of a topic in the cluster: its versions, oldest first, and the resource that was accepted last, if any.
 
     `commits` has the commit of each version. `current` is the version of the resource, if it has one. `left` is the
-    topic's own strategy that the broker keeps.
+    topic's own strategy that the broker keeps. `deleted` are the versions of deleted histories.
     """
 
     versions: list[SchemaInfo] = field(default_factory=list)
@@ -58,11 +58,13 @@ class Past:
     resource: Resource | None = None
     current: int | None = None
     left: Strategy | None = None
+    deleted: list[SchemaInfo] = field(default_factory=list)
 
     def delete(self) -> None:
         """Delete the resource, and under deletionPolicy Delete its history."""
         spec = None if self.resource is None else self.resource.spec
         if spec is not None and spec.deletion_policy is DeletionPolicy.DELETE and not spec.suspend:
+            self.deleted += self.versions
             self.versions.clear()
             self.commits.clear()
             self.left = None
@@ -82,7 +84,9 @@ class Past:
         except StalledError:
             return
         own = spec.schema_compatibility_strategy
-        answer = engine.answer(CheckRequest(info, tuple(self.versions), policy, choices=choices_of(spec)), parse)
+        versions, deleted = tuple(self.versions), tuple(self.deleted)
+        request = CheckRequest(info, versions, policy, choices=choices_of(spec), deleted=deleted)
+        answer = engine.answer(request, parse)
         if not answer.is_compatible:
             return
         self.resource = resource

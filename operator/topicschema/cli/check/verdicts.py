@@ -180,7 +180,7 @@ class ManifestJudge:
     def _request(self, topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
         spec = topic.manifest.resource.spec
         policy = topic.governing.for_topic(spec, past.left, self.now)
-        return CheckRequest(info, tuple(past.versions), policy, choices=choices_of(spec))
+        return CheckRequest(info, tuple(past.versions), policy, choices=choices_of(spec), deleted=tuple(past.deleted))
 
     def _governing(self, resource: Resource, governors: Governors) -> Governing:
         pulsar_namespace = resource.topic.rpartition("/")[0]

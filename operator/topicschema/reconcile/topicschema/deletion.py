@@ -118,7 +118,11 @@ async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan
         return await _apply_at_broker(deletion, action)
     if deletion.stored is None:
         raise TypeError("the deletion of a history that was not read")
-    await ctx.storage.delete(deletion.stored)
+    after = deletion.stored.history.after_deletion()
+    if after.deleted:
+        await ctx.storage.put(deletion.stored, after)
+    else:
+        await ctx.storage.delete(deletion.stored)
     return replace(deletion, stored=None)
 
 
