@@ -75,11 +75,36 @@ def test_fields_go_by_their_names_defaults_are_put_in_and_the_rest_is_skipped() 
     assert list(value) == list(expected)
 
 
-def test_a_default_that_is_no_object_gives_a_record_the_defaults_of_its_fields() -> None:
-    with_default = field("f", [record("E", field("x", "int", default=3)), "null"], default=None)
-    texts = (json.dumps(record("R", *fields)).encode() for fields in ((), (with_default,)))
+def default_of(union: list[Any], default: Any) -> Any:
+    """Return what a reader of Avro 1.12 has for a field that the writer lacks."""
+    texts = (json.dumps(record("R", *each)).encode() for each in ((), (field("f", union, default=default),)))
     writer, reader = (formats.parse(SchemaInfo(SchemaType.AVRO, each), PulsarVersion.V4_1) for each in texts)
-    assert payload.decode(reader, b"", writer=writer) == {"f": {"x": 3}}  # Avro 1.12 takes the first branch
+    return payload.decode(reader, b"", writer=writer)["f"]
+
+
+@pytest.mark.parametrize(
+    ("union", "default", "value"),
+    [
+        ([record("E", field("x", "int", default=3)), "null"], None, {"x": 3}),
+        (["int", "double"], -1.5, -1),
+        (["boolean", "int", "double"], 1e300, 2**31 - 1),
+        (["int", "long"], 5_000_000_000, 705_032_704),
+        (["float", "int"], 7, 7.0),
+        ([array("int"), "string"], "x", []),
+        ([array("int"), mapping("int")], {"a": 1}, [1]),
+        ([mapping("int"), "string"], "x", {}),
+        ([enum("E", "A"), "string"], "A", "A"),
+    ],
+)
+def test_a_default_belongs_to_the_first_branch_whose_kind_avro_takes_it_for(
+    union: list[Any], default: Any, value: Any
+) -> None:
+    assert repr(default_of(union, default)) == repr(value)
+
+
+def test_a_text_is_no_default_of_a_union_whose_enum_lacks_it() -> None:
+    with pytest.raises(InvalidSchemaError, match="its default is not among the symbols"):
+        default_of([enum("E", "A"), "string"], "x")
 
 
 def test_aliases_rename_what_the_writer_wrote() -> None:

@@ -1,7 +1,7 @@
 """Default values of fields that the writer does not have.
 
-Source: Avro's ResolvingGrammarGenerator.encode (1.11): a union's default belongs to its first branch, bytes are a text
-of characters up to U+00FF, a record's fields have defaults of their own.
+Source: Avro's ResolvingGrammarGenerator.encode: a union's default belongs to one of its branches, bytes are a text of
+characters up to U+00FF, a record's fields have defaults of their own.
 """
 
 from types import GeneratorType
@@ -43,7 +43,7 @@ class DefaultMaker:
         """Return the value, or the step that makes it if it holds others."""
         self._left -= 1
         if isinstance(node, Union):
-            node = _branch(node, default)
+            node, default = _branch(node, default)
         if self._left < 0:
             raise UnfitError
         if isinstance(node, Record):
@@ -92,13 +92,43 @@ class DefaultMaker:
         return self._bytes[key]
 
 
-def _branch(union: Union, default: Any) -> Node:
-    """Return the first branch. If another one fits (Avro 1.12 allows any), return the first that does."""
-    fitting = (each for each in union.branches if isinstance(each, Record) or expected(each, default) is None)
-    branch = next(fitting, None)
-    if branch is None:
-        raise UnfitError
-    return branch
+def _branch(union: Union, default: Any) -> tuple[Node, Any]:
+    """Return the branch that Avro takes for a default, and the default as it writes it there.
+
+    Avro 1.12 takes the first branch whose kind may have such a JSON value, even if a later one fits better. It takes
+    the int for 1.5, and an empty array for a text. Avro 1.11 demands that the default fits the first branch.
+    """
+    for branch in union.branches:
+        if isinstance(branch, Record | Enum):
+            return branch, default
+        if isinstance(branch, Array):
+            return branch, _items_of(default)
+        if isinstance(branch, Map):
+            return branch, default if isinstance(default, dict) else {}
+        bits = _BITS.get(branch.kind) if isinstance(branch, Primitive) else None
+        if bits is not None and isinstance(default, int | float) and not isinstance(default, bool):
+            return branch, _as_integer(default, bits)
+        if expected(branch, default) is None:
+            return branch, default
+    raise UnfitError
+
+
+def _items_of(default: Any) -> list[Any]:
+    """Return the items of an array's default: an object's values, and none of another value."""
+    if isinstance(default, dict):
+        return list(default.values())
+    return default if isinstance(default, list) else []
+
+
+_BITS: Final = {"int": 32, "long": 64}
+
+
+def _as_integer(number: float, bits: int) -> int:
+    """Return the number as Java casts it: a fraction is cut, a double beyond the limits is the limit, a long wraps."""
+    half = 1 << (bits - 1)
+    if isinstance(number, int):
+        return (number + half) % (2 * half) - half
+    return max(-half, min(half - 1, int(number))) if number == number else 0  # noqa: PLR0124  # no NaN
 
 
 def _single(node: Node, default: Any) -> Any:
