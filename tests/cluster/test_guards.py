@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from cluster.wrong_objects import HISTORY
+from cluster.wrong_objects import HISTORY, STRING, changed
 from support.kubernetes.reviewed_namespace import KubectlResult
 from testbed import install
 from testbed.cluster import Cluster
+from testbed.product import NAMESPACE as SYSTEM
 
 pytestmark = pytest.mark.timeout(180)
 
-SYSTEM = "topicschema-system"
 CONTROLLER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
 
 
@@ -28,7 +28,7 @@ def guarded(cluster: Cluster) -> Iterator[Cluster]:
 def history(guarded: Cluster) -> Iterator[str]:
     """Yield the name of a history that the controller wrote."""
     name = HISTORY["metadata"]["name"]
-    done = apply(guarded, {**HISTORY, "metadata": {"name": name, "namespace": SYSTEM}}, user=CONTROLLER)
+    done = apply(guarded, changed(HISTORY, "metadata.namespace", SYSTEM), user=CONTROLLER)
     assert done.returncode == 0, done.stderr
     yield name
     guarded.kubectl("delete", "schemahistory", name, "-n", SYSTEM, f"--as={CONTROLLER}", "--ignore-not-found")
@@ -42,14 +42,7 @@ def apply(cluster: Cluster, wire: dict[str, Any], user: str = "", *options: str)
 
 
 def topic_schema(namespace: str, **members: Any) -> dict[str, Any]:
-    spec = {"topic": "persistent://shop/orders/created", "type": "STRING"}
-    metadata = {"name": "created", "namespace": namespace}
-    return {
-        "apiVersion": "topicschema.io/v1alpha1",
-        "kind": "TopicSchema",
-        "metadata": metadata,
-        "spec": spec,
-    } | members
+    return {**changed(STRING, "metadata.namespace", namespace), **members}
 
 
 def test_only_the_controller_writes_a_status(guarded: Cluster, namespace: str) -> None:
@@ -64,7 +57,7 @@ def test_only_the_controller_writes_a_status(guarded: Cluster, namespace: str) -
 def test_the_controller_changes_only_finalizers_of_a_resource(guarded: Cluster, namespace: str) -> None:
     wire = topic_schema(namespace)
     assert apply(guarded, wire).returncode == 0
-    place = ("patch", "tsc", "created", "-n", namespace, "--type=merge", f"--as={CONTROLLER}", "-p")
+    place = ("patch", "tsc", STRING["metadata"]["name"], "-n", namespace, "--type=merge", f"--as={CONTROLLER}", "-p")
     for change in ('{"spec":{"suspend":true}}', '{"metadata":{"labels":{"a":"b"}}}'):
         refused = guarded.try_kubectl(*place, change)
         assert "may change only finalizers" in refused.stderr
@@ -74,8 +67,7 @@ def test_the_controller_changes_only_finalizers_of_a_resource(guarded: Cluster, 
 
 
 def test_only_the_controller_writes_a_history(guarded: Cluster, history: str) -> None:
-    changed = {**HISTORY["spec"], "incarnation": 8}
-    wire = {**HISTORY, "metadata": {"name": history, "namespace": SYSTEM}, "spec": changed}
+    wire = changed(changed(HISTORY, "metadata.namespace", SYSTEM), "spec.incarnation", 8)
     assert "only topicschema's controller writes this" in apply(guarded, wire).stderr
     assert apply(guarded, wire, CONTROLLER).returncode == 0
 

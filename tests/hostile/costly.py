@@ -153,7 +153,7 @@ def nested_arrays(size: int, version: int) -> Any:
     )
 
 
-def tangled(size: int, version: int) -> Any:
+def mutually_recursive(size: int, version: int) -> Any:
     """Records in unions and arrays, which lead back to the root directly."""
     names = _names(size, version)
     made = [
@@ -257,7 +257,7 @@ def _pair(key: Family, value: Family) -> Family:
 _AVRO: Final = (
     *(full, back, straight, by_enum, many_fields, unions_of_fields, aliases, field_aliases, aliased_defaults),
     *(large_defaults, partial_defaults, long_names, chained_defaults, array_of_unions, symbols, crossed_enums),
-    *(nested_arrays, tangled, later_names, moved, rounded, logical, fixeds),
+    *(nested_arrays, mutually_recursive, later_names, moved, rounded, logical, fixeds),
 )
 FAMILIES: Final[Mapping[str, Family]] = {
     **{each.__name__: avro(each) for each in _AVRO},

@@ -20,7 +20,7 @@ from testbed.paths import REPOSITORY
 
 _MANIFESTS = REPOSITORY / "manifests" / "base"
 _WEBHOOKS = "ValidatingWebhookConfiguration"
-_GUARDS = ("topicschema-writes", "topicschema-finalizers", "topicschema-deletions")
+_GUARDS = _MANIFESTS / "guards.yaml"
 _NEED_A_NODE = ("Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy", "HorizontalPodAutoscaler")
 _APPLY = ("apply", "--server-side", "--force-conflicts", "--field-manager=testbed", "-f", "-")
 
@@ -41,7 +41,8 @@ def install_manifests(cluster: Cluster, webhook_url: str | None = None, ca: Path
     `webhook_url` is scheme, host and port (`https://127.0.0.1:9443`); the path stays as shipped. `ca` is the PEM bundle
     that vouches for the webhook's certificate.
     """
-    rendered = [each for each in render(cluster, _MANIFESTS) if each["metadata"]["name"] not in _GUARDS]
+    guarding = [each["metadata"]["name"] for each in yaml.safe_load_all(_GUARDS.read_text(encoding="utf-8"))]
+    rendered = [each for each in render(cluster, _MANIFESTS) if each["metadata"]["name"] not in guarding]
     documents = [each for each in rendered if each["kind"] not in _NEED_A_NODE]
     if webhook_url is None or ca is None:
         documents = [each for each in documents if each["kind"] != _WEBHOOKS]
@@ -58,8 +59,7 @@ def install_manifests(cluster: Cluster, webhook_url: str | None = None, ca: Path
 @contextmanager
 def guards(cluster: Cluster) -> Iterator[None]:
     """Apply the guards, and remove them at the end. Tests write histories that only the controller may write."""
-    documents = [each for each in render(cluster, _MANIFESTS) if each["metadata"]["name"] in _GUARDS]
-    cluster.kubectl(*_APPLY, stdin=as_list(documents))
+    cluster.kubectl("apply", "--server-side", "-f", _GUARDS)
     deadline = time.monotonic() + 60
     while cluster.try_kubectl("delete", "crd", "topicschemas.topicschema.io", "--dry-run=server").returncode == 0:
         if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ def guards(cluster: Cluster) -> Iterator[None]:
     try:
         yield
     finally:
-        cluster.kubectl("delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", *_GUARDS)
+        cluster.kubectl("delete", "-f", _GUARDS)
 
 
 def remove_webhooks(cluster: Cluster) -> None:

@@ -79,6 +79,13 @@ def nearest_double(value: float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def integer_of(value: float, limits: range) -> int:
+    """Return the integer of Java's cast, within `signed` limits: a double is cut and clamped, an integer wraps."""
+    if isinstance(value, int):
+        return (value - limits.start) % (limits.stop - limits.start) + limits.start  # a len would overflow
+    return int(min(max(value, limits.start), limits.stop - 1))
+
+
 def canonical_bits_of_double(value: float) -> int:
     """Return the 64 bits, the same for every NaN."""
     return _NAN if math.isnan(value) else int.from_bytes(_DOUBLE.pack(value), "big")

@@ -89,6 +89,7 @@ def default_of(union: list[Any], default: Any) -> Any:
         (["int", "double"], -1.5, -1),
         (["boolean", "int", "double"], 1e300, 2**31 - 1),
         (["int", "long"], 5_000_000_000, 705_032_704),
+        (["long", "double"], 2**63, -(2**63)),
         (["float", "int"], 7, 7.0),
         ([array("int"), "string"], "x", []),
         ([array("int"), mapping("int")], {"a": 1}, [1]),
@@ -100,6 +101,13 @@ def test_a_default_belongs_to_the_first_branch_whose_kind_avro_takes_it_for(
     union: list[Any], default: Any, value: Any
 ) -> None:
     assert repr(default_of(union, default)) == repr(value)
+
+
+def test_a_default_beyond_all_doubles_is_the_limit_of_an_int() -> None:
+    texts = (json.dumps(record("R", *each)) for each in ((), (field("f", ["int", "double"], default=1.5),)))
+    infos = (SchemaInfo(SchemaType.AVRO, each.replace("1.5", "1e400").encode()) for each in texts)
+    writer, reader = (formats.parse(each, PulsarVersion.V4_1) for each in infos)
+    assert payload.decode(reader, b"", writer=writer) == {"f": 2**31 - 1}
 
 
 def test_a_text_is_no_default_of_a_union_whose_enum_lacks_it() -> None:

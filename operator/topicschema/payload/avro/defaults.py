@@ -4,7 +4,7 @@ Source: Avro's ResolvingGrammarGenerator.encode: a union's default belongs to on
 characters up to U+00FF, a record's fields have defaults of their own.
 """
 
-from types import GeneratorType
+from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.formats.avro.graph.trampoline import Computation, run
@@ -16,6 +16,7 @@ MAX_VALUES: Final = 1_000_000
 """Maximum number of values that defaults may add to one payload. It is a limit of this reader."""
 MAX_BYTES: Final = 100_000_000
 """Maximum bytes of all defaults of fixed and bytes in a payload, which share them. It is a limit of this reader."""
+_INTEGERS: Final = MappingProxyType({"int": numbers.INT, "long": numbers.LONG})
 
 
 class UnfitError(Exception):
@@ -105,9 +106,9 @@ def _branch(union: Union, default: Any) -> tuple[Node, Any]:
             return branch, _items_of(default)
         if isinstance(branch, Map):
             return branch, default if isinstance(default, dict) else {}
-        bits = _BITS.get(branch.kind) if isinstance(branch, Primitive) else None
-        if bits is not None and isinstance(default, int | float) and not isinstance(default, bool):
-            return branch, _as_integer(default, bits)
+        limits = _INTEGERS.get(branch.kind) if isinstance(branch, Primitive) else None
+        if limits is not None and type(default) in (int, float):
+            return branch, numbers.integer_of(default, limits)
         if expected(branch, default) is None:
             return branch, default
     raise UnfitError
@@ -118,17 +119,6 @@ def _items_of(default: Any) -> list[Any]:
     if isinstance(default, dict):
         return list(default.values())
     return default if isinstance(default, list) else []
-
-
-_BITS: Final = {"int": 32, "long": 64}
-
-
-def _as_integer(number: float, bits: int) -> int:
-    """Return the number as Java casts it: a fraction is cut, a double beyond the limits is the limit, a long wraps."""
-    half = 1 << (bits - 1)
-    if isinstance(number, int):
-        return (number + half) % (2 * half) - half
-    return max(-half, min(half - 1, int(number))) if number == number else 0  # noqa: PLR0124  # no NaN
 
 
 def _single(node: Node, default: Any) -> Any:

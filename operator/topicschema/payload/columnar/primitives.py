@@ -30,9 +30,11 @@ def validator_for(info: SchemaInfo) -> Validator:
     """Return the validator of a primitive type. Raises InvalidSchemaError like `primitives.codec`."""
     codec = primitives.codec(info)
     if isinstance(codec, Integer):
-        return PrefilteredValidator(_LIMITED if codec.is_limited else _SIZED, _integer(codec), partial(_examine, codec))
-    fitting = _texts(info) if info.type is SchemaType.STRING else _FITTING[info.type]
-    return PrefilteredValidator(_REASONS[info.type], fitting, partial(_examine, codec))
+        reasons, fitting = _integer(codec)
+    else:
+        reasons = _REASONS[info.type]
+        fitting = _texts(info) if info.type is SchemaType.STRING else _FITTING[info.type]
+    return PrefilteredValidator(reasons, fitting, partial(_examine, codec))
 
 
 def _examine(codec: Codec, payload: bytes) -> FirstFinding | None:
@@ -55,11 +57,11 @@ def _boolean(payloads: Column) -> Flags:
     return fits
 
 
-def _integer(codec: Integer) -> Callable[[Column], Flags]:
-    """Return the check of a codec's numbers."""
+def _integer(codec: Integer) -> tuple[Reasons, Callable[[Column], Flags]]:
+    """Return the reasons and the check of a codec's numbers."""
     if codec.is_limited:
-        return partial(_within, codec.size, (codec.allowed,))
-    return partial(_sized, codec.size)
+        return _LIMITED, partial(_within, codec.size, (codec.allowed,))
+    return _SIZED, partial(_sized, codec.size)
 
 
 def _within(size: int, limits: tuple[range, ...], payloads: Column) -> Flags:

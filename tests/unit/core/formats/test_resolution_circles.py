@@ -55,7 +55,7 @@ def test_a_record_in_its_own_array_that_directly_holds_an_outer_one_breaks_avro(
     assert find_mismatches(tree(branch(["null", "Tree"])), tree(branch(["null", "Tree"]))) == []
 
 
-def test_tangled_records_count_where_a_default_or_an_equal_union_brings_them_in() -> None:
+def test_mutually_recursive_records_count_where_a_default_or_an_equal_union_brings_them_in() -> None:
     place = "$.fields[0].type.fields[0].type.items"
     reader = record("R", field("t", tree(branch("Tree")), default={"branches": []}))
     assert find_mismatches(reader, record("R")) == [("RECURSIVE_RECORD_CRASHES_AVRO", place, "$")]
@@ -64,7 +64,7 @@ def test_tangled_records_count_where_a_default_or_an_equal_union_brings_them_in(
 
 
 @pytest.mark.parametrize("place", [lambda inner: ["null", inner], lambda inner: ["string", inner, "null"]])
-def test_tangled_records_count_where_a_union_takes_them_in(place: Callable[[Any], Any]) -> None:
+def test_mutually_recursive_records_count_where_a_union_takes_them_in(place: Callable[[Any], Any]) -> None:
     cyclic, free = tree(branch("Tree")), tree(branch(["null", "Tree"]))
     assert [rule for rule, *_ in find_mismatches(place(cyclic), cyclic)] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
     assert [rule for rule, *_ in find_mismatches(place(cyclic), place(cyclic))] == ["RECURSIVE_RECORD_CRASHES_AVRO"]
@@ -73,7 +73,7 @@ def test_tangled_records_count_where_a_union_takes_them_in(place: Callable[[Any]
     assert find_mismatches(place(free), free) == []
 
 
-def test_a_skipped_field_decides_which_of_two_tangled_records_avro_flattens_first() -> None:
+def test_a_skipped_field_decides_which_of_two_mutually_recursive_records_avro_flattens_first() -> None:
     s = record("S", field("b", "R"), field("c", "T"))
     r = record("R", field("c", ["T", "null"]))
     inner = record("T", field("b", r), field("d", ["null", s]))
