@@ -1,6 +1,18 @@
 """Objects and edits that the API server must accept: the right versions of the wrong ones."""
 
-from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, NUMBER, PAIR, POLICY, PROTOBUF, STRING, TOPIC, Row
+from cluster.wrong_objects import (
+    ABSENT,
+    CLAIM,
+    EXCEPTION,
+    HISTORY,
+    NUMBER,
+    PAIR,
+    POLICY,
+    PROTOBUF,
+    STRING,
+    TOPIC,
+    Row,
+)
 from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
 from topicschema.core.schemas import PRIMITIVES
 from topicschema.core.strategies import Strategy
@@ -42,9 +54,21 @@ RIGHT = [
     Row("64 large files", PROTOBUF, "spec.protobuf.files", {f"{n}.proto": "x" * 14_000 for n in range(64)}),
     Row("a policy with every field", POLICY, "spec.strictness", "Broker"),
     Row("every type allowed", POLICY, "spec.constraints.allowedTypes", [each.value for each in AVAILABLE_TYPES]),
+    Row(
+        "exceptions until a day and a time",
+        POLICY,
+        "spec.constraints.exceptions",
+        [EXCEPTION, {**EXCEPTION, "topic": "deleted", "until": "2026-12-31T18:00:00Z"}],
+    ),
     Row("every strategy allowed", POLICY, "spec.constraints.allowedStrategies", [each.value for each in Strategy]),
     Row("a history", HISTORY, "spec.incarnation", 7),
     Row("an empty history", HISTORY, "spec.versions", []),
+    Row(
+        "a history with deleted versions",
+        HISTORY,
+        "spec.deleted",
+        [{"incarnation": 0, "versions": HISTORY["spec"]["versions"]}],
+    ),
 ]
 
 RIGHT_EDITS = [

@@ -66,6 +66,7 @@ class World:
             "registry": self.name,
             "pulsarNamespace": f"faults/{self.name}",
             "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
+            "constraints": {"allowedDeletionPolicies": ["Retain", "Delete"]},
         }
         self.api.apply(_POLICIES, self._object("NamespaceSchemaPolicy", "policy", spec))
 

@@ -13,9 +13,10 @@ from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.mistakes import Mistake, mistakes_of, versions_in_words
-from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.policy import EffectiveStrategy, StrategySource, exception_note
 from topicschema.core.strategies import Direction, Strategy
 from topicschema.core.verdict import Verdict
+from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import field_of, with_spec_field
 
 TOPIC_FIELD = "spec.topic"
@@ -31,7 +32,19 @@ class Decision:
 
     spec: TopicSchemaSpec
     verdict: Verdict
-    policy: NamespaceSchemaPolicy
+    active: ActivePolicy
+
+    @property
+    def policy(self) -> NamespaceSchemaPolicy:
+        """The policy's resource."""
+        return self.active.resource
+
+    @property
+    def exception(self) -> str:
+        """Effect of an exception on the topic, as the end of a sentence, or ""."""
+        is_refused = not self.verdict.is_compatible
+        note = exception_note(self.active.policy, self.spec.schema_compatibility_strategy, is_refused=is_refused)
+        return f"; {note}" if note else ""
 
     @property
     def strategy(self) -> EffectiveStrategy:
@@ -53,7 +66,7 @@ def _cause_of(mistake: Mistake, decision: Decision) -> Cause:
         return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){remedy}")
     if finding.rule == _HISTORY_RULE:
         return Cause(TOPIC_FIELD, f"{finding.rule}: {finding.message}")
-    demand = f"{decision.strategy.value} ({_set_by(decision)}) {_demand(mistake)}"
+    demand = f"{decision.strategy.value} ({_set_by(decision)}) {_demand(mistake)}{decision.exception}"
     if finding in decision.verdict.strict_only:
         demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(mistake)}"
     text = f"{finding.message}. {demand}{remedy}"
@@ -91,7 +104,11 @@ def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
 
 
 def notice_of(decision: Decision) -> tuple[str, ...]:
-    """Return a warning if the strategy checks nothing, or accepts no further schema."""
+    """Return a warning of an exception in use, and one if the strategy checks nothing, or accepts no further schema."""
+    return (*filter(None, (decision.exception.removeprefix("; "),)), *_notice_of_strategy(decision))
+
+
+def _notice_of_strategy(decision: Decision) -> tuple[str, ...]:
     if decision.strategy.value is Strategy.ALWAYS_COMPATIBLE:
         return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(decision)})",)
     if decision.strategy.value is Strategy.ALWAYS_INCOMPATIBLE:

@@ -18,6 +18,7 @@ from topicschema.core.schemas import Schema
 from topicschema.core.verdict import Candidate
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy
+from topicschema.judging.policy_rules import counted_choices
 
 
 def decode_or_none(old: Mapping[str, Any] | None) -> TopicSchema | None:
@@ -44,7 +45,7 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, activ
         return None
     if history.equal_to(schema.fingerprint):
         return None
-    candidate = Candidate(schema, old.spec.schema_compatibility_strategy)
+    candidate = Candidate(schema, counted_choices(old.spec, active.policy))
     judged = await judge.judge(candidate, history, active.policy)
     return schema if judged.is_compatible else None
 

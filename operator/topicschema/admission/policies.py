@@ -6,7 +6,7 @@ allow. The controller reports the rest in the policy's status.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,9 +22,10 @@ from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
-from topicschema.core.policy import effective_strategy, violations
+from topicschema.core.policy import Policy, counted_strategy, effective_strategy, violations
 from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
+from topicschema.judging.clock import utc_now
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import (
@@ -32,7 +33,7 @@ from topicschema.judging.policies import (
     ObjectReader,
     owner_of,
 )
-from topicschema.judging.policy_rules import missing, policy_of
+from topicschema.judging.policy_rules import counted_choices, missing, policy_of
 from topicschema.judging.recheck import Recheck
 from topicschema.judging.registries import Registries, RegistryNotFoundError
 from topicschema.storage.protocol import SchemaStorage, StoredClaim
@@ -64,12 +65,15 @@ class _Examined:
 class Policies:
     """Reviewer of NamespaceSchemaPolicies."""
 
-    def __init__(self, client: ObjectReader, storage: SchemaStorage, judge: Judge) -> None:
+    def __init__(
+        self, client: ObjectReader, storage: SchemaStorage, judge: Judge, now: Callable[[], str] = utc_now
+    ) -> None:
         self._client = client
         self._storage = storage
         self._registries = Registries(client)
         self._judge = judge
         self._turn = asyncio.Lock()
+        self._now = now
 
     async def review(self, review: Review) -> ReviewResponse:
         """Return the answer. Raises WaitingError if the API server is unreachable."""
@@ -92,6 +96,7 @@ class Policies:
         warnings = [cause.message for cause in refusals]
         warnings += brokers.warnings_of_policy(resource, old)
         warnings += validation_settings.warnings(resource, registry, old)
+        warnings += _ended_exceptions(policy_of(resource), self._now())
         if old is None or policy_of(old.at(registry)) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)
@@ -169,9 +174,11 @@ class Policies:
         try:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
+            active = active.for_topic(history.key.topic, self._now())
             policy = brokers.for_topic(active, resource.spec, resource, history).policy
+            override = counted_strategy(policy, override)
             schema = await self._judge.schema_of(resource.spec, policy.profile.pulsar_version, history)
-            findings = violations(schema.info, override, policy.constraints)
+            findings = violations(schema.info, counted_choices(resource.spec, policy), policy)
             findings += await Recheck(self._judge).newest(history, override, policy) or ()
         except InvalidSchemaError as error:  # to a broker of that Pulsar version
             findings = (Incompatibility(error.rule, str(error.place), error.message),)
@@ -230,6 +237,15 @@ def _warnings(examined: _Examined, strategy: str) -> Iterator[str]:
         yield f"TopicSchema {resource}: {_place(conflict)}"
     if len(conflicts) > _NAMED:
         yield f"and {len(conflicts) - _NAMED} more topics"
+
+
+def _ended_exceptions(policy: Policy, now: str) -> Iterator[str]:
+    for index, each in enumerate(policy.constraints.exceptions):
+        if each.end <= now:
+            yield (
+                f"spec.constraints.exceptions[{index}].until: {each.until} is past, so the exception for topic "
+                f"{each.topic} allows nothing"
+            )
 
 
 def _place(finding: Incompatibility) -> str:

@@ -6,14 +6,14 @@ one Kubernetes namespace are judged one after the other, so that they do not del
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 from topicschema.admission import brokers, messages, object_size, pending
 from topicschema.admission.review import Cause, Review, ReviewResponse, allow, deny
 from topicschema.api.metadata import ConditionType
-from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
@@ -23,10 +23,14 @@ from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import history_limit
+from topicschema.judging.clock import utc_now
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import ActivePolicy, ObjectReader, PolicyResolver
+from topicschema.judging.policy_rules import choices_of
 from topicschema.storage.protocol import SchemaStorage, Stored
+
+_DELETION_FIELD = "spec.deletionPolicy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class _Edit:
 
     @property
     def candidate(self) -> Candidate:
-        return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
+        return Candidate(self.schema, choices_of(self.resource.spec))
 
     @property
     def owner(self) -> Owner:
@@ -52,6 +56,12 @@ class _Edit:
         return self.old if self.old and self.old.spec.topic == self.resource.spec.topic else None
 
     @property
+    def begins_deletion(self) -> bool:
+        """True if the edit sets deletionPolicy: Delete."""
+        wishes = (None if self.old is None else self.old.spec.deletion_policy, self.resource.spec.deletion_policy)
+        return wishes[1] is DeletionPolicy.DELETE is not wishes[0]
+
+    @property
     def changes_judged_fields(self) -> bool:
         return self.old is None or self.old.spec.judged_fields != self.resource.spec.judged_fields
 
@@ -59,11 +69,19 @@ class _Edit:
 class TopicSchemaReviewer:
     """Reviewer of TopicSchemas."""
 
-    def __init__(self, client: ObjectReader, storage: SchemaStorage, policies: PolicyResolver, judge: Judge) -> None:
+    def __init__(
+        self,
+        client: ObjectReader,
+        storage: SchemaStorage,
+        policies: PolicyResolver,
+        judge: Judge,
+        now: Callable[[], str] = utc_now,
+    ) -> None:
         self._client = client
         self._storage = storage
         self._policies = policies
         self._judge = judge
+        self._now = now
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def review(self, review: Review) -> ReviewResponse:
@@ -88,6 +106,7 @@ class TopicSchemaReviewer:
         namespace, spec = resource.metadata.namespace, resource.spec
         try:
             governing, stored = await self._read(namespace, topic, spec)
+            governing = governing.for_topic(topic, self._now())
             active = brokers.for_topic(governing, spec, old, stored.history)
             pulsar_version = active.policy.profile.pulsar_version
             async with self._turns.setdefault(namespace, asyncio.Lock()):
@@ -137,7 +156,7 @@ class TopicSchemaReviewer:
                 risks=tuple(dict.fromkeys((*too.risks, *verdict.risks))),
                 strict_only=too.strict_only | verdict.strict_only,
             )
-        decision = messages.Decision(edit.resource.spec, verdict, active.resource)
+        decision = messages.Decision(edit.resource.spec, verdict, active)
         if verdict.incompatibilities:
             causes = tuple(messages.causes_of(decision))
             lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_losses(edit.predecessor))
@@ -155,7 +174,8 @@ class TopicSchemaReviewer:
 
 def _refuse(edit: _Edit, reason: str, causes: tuple[Cause, ...]) -> ReviewResponse:
     """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
-    if edit.changes_judged_fields:
+    is_deletion_refused = edit.begins_deletion and any(each.field == _DELETION_FIELD for each in causes)
+    if edit.changes_judged_fields or is_deletion_refused:
         return deny(reason, causes)
     return allow(
         f"this edit does not change the schema and is admitted, but the schema would be refused: {causes[0].message}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.registries import SchemaRegistry
-from topicschema.api.validation import ValidationMode
+from topicschema.core.validation_rules import ValidationMode
 
 
 def warnings(new: NamespaceSchemaPolicy, registry: SchemaRegistry, old: NamespaceSchemaPolicy | None) -> Iterator[str]:

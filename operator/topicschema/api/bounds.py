@@ -65,14 +65,28 @@ def _outside(field: Field, value: Any) -> str:
     if isinstance(value, dict):
         return _too_many(len(value), field.max_properties)
     if isinstance(value, list):
-        is_set = field.list_type == "set"
-        repeated = "must not have the same item twice" if is_set and len({*value}) < len(value) else ""
-        return _too_many(len(value), field.max_items) or repeated
+        return _too_few_or_many(len(value), field) or _repeated(field, value)
     if isinstance(value, bool):
         return ""
     if field.maximum is not None and value > field.maximum:
         return f"must be at most {field.maximum:,}, not {value:,}"
     return "" if value >= field.minimum else f"must be at least {field.minimum}, not {value}"
+
+
+def _too_few_or_many(count: int, field: Field) -> str:
+    if count < (field.min_items or 0):
+        return f"must have at least {field.min_items} items, not {count}"
+    return _too_many(count, field.max_items)
+
+
+def _repeated(field: Field, items: list[Any]) -> str:
+    if field.list_type == "set" and len({*items}) < len(items):
+        return "must not have the same item twice"
+    keys = [tuple(item.get(name) for name in field.list_map_keys) for item in items if field.list_map_keys]
+    twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
+    if twice is None:
+        return ""
+    return f"must not have two items with {', '.join(field.list_map_keys)} {', '.join(map(str, twice))}"
 
 
 def _outside_of_text(field: Field, text: str) -> str:

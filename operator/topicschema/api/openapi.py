@@ -102,7 +102,8 @@ def _typed(place: str, hint: Any, annotation: Field) -> Json:
 
 
 def _list(place: str, item: Any, annotation: Field) -> Json:
-    keys = {"x-kubernetes-list-map-keys": list(annotation.list_map_keys)} if annotation.list_map_keys else {}
+    keys: Json = {"x-kubernetes-list-map-keys": list(annotation.list_map_keys)} if annotation.list_map_keys else {}
+    keys |= {} if annotation.min_items is None else {"minItems": annotation.min_items}
     return (
         {"type": "array", "x-kubernetes-list-type": annotation.list_type}
         | keys

@@ -8,10 +8,50 @@ from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.registries import SchemaRegistry
 from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, matching, not_matching
 from topicschema.api.schemas import AVAILABLE_TYPES
+from topicschema.api.topicschemas import DeletionPolicy
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
+
+_DATE = "[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
+_TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+_UNTIL = matching(
+    f"^{_DATE}(T{_TIME}Z)?$", "write a date or a time in UTC, for instance 2026-12-31 or 2026-12-31T18:00:00Z"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExceptionSpec:
+    """Strategies that one topic may also set, until a time. It ends by itself."""
+
+    topic: Annotated[
+        str,
+        Field(
+            "The topic's local name, for instance created for persistent://shop/orders/created.",
+            max_length=512,
+            rules=(matching(r"^[^/\s]+$", "write the topic's local name, without tenant and namespace"),),
+        ),
+    ]
+    allowed_strategies: Annotated[
+        tuple[Strategy, ...],
+        Field(
+            "Strategies that the topic may set, whatever the other constraints say.",
+            min_items=1,
+            max_items=len(Strategy),
+            list_type="set",
+        ),
+    ]
+    until: Annotated[
+        str,
+        Field(
+            "End, in UTC: a time like 2026-12-31T18:00:00Z, or a date, whose day is included. Then the topic's own "
+            "strategy counts as unset, and its next edit must satisfy the policy.",
+            max_length=20,
+            rules=(_UNTIL,),
+        ),
+    ]
+    reason: Annotated[str, Field("Reason, which messages and Events quote.", min_length=1, max_length=256)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +64,12 @@ class ConstraintsSpec:
     ] = ()
     allowed_strategies: Annotated[
         tuple[Strategy, ...],
-        Field("Strategies that a TopicSchema may set.", max_items=len(Strategy), list_type="set"),
+        Field(
+            "Strategies that a TopicSchema may set. If unset, each that is not weaker than this policy's, that is, "
+            "allows no edit that this policy's refuses.",
+            max_items=len(Strategy),
+            list_type="set",
+        ),
     ] = ()
     required_properties: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=256)], ...],
@@ -33,6 +78,26 @@ class ConstraintsSpec:
     max_schema_bytes: Annotated[int | None, Field("Maximum size of a schema's text, in bytes of UTF-8.", minimum=1)] = (
         None
     )
+    may_relax_validation: Annotated[
+        bool,
+        Field(
+            "If true, a TopicSchema may have a lower mode of validation, a larger tolerance or a smaller sample than "
+            "this policy. Default: false."
+        ),
+    ] = False
+    allowed_deletion_policies: Annotated[
+        tuple[DeletionPolicy, ...],
+        Field(
+            "Deletion policies that a TopicSchema may have. Default: only Retain, which is always allowed. A resource "
+            "that has Delete anyway is deleted as with Retain.",
+            max_items=len(DeletionPolicy),
+            list_type="set",
+        ),
+    ] = ()
+    exceptions: Annotated[
+        tuple[ExceptionSpec, ...],
+        Field("Exceptions, at most one for a topic.", max_items=256, list_type="map", list_map_keys=("topic",)),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

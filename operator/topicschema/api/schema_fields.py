@@ -101,6 +101,7 @@ class Field:
     default: int | None = None
     max_properties: int | None = None
     max_items: int | None = None
+    min_items: int | None = None
     list_type: Literal["atomic", "set", "map"] = "atomic"
     list_map_keys: tuple[str, ...] = ()
     values: tuple[Enum, ...] = ()

@@ -10,7 +10,7 @@ import binascii
 import hashlib
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from topicschema.api import kinds
 from topicschema.api.kinds import Kind
 from topicschema.api.store_kinds import (
     FORMAT,
+    DeletedVersionsSpec,
     OwnerReference,
     PulsarNamespaceClaim,
     PulsarNamespaceClaimSpec,
@@ -35,7 +36,7 @@ from topicschema.api.store_settings import (
 )
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Flaw, History, NumberedBy, Origin, Owner, VersionEntry
+from topicschema.core.history import DeletedVersions, Flaw, History, NumberedBy, Origin, Owner, VersionEntry
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
@@ -95,6 +96,11 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
         numbered_by=None if history.numbered_by is NumberedBy.OPERATOR else history.numbered_by,
         unconfirmed=history.unconfirmed or None,
         topic_settings=topic_settings_to_wire(history.topic_settings),
+        deleted=tuple(
+            DeletedVersionsSpec(incarnation=each.incarnation, versions=tuple(map(_pack, each.entries)))
+            for each in history.deleted
+        )
+        or None,
     )
     metadata = {
         "name": history_name(key),
@@ -114,10 +120,11 @@ def history_from_wire(wire: object) -> History:
     topic = Topic(pulsar_namespace.tenant, pulsar_namespace.namespace, spec.local_name)
     key = TopicKey(spec.registry, topic)
     _check_name(stored, history_name(key))
-    entries = tuple(_unpack(stored, position, text) for position, text in enumerate(spec.versions))
-    for earlier, later in pairwise(entries):
-        if earlier.schema_version >= later.schema_version:
-            raise _damaged(stored, f"version {later.schema_version} stands after version {earlier.schema_version}")
+    entries = _entries(stored, "versions", spec.versions)
+    deleted = tuple(
+        DeletedVersions(each.incarnation, _entries(stored, f"deleted[{position}].versions", each.versions))
+        for position, each in enumerate(spec.deleted or ())
+    )
     return History(
         key,
         _owner(spec.claim),
@@ -126,7 +133,16 @@ def history_from_wire(wire: object) -> History:
         spec.numbered_by or NumberedBy.OPERATOR,
         topic_settings_from_wire(spec.topic_settings),
         _unconfirmed(stored, entries),
+        deleted,
     )
+
+
+def _entries(stored: SchemaHistory, path: str, texts: Sequence[str]) -> tuple[VersionEntry, ...]:
+    entries = tuple(_unpack(stored, f"{path}[{position}]", text) for position, text in enumerate(texts))
+    for earlier, later in pairwise(entries):
+        if earlier.schema_version >= later.schema_version:
+            raise _damaged(stored, f"version {later.schema_version} stands after version {earlier.schema_version}")
+    return entries
 
 
 def _unconfirmed(stored: SchemaHistory, entries: tuple[VersionEntry, ...]) -> int:
@@ -250,14 +266,14 @@ def _pack(entry: VersionEntry) -> str:
     return text
 
 
-def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
+def _unpack(stored: SchemaHistory, path: str, text: str) -> VersionEntry:
     match = _ENTRY.fullmatch(text)
     if (
         match is None
         or match[2] not in SchemaType.__members__
         or (match[8] or PulsarVersion.V4_0) not in _PULSAR_VERSIONS
     ):
-        raise _damaged(stored, f"spec.versions[{position}] cannot be read; a newer release may have written it")
+        raise _damaged(stored, f"spec.{path} cannot be read; a newer release may have written it")
     number, kind, origin, time, fingerprint, content_hash, flag, pulsar_version, source_mark = match.groups()
     return VersionEntry(
         schema_version=int(number),

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import Metadata
 from topicschema.api.schema_fields import IMMUTABLE, CelRule, Field
-from topicschema.core.history import MAX_VERSIONS, NumberedBy
+from topicschema.core.history import MAX_DELETED, MAX_VERSIONS, NumberedBy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
@@ -69,6 +69,17 @@ class NamespaceSettingsValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedVersionsSpec:
+    """The deleted versions of one incarnation."""
+
+    incarnation: Annotated[int, Field("Incarnation that had these versions.")]
+    versions: Annotated[
+        tuple[Annotated[str, Field(max_length=140)], ...],
+        Field("Versions, oldest first, in the form of spec.versions.", max_items=MAX_DELETED),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaHistorySpec:
     """The versions of one topic in the current incarnation, and the resource that may add to them."""
 
@@ -109,6 +120,10 @@ class SchemaHistorySpec:
             max_items=MAX_VERSIONS,
         ),
     ]
+    deleted: Annotated[
+        tuple[DeletedVersionsSpec, ...] | None,
+        Field("Versions that their resource deleted. They still count for compatibility.", max_items=MAX_DELETED),
+    ] = None
     numbered_by: Annotated[NumberedBy | None, Field("Who assigned the version numbers. Default: Operator.")] = None
     unconfirmed: Annotated[
         int | None,

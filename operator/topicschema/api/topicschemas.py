@@ -184,9 +184,9 @@ class TopicSchemaSpec:
     deletion_policy: Annotated[
         DeletionPolicy,
         Field(
-            "Retain (default): deleting this resource changes neither history nor broker, so a new "
-            "resource continues the history. Delete: it deletes the history and soft-deletes the schema "
-            "at the broker, which then serves no older versions to consumers."
+            "Retain (default): deleting this resource changes neither history nor broker, so a new resource continues "
+            "the history. Delete: it ends the history, against which the next one is judged. It soft-deletes the "
+            "schema at the broker, which then serves no older versions to consumers. The policy must allow it."
         ),
     ] = DeletionPolicy.RETAIN
     adoption_policy: Annotated[

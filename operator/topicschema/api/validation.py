@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from topicschema.api.schema_fields import CelRule, Field, matches, matching, not_matching, one_of
+from topicschema.core.validation_rules import ValidationMode
 
 _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
 # Who names the files need not be who names the account: its token must not go to a host of their choice. What S3 gets
@@ -41,14 +42,6 @@ _REQUEST_HASH = Field(
     max_length=71,
     pattern="^sha256:[0-9a-f]{64}$",
 )
-
-
-class ValidationMode(StrEnum):
-    """The effect of a verdict on retained messages."""
-
-    OFF = "Off"
-    REPORT = "Report"
-    GATE = "Gate"
 
 
 class ValidationPhase(StrEnum):

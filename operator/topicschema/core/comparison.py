@@ -34,7 +34,7 @@ class Earlier(NamedTuple):
 
     `is_compared` is True if the candidate is compared with it. `is_read` is True if its text is read, `is_required` if
     there is no verdict without the text. Other texts are for risks that are reported and not refused. `info` is the
-    text, once it is read.
+    text, once it is read. `incarnation` is set for a deleted version of an earlier one.
     """
 
     entry: VersionEntry | None
@@ -43,6 +43,7 @@ class Earlier(NamedTuple):
     is_read: bool = True
     is_required: bool = True
     info: SchemaInfo | None = None
+    incarnation: int | None = None
 
     @property
     def schema_version(self) -> int | None:

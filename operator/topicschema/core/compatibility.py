@@ -22,6 +22,11 @@ _EITHER = (Direction.BACKWARD,)
 _PART_TYPE = "PART_TYPE_CHANGED"
 TOO_COMPLEX: Final = "COMPARISON_TOO_COMPLEX"
 MORE: Final = "MORE_FINDINGS"
+OF_DELETED: Final = (
+    "this version was deleted with its TopicSchema, and still counts: to allow the change, the owner of the policy "
+    "adds an exception (constraints.exceptions)"
+)
+"""Note of a finding about a deleted version."""
 _Question = Callable[[Schema, Schema, Steps], tuple[Mismatch, ...]]
 
 

@@ -18,6 +18,8 @@ MAX_VERSIONS = 10_000
 """The maximum number of entries of a history, tombstones too. Every store has space for them."""
 WARNED_FROM = 9_000
 """The number of entries from which on the webhook warns that the history fills up."""
+MAX_DELETED = 1_000
+"""The maximum number of deleted versions that are stored for comparisons."""
 _MARK_LENGTH = 9
 
 
@@ -101,8 +103,18 @@ class StoredTopicSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DeletedVersions:
+    """The versions of an incarnation that its resource deleted (deletionPolicy: Delete), oldest first."""
+
+    incarnation: int
+    entries: tuple[VersionEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """All versions of one topic in the current incarnation, oldest first, and the claim.
+
+    `deleted` are versions of earlier incarnations that no client gets any more. They still count for compatibility.
 
     `numbered_by` is the component that numbered them. If it is the broker, the newest `unconfirmed` versions were
     registered since then without a broker. `topic_settings` is None until a setting of the topic is to be written, or
@@ -116,6 +128,7 @@ class History:
     numbered_by: NumberedBy = NumberedBy.OPERATOR
     topic_settings: StoredTopicSettings | None = None
     unconfirmed: int = 0
+    deleted: tuple[DeletedVersions, ...] = ()
 
     @property
     def latest(self) -> VersionEntry | None:
@@ -138,7 +151,7 @@ class History:
     @property
     def remaining(self) -> int:
         """The number of entries that can still be added. It is negative if the history has too many."""
-        return MAX_VERSIONS - len(self.entries)
+        return MAX_VERSIONS - len(self.entries) - sum(len(each.entries) for each in self.deleted)
 
     @property
     def active_versions(self) -> Sequence[VersionEntry]:
@@ -189,9 +202,23 @@ class History:
             if each.flaw is not Flaw.NONE and each.pulsar_version is not pulsar_version and each.type in AVRO_TEXTS
         )
 
-    def names(self, entry: VersionEntry) -> bool:
-        """Return True if the version is in the history, however it was parsed."""
-        return any(each.identity == entry.identity for each in self.entries)
+    def names(self, entry: VersionEntry, incarnation: int) -> bool:
+        """Return True if the version of that incarnation is in the history, however it was parsed."""
+        blocks = (DeletedVersions(self.incarnation, self.entries), *self.deleted)
+        entries = (each for block in blocks if block.incarnation == incarnation for each in block.entries)
+        return any(each.identity == entry.identity for each in entries)
+
+    def after_deletion(self) -> "History":
+        """Return the history after its resource deleted it: a new incarnation without versions and without a claim.
+
+        The newest of the deleted versions stay, for later comparisons.
+        """
+        blocks, available = list[DeletedVersions](), MAX_DELETED
+        for each in (DeletedVersions(self.incarnation, tuple(self.active_versions)), *reversed(self.deleted)):
+            retained = each.entries[max(0, len(each.entries) - available) :]
+            available -= len(retained)
+            blocks += [replace(each, entries=retained)] if retained else []
+        return History(self.key, incarnation=self.incarnation + 1, deleted=tuple(reversed(blocks)))
 
     def compiled_from(self, source_hash: str) -> VersionEntry | None:
         """Return the oldest counting version that was compiled from these sources, by any compiler."""

@@ -28,6 +28,10 @@ _REMEDIES: Final[Mapping[str, str]] = MappingProxyType(
         "ALWAYS_INCOMPATIBLE": f"keep the schema, or {_OWNER} for another strategy",
         "TYPE_NOT_ALLOWED": f"use an allowed type, or {_OWNER}",
         "STRATEGY_NOT_ALLOWED": f"remove it, or {_OWNER}",
+        "DELETION_POLICY_NOT_ALLOWED": f"remove it, or {_OWNER}",
+        "VALIDATION_MODE_RELAXED": f"remove it, or {_OWNER}",
+        "VALIDATION_TOLERANCE_RELAXED": f"remove it, or {_OWNER}",
+        "VALIDATION_SAMPLE_RELAXED": f"remove it, or {_OWNER}",
         "SCHEMA_TOO_LARGE": f"make it smaller, or {_OWNER}",
         "PROPERTY_MISSING": "add it",
     }

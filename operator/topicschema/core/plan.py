@@ -65,7 +65,7 @@ class SoftDelete:
 
 @dataclass(frozen=True, slots=True)
 class DeleteHistory:
-    """Remove the topic's history and payloads."""
+    """Begin a new incarnation of the topic's history, without a claim. The deleted versions stay for comparisons."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,8 @@ class Reason(StrEnum):
     REDACTION_FAILED = "RedactionFailed", Category.OTHER, _EVENT, "A report with values could not be removed after `includeValues` was turned off: [Validation](validation.md#operator)."
     DELETION_SKIPPED = "DeletionSkipped", Category.OTHER, _EVENT, "A resource was deleted, and its schemas stayed at the broker: [Deletion](broker.md#deletion)."
 
+    EXCEPTION_USED = "ExceptionUsed", Category.OTHER, _EVENT, "A version was registered that the policy's strategy refuses, because of an exception in the policy: [Incompatible changes](incompatible-change.md)."
+
     # Reasons of other conditions than Ready: a table of docs/operations.md names them.
     APPLIED = "Applied"
     AUTO_UPDATE_ENABLED = "AutoUpdateEnabled"

@@ -4,7 +4,7 @@ Source of the meanings: Pulsar's SchemaCompatibilityStrategy and SchemaRegistryS
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 
 
@@ -17,6 +17,16 @@ class Direction(StrEnum):
 
     BACKWARD = "BACKWARD"
     FORWARD = "FORWARD"
+
+
+class Check(Enum):
+    """A check of a strategy: one direction, against the latest version or against all, or the refusal of any edit."""
+
+    BACKWARD = auto()
+    FORWARD = auto()
+    BACKWARD_TRANSITIVE = auto()
+    FORWARD_TRANSITIVE = auto()
+    REFUSAL = auto()
 
 
 class UpgradeFirst(StrEnum):
@@ -50,6 +60,21 @@ class Strategy(StrEnum):
     def directions(self) -> tuple[Direction, ...]:
         """The checked directions in the broker's order (with FULL, the candidate is the writer first)."""
         return _DIRECTIONS.get(self.value.removesuffix("_TRANSITIVE"), ())
+
+    @property
+    def checks(self) -> frozenset["Check"]:
+        """The checks that an edit must pass, if it is no version yet. That of all versions covers the latest one."""
+        if self is Strategy.ALWAYS_INCOMPATIBLE:
+            return frozenset(Check)
+        latest = frozenset(Check[each] for each in self.directions)
+        return latest | {Check[f"{each}_TRANSITIVE"] for each in self.directions} if self.is_transitive else latest
+
+    def is_weaker_than(self, other: "Strategy") -> bool:
+        """Return True if this strategy allows an edit that `other` refuses. Neither is UNDEFINED.
+
+        Two strategies can each be weaker than the other: BACKWARD and FORWARD refuse different edits.
+        """
+        return not other.checks <= self.checks
 
     @property
     def upgrade_first(self) -> UpgradeFirst:

@@ -5,8 +5,8 @@ strategy; an empty history accepts anything that parses; then the check. The pla
 it. Under Strict, what the broker accepts but hurts consumers is refused, too.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
@@ -14,8 +14,8 @@ from topicschema.core import broker_errors, broker_versions, compatibility, form
 from topicschema.core.broker_versions import UnreadableVersionError
 from topicschema.core.comparison import ComparisonRequest, CustomCheck, Earlier, Findings, Judging, compare_all
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.history import History, VersionEntry
-from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
+from topicschema.core.history import Flaw, History, VersionEntry
+from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, TopicChoices, effective_strategy, violations
 from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaInfo
 from topicschema.core.strategies import Strategy
 
@@ -55,10 +55,15 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The schema to judge: the parsed schema and the topic's own strategy, if it has one."""
+    """The schema to judge: the parsed schema, and what the topic sets for itself."""
 
     schema: Schema
-    strategy: Strategy | None = None
+    choices: TopicChoices = field(default_factory=TopicChoices)
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The topic's own strategy, if it has one."""
+        return self.choices.strategy
 
 
 def earlier_versions(
@@ -102,6 +107,8 @@ def judge(candidate: Candidate, history: History, policy: Policy) -> Judging[Ver
         earlier = earlier_versions(candidate, history, policy)
         is_equal = history.equal_to(candidate.schema.fingerprint) is not None
         comparison = yield from compare(candidate, earlier, policy, is_equal=is_equal)
+        if not is_equal:
+            comparison = comparison.and_then((yield from _compare_deleted(candidate, history, policy)))
     except UnreadableVersionError as error:
         return Verdict(Outcome.INCOMPATIBLE, effective_strategy(policy, candidate.strategy), None, (error.finding,))
     return _concluded(candidate, history, policy, comparison)
@@ -137,7 +144,7 @@ def _concluded(candidate: Candidate, history: History, policy: Policy, compariso
 
 def _refused_by_constraints(candidate: Candidate, policy: Policy) -> Verdict | None:
     """Return the verdict if the platform team's constraints refuse the candidate, whatever the history."""
-    broken = violations(candidate.schema.info, candidate.strategy, policy.constraints)
+    broken = violations(candidate.schema.info, candidate.choices, policy)
     strategy = effective_strategy(policy, candidate.strategy)
     return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken) if broken else None
 
@@ -154,6 +161,52 @@ class Comparison:
     notes: tuple[Incompatibility, ...] = ()
     thrown: Incompatibility | None = None
     strict_only: frozenset[Incompatibility] = frozenset()
+
+    def and_then(self, other: "Comparison") -> "Comparison":
+        """Return the comparison with the incompatibilities and risks of another one."""
+        return replace(
+            self,
+            incompatibilities=tuple(dict.fromkeys((*self.incompatibilities, *other.incompatibilities))),
+            risks=tuple(dict.fromkeys((*self.risks, *other.risks))),
+            strict_only=self.strict_only | other.strict_only,
+        )
+
+
+def _compare_deleted(candidate: Candidate, history: History, policy: Policy) -> Judging[Comparison]:
+    """Return the comparison with the deleted versions: all for a transitive strategy, else the latest of a new history.
+
+    Otherwise a deletion would bypass the strategy. The broker compares none of them. A version that does not parse any
+    more does not count.
+    """
+    strategy, kind = effective_strategy(policy, candidate.strategy).value, candidate.schema.info.type
+    versions = [
+        Earlier(
+            entry,
+            entry.type,
+            is_read=compatibility.is_payload_used(strategy, kind, entry.type, policy.profile.checkers),
+            is_required=False,
+            incarnation=each.incarnation,
+        )
+        for each in history.deleted
+        for entry in each.entries
+        if entry.flaw is Flaw.NONE
+    ]
+    considered = versions if strategy.is_transitive else versions[-1:] if not history.active_versions else []
+    if not considered:
+        return Comparison((), ())
+    result = yield from compare(candidate, considered[::-1], policy)
+    return Comparison(
+        tuple(_of_deleted(result.incompatibilities)),
+        tuple(_of_deleted(result.risks)),
+        strict_only=frozenset(_of_deleted(result.strict_only)),
+    )
+
+
+def _of_deleted(findings: Iterable[Incompatibility]) -> Iterator[Incompatibility]:
+    """Yield the findings about a deleted version, with a note of the deletion."""
+    for each in findings:
+        if each.schema_version is not None:
+            yield replace(each, message=f"{each.message}; {compatibility.OF_DELETED}")
 
 
 def compare(

@@ -27,7 +27,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History
 from topicschema.core.lru_cache import LruCache
-from topicschema.core.policy import Policy, effective_strategy
+from topicschema.core.policy import Policy, TopicChoices, effective_strategy
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import NEWEST, PulsarVersion, Schema, SchemaInfo, digest
 from topicschema.core.strategies import Strategy
@@ -253,7 +253,8 @@ class Judge:
         )
         findings = self._risks.get(key)
         if findings is None:
-            candidate = Candidate(await self.versions.version(history, entry, policy.profile.pulsar_version), strategy)
+            schema = await self.versions.version(history, entry, policy.profile.pulsar_version)
+            candidate = Candidate(schema, TopicChoices(strategy))
             findings = await self._risks_after(candidate, replace(history, entries=earlier), policy)
             self._risks.put(key, findings, _BYTES_PER_FINDING * (1 + len(findings)))
         return tuple(dict.fromkeys((*verdict.risks, *findings)))
@@ -280,7 +281,7 @@ def _key(candidate: Candidate, policy: Policy, history: History, pending: Schema
     """Return a digest of the inputs of a comparison."""
     strategy, active = effective_strategy(policy, candidate.strategy).value, history.active_versions
     texts = [candidate.schema.info.content_hash, policy.profile.pulsar_version, strategy]
-    texts += [str(history.key), str(history.incarnation), str(len(active))]
+    texts += [str(history.key), str(history.incarnation), str(len(active)), str(len(history.deleted))]
     texts += [str(each.identity) for each in (*active[:1], *active[-1:])]
     texts += [pending.info.content_hash] if pending else []
     return digest("\n".join(texts).encode())

@@ -6,7 +6,7 @@ claims.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
@@ -17,7 +17,7 @@ from topicschema.api.wire import decode
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
-from topicschema.core.policy import Policy
+from topicschema.core.policy import Policy, for_topic
 from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging import policy_rules
@@ -58,6 +58,10 @@ class ActivePolicy:
     def key(self, topic: Topic) -> TopicKey:
         """Return the key of one of its topics."""
         return TopicKey(self.resource.spec.registry, topic)
+
+    def for_topic(self, topic: Topic, now: str) -> "ActivePolicy":
+        """Return the policy for one topic at the time `now`, with the topic's exception."""
+        return replace(self, policy=for_topic(self.policy, topic.local_name, now))
 
 
 class PolicyResolver:

@@ -1,13 +1,27 @@
 """Rules for judging that a NamespaceSchemaPolicy sets. The command uses them, too, without the API server's client."""
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.policies import ExceptionSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
+from topicschema.api.validation import TopicValidationSpec
 from topicschema.core import releases
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.core.policy import BrokerProfile, Constraints, Policy
+from topicschema.core.policy import (
+    BrokerProfile,
+    Constraints,
+    Policy,
+    StrategyException,
+    TopicChoices,
+    counted_strategy,
+)
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import NEWEST, PulsarVersion
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
+from topicschema.core.validation_rules import SampleLimits, ValidationRules
+from topicschema.judging.clock import rfc3339
 
 _UNOBSERVED = ObservedSettings()
 _UNSET = (None, Strategy.UNDEFINED)
@@ -64,8 +78,46 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
             allowed_strategies=limits.allowed_strategies,
             required_properties=limits.required_properties,
             max_schema_bytes=limits.max_schema_bytes,
+            may_relax_validation=limits.may_relax_validation,
+            allows_deletion=DeletionPolicy.DELETE in limits.allowed_deletion_policies,
+            exceptions=tuple(map(_exception, limits.exceptions)),
         ),
+        validation=_validation_rules(spec.validation),
     )
+
+
+def choices_of(spec: TopicSchemaSpec) -> TopicChoices:
+    """Return what a TopicSchema sets for itself, within its policy's constraints."""
+    deletes = spec.deletion_policy is DeletionPolicy.DELETE
+    return TopicChoices(spec.schema_compatibility_strategy, _validation_rules(spec.validation), deletes)
+
+
+def counted_choices(spec: TopicSchemaSpec, policy: Policy) -> TopicChoices:
+    """Return the same as the controller counts it. `policy` is the one for the topic.
+
+    A strategy whose exception has ended counts as unset, and the deletion policy counts at the deletion only.
+    """
+    choices = choices_of(spec)
+    return replace(choices, strategy=counted_strategy(policy, choices.strategy), deletes_history=False)
+
+
+def _exception(spec: ExceptionSpec) -> StrategyException:
+    date, _, time = spec.until.partition("T")
+    month, day = datetime.fromisoformat(f"{date[:-2]}01").replace(tzinfo=UTC), int(date[-2:])
+    # Not every year has a February 29. The day of a date is included.
+    hours, minutes, seconds = map(int, time[:-1].split(":")) if time else (24, 0, 0)
+    end = month + timedelta(days=day - 1, hours=hours, minutes=minutes, seconds=seconds)
+    return StrategyException(spec.topic, spec.allowed_strategies, spec.until, rfc3339(end), spec.reason)
+
+
+def _validation_rules(spec: TopicValidationSpec | None) -> ValidationRules:
+    if spec is None:
+        return ValidationRules()
+    tolerance = None if spec.tolerance is None else spec.tolerance.max_invalid_per_million
+    sample = None
+    if spec.sample is not None:
+        sample = SampleLimits(spec.sample.max_messages, spec.sample.percent, spec.sample.since)
+    return ValidationRules(spec.mode, tolerance, sample)
 
 
 def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSettings) -> Strategy | None:

@@ -11,7 +11,7 @@ from topicschema.core import verdict
 from topicschema.core.broker_versions import UnreadableVersionError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
+from topicschema.core.policy import Policy, Strictness, TopicChoices, effective_strategy
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate
 from topicschema.judging.judge import Judge
@@ -46,11 +46,12 @@ class Recheck:
         if latest is None or not (earlier or is_strict or latest.flaw or history.unverified_for(pulsar_version, None)):
             return ()  # a first version that this policy's Pulsar version has parsed before
         try:
-            candidate = Candidate(await self._judge.versions.version(history, latest, pulsar_version), strategy)
+            schema = await self._judge.versions.version(history, latest, pulsar_version)
         except UnreadableVersionError as error:
             return (error.finding,)
-        unconstrained = replace(policy, constraints=Constraints())
-        async for part in self._parts(candidate, replace(history, entries=earlier), unconstrained):
+        candidate = Candidate(schema, TopicChoices(strategy))
+        unconstrained = policy.unconstrained
+        async for part in self._parts(candidate, replace(history, entries=earlier, deleted=()), unconstrained):
             if self._versions_left < 0 or self._bytes_left < 0:
                 return None
             incompatibilities = (await self._judge.judge(candidate, part, unconstrained)).incompatibilities

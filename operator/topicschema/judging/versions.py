@@ -4,6 +4,7 @@ import asyncio
 import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from topicschema.core import broker_versions, compatibility, formats
@@ -113,6 +114,8 @@ class Versions:
     async def _with_text(self, history: History, version: Earlier) -> Earlier:
         if version.unread is None:
             return version
+        if version.incarnation is not None:
+            history = replace(history, incarnation=version.incarnation)
         return version._replace(info=await self.payload(history, version.unread))
 
     async def read(self, namespace: str, size: int, function: Callable[..., T], *arguments: Any) -> T:

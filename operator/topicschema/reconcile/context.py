@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.broker.broker import Broker
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
+from topicschema.judging.clock import utc_now
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
 from topicschema.judging.registries import Registries
@@ -19,11 +19,6 @@ from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.storage.protocol import SchemaStorage
-
-
-def utc_now() -> str:
-    """Return the current time as stored: RFC 3339, UTC, seconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class MemoryStorage:
             return payload.content
         # Only now: searching the history for each version of a long one takes seconds.
         history = (await self.get_history(key)).history
-        if history.incarnation != incarnation or not history.names(entry):
+        if not history.names(entry, incarnation):
             raise ConflictError(f"the history of {key.topic} moved since it was read")
         raise StalledError(Reason.HISTORY_DAMAGED, f"the payload of version {entry.schema_version} is not stored")
 

@@ -21,6 +21,7 @@ from topicschema.cluster.connection import ApiConnection
 from topicschema.core import formats
 from topicschema.core.history import Origin, Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 
@@ -49,7 +50,16 @@ class Shop:
         return self._object("TopicSchema", name, {"topic": topic, "type": "AVRO", "schema": schema, **spec})
 
     def policy(self, name: str = "orders", **spec: Any) -> dict[str, Any]:
-        members = {"registry": self.namespace, "pulsarNamespace": self.pulsar_namespace, **spec}
+        members = {
+            "registry": self.namespace,
+            "pulsarNamespace": self.pulsar_namespace,
+            "constraints": {
+                "allowedStrategies": [each.value for each in Strategy],
+                "allowedDeletionPolicies": ["Retain", "Delete"],
+                "mayRelaxValidation": True,
+            },
+            **spec,
+        }
         return self._object("NamespaceSchemaPolicy", name, members)
 
     def apply_registry(self, pulsar: Mapping[str, Any] | None = None, **spec: Any) -> None:

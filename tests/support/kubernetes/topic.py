@@ -197,7 +197,12 @@ async def open_topic() -> AsyncIterator[World]:
     schemas = PulsarSchemas(now, Strategy.FULL)
     api = FakeApiServer()
     async with api.running(), ApiClient(api.connection) as client, run_schema_broker(schemas) as broker:
-        spec = {"registry": "pulsar", "pulsarNamespace": "shop/orders"}
+        constraints = {
+            "allowedStrategies": [each.value for each in Strategy],
+            "allowedDeletionPolicies": ["Retain", "Delete"],
+            "mayRelaxValidation": True,
+        }
+        spec = {"registry": "pulsar", "pulsarNamespace": "shop/orders", "constraints": constraints}
         api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
         api.put(NAMESPACE, "", "shop", {})
         brokers = Brokers(client, SYSTEM, lambda: None, ManualClock().as_clock())

@@ -205,7 +205,7 @@ def statuses(status: dict[str, Any]) -> dict[str, str]:
 
 
 async def has_record(shop: WatchedShop) -> bool:
-    return bool((await KubernetesStorage(shop.shop.client, SYSTEM).get_history(shop.shop.key())).revision)
+    return bool((await KubernetesStorage(shop.shop.client, SYSTEM).get_history(shop.shop.key())).history.entries)
 
 
 @asynccontextmanager

@@ -152,6 +152,7 @@ _NOT_PYTHON = f"clients may not add schemas, and Python {_STRING} set schema: 'n
 _LOCKED = {"isAllowAutoUpdateSchema": False}
 _NO_BROKER = {"status": OWN_STORE}
 _OF_JAVA, _OF_PYTHON = ({"type": "STRING", "schema": text} for text in ("", "null"))
+_DELETING = {"constraints": {"allowedDeletionPolicies": ["Delete"]}}
 TOPIC_WARNINGS = [
     TopicWarning(_NO_BROKER, {}, {"schemaValidationEnforced": True}, "spec.schemaValidationEnforced has no effect"),
     TopicWarning(
@@ -166,7 +167,9 @@ TOPIC_WARNINGS = [
         {"schemaValidationEnforced": False},
         "spec.schemaValidationEnforced: false has no effect: the broker itself demands schemas of all producers",
     ),
-    TopicWarning({}, {}, {"deletionPolicy": "Delete"}, "deletionPolicy is Delete: deleting this resource soft-deletes"),
+    TopicWarning(
+        _DELETING, {}, {"deletionPolicy": "Delete"}, "deletionPolicy is Delete: deleting this resource soft-deletes"
+    ),
     TopicWarning(_LOCKED, {}, _OF_JAVA, _NOT_PYTHON),
     TopicWarning(_LOCKED, {}, _OF_PYTHON, f"clients may not add schemas, and Java {_STRING} leave schema out once"),
     TopicWarning({}, {**_LOCKED, "broker": {"isAllowAutoUpdateSchema": True}}, _OF_JAVA, _NOT_PYTHON),
@@ -194,7 +197,7 @@ async def test_an_edit_without_effects_has_no_warning(world: World) -> None:
     ):
         await govern(world, observed, **policy)
         assert (await world.review(new_topic({"topic": OTHER, "type": "STRING"}))).warnings == [UNRECORDED]
-    await govern(world, {"broker": {"schemaValidationEnforced": False}}, isAllowAutoUpdateSchema=False)
+    await govern(world, {"broker": {"schemaValidationEnforced": False}}, isAllowAutoUpdateSchema=False, **_DELETING)
     old = world.resource(deletionPolicy="Delete")
     await world.adopt(avro(V0), claim=owner_of(old))
     plain = {"schemaValidationEnforced": False, "adoptionPolicy": "Refuse", "managementPolicy": "Manage"}

@@ -13,7 +13,8 @@ NEXT, INCOMPATIBLE = record_schema(ID, NOTE_WITH_DEFAULT), record_schema(ID, NOT
 
 async def store(world: World, count: int) -> None:
     """Store that number of versions, V0 as the newest."""
-    await world.policy(schemaCompatibilityStrategy="BACKWARD")
+    constraints = {"allowedDeletionPolicies": ["Delete"]}
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", constraints=constraints)
     hashes = [digest(b"%d" % number) for number in range(count - 1)]
     entries = tuple(
         VersionEntry(n, SchemaType.AVRO, each, each, Origin.SPEC, TIME, pulsar_version=NEWEST)

@@ -134,6 +134,36 @@ async def test_every_broken_constraint_is_a_cause_at_its_field(world: World) -> 
     assert all("policy orders" in cause["message"] for cause in reply.causes)
 
 
+async def test_a_topic_that_relaxes_its_policy_is_refused_with_the_policys_value(world: World) -> None:
+    validation = {"mode": "Gate", "sample": {"percent": 50}}
+    relaxed = {"mode": "Report", "tolerance": {"maxInvalidPerMillion": 5}, "sample": {"percent": 10}}
+    await world.policy(**TRANSITIVE, validation=validation)
+    reply = await world.create(**BACKWARD, validation=relaxed)
+    assert [(cause["field"], rule) for cause, rule in zip(reply.causes, reply.rules, strict=True)] == [
+        ("spec.schemaCompatibilityStrategy", "STRATEGY_NOT_ALLOWED"),
+        ("spec.validation.mode", "VALIDATION_MODE_RELAXED"),
+        ("spec.validation.tolerance.maxInvalidPerMillion", "VALIDATION_TOLERANCE_RELAXED"),
+        ("spec.validation.sample.percent", "VALIDATION_SAMPLE_RELAXED"),
+    ]
+    for cause, value in zip(reply.causes, ("BACKWARD_TRANSITIVE", "Gate", "0", "50"), strict=True):
+        assert value in cause["message"]
+    await world.policy(**TRANSITIVE, validation=validation, constraints={"mayRelaxValidation": True})
+    assert (await world.create(validation=relaxed)).is_allowed
+
+
+async def test_a_topic_may_have_the_deletion_policy_delete_only_if_its_policy_lists_it(world: World) -> None:
+    await world.policy()
+    retained, deleted = world.resource(), world.resource(deletionPolicy="Delete")
+    for reply in (await world.create(deletionPolicy="Delete"), await world.edit(retained, deletionPolicy="Delete")):
+        assert [(cause["field"], rule) for cause, rule in zip(reply.causes, reply.rules, strict=True)] == [
+            ("spec.deletionPolicy", "DELETION_POLICY_NOT_ALLOWED")
+        ]
+    assert (await world.edit(deleted, deletionPolicy="Retain")).warnings == []
+    assert "DELETION_POLICY_NOT_ALLOWED" in (await world.edit(deleted, suspend=True)).warnings[0]
+    await world.policy(constraints={"allowedDeletionPolicies": ["Retain", "Delete"]})
+    assert (await world.edit(retained, deletionPolicy="Delete")).is_allowed
+
+
 @pytest.mark.parametrize(("candidate", "reads"), [(INCOMPATIBLE, 1), (COMPATIBLE, 0)])
 async def test_a_strategy_of_the_latest_version_reads_at_most_one_payload(
     world: World, candidate: str, reads: int
@@ -162,7 +192,8 @@ async def test_without_a_policy_that_applies_an_edit_is_only_parsed(world: World
 
 
 async def test_an_edit_that_needs_no_judgment_is_admitted_by_itself_alone(world: World) -> None:
-    await world.policy(**BACKWARD, constraints={"requiredProperties": ["owner"]})
+    constraints = {"requiredProperties": ["owner"], "allowedDeletionPolicies": ["Delete"]}
+    await world.policy(**BACKWARD, constraints=constraints)
     await world.versions(V0)
     old = world.resource()
     for edit in UNJUDGED:

@@ -5,6 +5,7 @@ import copy
 import json
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -30,6 +31,7 @@ from topicschema.api.store import (
 from topicschema.core.errors import StalledError
 from topicschema.core.history import (
     MAX_VERSIONS,
+    DeletedVersions,
     Flaw,
     History,
     NumberedBy,
@@ -92,7 +94,10 @@ def newest(number: int) -> History:
     return History(KEY, entries=(entry(number),))
 
 
-@pytest.mark.parametrize("history", [HISTORY, History(KEY)])
+DELETED = (DeletedVersions(0, (entry(0), entry(2))), DeletedVersions(1, (entry(0),)))
+
+
+@pytest.mark.parametrize("history", [HISTORY, History(KEY), replace(HISTORY, incarnation=2, deleted=DELETED)])
 def test_a_history_reads_as_it_was_written(history: History) -> None:
     wire = json.loads(json.dumps(history_to_wire(history, namespace="topicschema-system", resource_version="7")))
     assert history_from_wire(wire) == history

@@ -81,13 +81,23 @@ RULES, LATEST_ONLY, OWNED = (
     put("policy.yaml", policy(**spec))
     for spec in ({}, {"schemaCompatibilityStrategy": "BACKWARD"}, {"constraints": {"requiredProperties": ["owner"]}})
 )
+DELETING = put("policy.yaml", policy(constraints={"allowedDeletionPolicies": ["Delete"]}))
 FIRST = everything(RULES, version(H0))
 H1_FIRST = everything(LATEST_ONLY, version(H1))
 NEXT, LAST = version(H1), version(ADDED)
 REMOVAL = put("a.yaml")
 BROKER = put("registry.yaml", registry("4.2"))
 OTHER_TEXT = fields("id", "x:int", "note=")
+EXCEPTION = {"topic": "created", "allowedStrategies": ["ALWAYS_COMPATIBLE"], "until": "2026-01-01", "reason": "unused"}
+EXCEPTED = rules("BACKWARD", constraints={"exceptions": [EXCEPTION]})
+CLASHING = version(fields("total"), schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
 HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
+    "an exception counts if it had not ended at the time of the commit": (
+        [everything(EXCEPTED, version(H0)), CLASHING],
+        version(fields("total", "x=")),
+        True,
+    ),
+    "an exception counts no more after its end": ([everything(EXCEPTED, version(H0))], CLASHING, False),
     "all versions count under a transitive strategy": ([FIRST, NEXT], LAST, False),
     "the latest counts under another one": ([everything(LATEST_ONLY, version(H0)), NEXT], LAST, True),
     "a moved file is the same resource": (
@@ -102,10 +112,10 @@ HISTORIES: dict[str, tuple[list[Step], Step, bool]] = {
         False,
     ),
     "the history of a deleted resource counts": ([FIRST, REMOVAL, NEXT], LAST, False),
-    "unless the operator deletes it": (
-        [everything(RULES, version(H0, deletionPolicy="Delete")), REMOVAL, NEXT],
+    "that of one that the operator deleted, too": (
+        [everything(DELETING, version(H0, deletionPolicy="Delete")), REMOVAL, NEXT],
         LAST,
-        True,
+        False,
     ),
     "a revert adds no version, and the latest stays": ([H1_FIRST, version(H0), version(H1)], LAST, False),
     "a refused text is no version": ([H1_FIRST, version(H2)], version(OTHER_TEXT), False),
@@ -193,9 +203,16 @@ def test_an_unchanged_resource_is_counted_and_named_by_its_version(repository: R
 
 @pytest.mark.parametrize("edit", UNJUDGED, ids=str)
 def test_an_edit_that_needs_no_judgment_is_none(repository: Repository, edit: dict[str, Any]) -> None:
-    commit(repository, FIRST)
+    commit(repository, everything(DELETING, version(H0)))
     repository.write("a.yaml", topic(H0, **edit))
     assert results(repository)["created"]["isUnchanged"]
+
+
+def test_an_edit_to_the_deletion_policy_delete_is_refused_unless_the_policy_allows_it(repository: Repository) -> None:
+    commit(repository, FIRST)
+    repository.write("a.yaml", topic(H0, deletionPolicy="Delete"))
+    [reason] = results(repository)["created"]["incompatibilities"]
+    assert (reason["rule"], reason["path"]) == ("DELETION_POLICY_NOT_ALLOWED", "spec.deletionPolicy")
 
 
 def test_a_mistake_for_several_versions_is_one_in_every_form_but_json(repository: Repository) -> None:

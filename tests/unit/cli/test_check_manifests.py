@@ -97,7 +97,8 @@ def with_strategy(strategy: str) -> dict[str, Any]:
     ("ruling", "candidate", "strategy", "rule"),
     [
         (policy(), topic(REQUIRED), BY_NAMESPACE, "FIELD_WITHOUT_DEFAULT"),
-        (policy(), with_strategy("FORWARD"), ("FORWARD", "Topic"), None),
+        (policy(), with_strategy("FORWARD"), ("FORWARD", "Topic"), "STRATEGY_NOT_ALLOWED"),
+        (policy(constraints={"allowedStrategies": ["FORWARD"]}), with_strategy("FORWARD"), ("FORWARD", "Topic"), None),
         (
             policy(constraints={"allowedStrategies": ["FULL"]}),
             with_strategy("ALWAYS_COMPATIBLE"),
@@ -119,6 +120,52 @@ def test_a_topic_is_judged_by_its_own_strategy_or_by_the_policy_that_governs_it(
     result = output(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]
     assert (result["strategy"], result["strategySource"]) == strategy
     assert [each["rule"] for each in result["incompatibilities"]][:1] == ([] if rule is None else [rule])
+
+
+def excepted(until: str, **members: Any) -> dict[str, Any]:
+    fixed = {"topic": "created", "allowedStrategies": ["ALWAYS_COMPATIBLE"], "reason": "v1 clients are gone"}
+    return policy(constraints={"exceptions": [{**fixed, "until": until, **members}]})
+
+
+@pytest.mark.parametrize(
+    ("until", "rules", "exception"),
+    [
+        ("2999-12-31", [], {"until": "2999-12-31", "reason": "v1 clients are gone", "hasEnded": False}),
+        (
+            "2020-12-31T18:00:00Z",
+            ["STRATEGY_NOT_ALLOWED"],
+            {"until": "2020-12-31T18:00:00Z", "reason": "v1 clients are gone", "hasEnded": True},
+        ),
+    ],
+)
+def test_an_exception_of_the_policy_counts_until_its_end(
+    tmp_path: Path, until: str, rules: list[str], exception: dict[str, Any]
+) -> None:
+    write(tmp_path / "all.yaml", excepted(until), with_strategy("ALWAYS_COMPATIBLE"))
+    (tmp_path / "v1.avsc").write_text(H1)
+    result = output(tmp_path, "--history", "v1.avsc", "all.yaml")["results"][1]
+    assert [each["rule"] for each in result["incompatibilities"]] == rules
+    assert result["exception"] == exception
+
+
+@pytest.mark.parametrize(
+    ("wire", "place"),
+    [
+        (excepted("2026-02-30"), "spec.constraints.exceptions[0].until: write a date or a time in UTC"),
+        (excepted("2026-12-31T18:00:00+01:00"), "spec.constraints.exceptions[0].until: "),
+        (excepted("2026-12-31", topic="shop/orders/created"), "spec.constraints.exceptions[0].topic: write the topic"),
+        (excepted("2026-12-31", allowedStrategies=[]), "spec.constraints.exceptions[0].allowedStrategies: must have"),
+        (excepted("2026-12-31", allowedStrategies=["LENIENT"]), "spec.constraints.exceptions[0].allowedStrategies[0]"),
+        (excepted("2026-12-31", reason=""), "spec.constraints.exceptions[0].reason: must have at least 1 characters"),
+        (
+            policy(constraints={"exceptions": [*excepted("2026-12-31")["spec"]["constraints"]["exceptions"]] * 2}),
+            "spec.constraints.exceptions: must not have two items with topic created",
+        ),
+    ],
+)
+def test_an_invalid_exception_is_an_error_with_its_path(tmp_path: Path, wire: dict[str, Any], place: str) -> None:
+    write(tmp_path / "all.yaml", wire)
+    assert f"all.yaml: line 8: {place}" in check(tmp_path, "all.yaml").stderr
 
 
 def suit(*symbols: str) -> str:

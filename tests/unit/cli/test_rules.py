@@ -73,7 +73,7 @@ def broken_rules(example: Example) -> set[str]:
         request = compiled(example) if isinstance(example, ProtoExample) else example.request
     except InvalidSchemaError as error:
         return {error.rule}
-    broken = policy.violations(request.candidate, example.own_strategy, example.constraints)
+    broken = policy.violations(request.candidate, request.choices, request.policy)
     result = engine.answer(request)
     reported = {each.rule for each in (*broken, *result.incompatibilities, *result.warnings)}
     return reported | ({result.refusal.reason} if result.refusal else set())

@@ -1,7 +1,16 @@
 from dataclasses import replace
 
-from support.schemas.examples import NOW, history, record
-from topicschema.core.history import Flaw, Origin, StoredTopicSettings, VersionEntry
+from support.schemas.examples import KEY, ME, NOW, history, record
+from topicschema.core.history import (
+    MAX_DELETED,
+    MAX_VERSIONS,
+    DeletedVersions,
+    Flaw,
+    History,
+    Origin,
+    StoredTopicSettings,
+    VersionEntry,
+)
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, SchemaType
 from topicschema.core.strategies import Strategy
@@ -36,8 +45,8 @@ def test_of_the_flaws_that_count_those_of_another_line_are_not_taken_for_granted
     )
     read = replace(flawed, flaw=Flaw.NONE, pulsar_version=PulsarVersion.V4_1)
     assert known.with_read([read]).entries == (*known.entries[:2], read, good)
-    assert known.names(read)
-    assert not known.names(grave)
+    assert known.names(read, 0)
+    assert not known.names(grave, 0)
 
 
 def test_of_what_was_written_stays_what_was_not_found() -> None:
@@ -54,3 +63,23 @@ def test_of_what_was_written_stays_what_was_not_found() -> None:
         (none, TopicSettings(enforces_validation=False), none),
     ):
         assert StoredTopicSettings(original, written).stays_written == stays
+
+
+def test_a_deletion_keeps_the_newest_active_versions_for_comparisons() -> None:
+    made = replace(history(FIRST, SECOND, FIRST, claim=ME), incarnation=3)
+    hidden, _, newest = made.entries
+    after = replace(made, entries=(hidden, tombstone(1), newest)).after_deletion()
+    assert after == History(KEY, incarnation=4, deleted=(DeletedVersions(3, (newest,)),))
+    assert after.names(newest, 3)
+    assert not after.names(newest, 4)
+    again = replace(after, entries=(hidden,))
+    assert again.remaining == MAX_VERSIONS - 2
+    assert again.after_deletion().deleted == (DeletedVersions(3, (newest,)), DeletedVersions(4, (hidden,)))
+
+
+def test_a_deletion_of_a_full_history_makes_space() -> None:
+    (entry,) = history(FIRST).entries
+    full = History(KEY, entries=tuple(replace(entry, schema_version=number) for number in range(MAX_VERSIONS)))
+    (block,) = full.after_deletion().after_deletion().deleted
+    assert [each.schema_version for each in block.entries] == [*range(MAX_VERSIONS - MAX_DELETED, MAX_VERSIONS)]
+    assert History(KEY).after_deletion().deleted == ()

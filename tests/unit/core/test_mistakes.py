@@ -70,6 +70,6 @@ def test_every_mistake_has_a_remedy(rule: DocumentedRule) -> None:
     assert rule.refused is not None
     request = rule.refused.request
     answer = engine.answer(request)
-    broken = policy.violations(request.candidate, rule.refused.own_strategy, rule.refused.constraints)
+    broken = policy.violations(request.candidate, request.choices, request.policy)
     for each in mistakes_of((*broken, *answer.incompatibilities, *answer.warnings)):
         assert each.newest.rule in NOTES or each.remedy or "; " in each.newest.message

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from support.schemas.examples import parsed, record
@@ -6,11 +8,12 @@ from topicschema.core.policy import (
     Constraints,
     Policy,
     StrategySource,
+    TopicChoices,
     effective_strategy,
     may_claim,
     violations,
 )
-from topicschema.core.schemas import SchemaType
+from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 TOPIC, NAMESPACE, BROKER = StrategySource.TOPIC, StrategySource.NAMESPACE, StrategySource.BROKER
@@ -38,19 +41,56 @@ def test_the_first_level_with_a_strategy_decides(
     assert (effective.value, effective.source) == (value, source)
 
 
+def rules_of(
+    constraints: Constraints, strategy: Strategy | None = None, info: SchemaInfo | None = None
+) -> list[tuple[str, str]]:
+    policy = Policy(Strategy.FULL, constraints=constraints)
+    broken = violations(info or record("id").info, TopicChoices(strategy), policy)
+    return [(one.rule, one.path) for one in broken]
+
+
 def test_what_the_constraints_allow_breaks_none() -> None:
-    constraints = Constraints((SchemaType.AVRO,), (Strategy.FULL,), ("owner",), 1000)
+    constraints = Constraints((SchemaType.AVRO,), (Strategy.BACKWARD,), ("owner",), 1000)
     info = parsed(SchemaType.AVRO, '"string"', {"owner": "team-a"}).info
-    assert violations(info, Strategy.FULL, constraints) == ()
-    assert violations(info, None, constraints) == ()
-    assert violations(info, Strategy.UNDEFINED, constraints) == ()  # it takes the topic's own strategy away
-    assert violations(info, Strategy.BACKWARD, Constraints()) == ()
+    # UNDEFINED removes the topic's own strategy
+    for strategy in (Strategy.BACKWARD, None, Strategy.UNDEFINED):
+        assert rules_of(constraints, strategy, info) == []
+
+
+NOT_ALLOWED = [("STRATEGY_NOT_ALLOWED", "spec.schemaCompatibilityStrategy")]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "strategy", "rules"),
+    [
+        ((), Strategy.FULL_TRANSITIVE, []),
+        ((), Strategy.BACKWARD, NOT_ALLOWED),
+        ((), Strategy.UNDEFINED, []),
+        ((Strategy.BACKWARD,), Strategy.BACKWARD, []),
+        ((Strategy.BACKWARD,), Strategy.FULL_TRANSITIVE, NOT_ALLOWED),
+        ((Strategy.BACKWARD,), Strategy.UNDEFINED, []),
+    ],
+)
+def test_a_topic_may_set_the_listed_strategies_or_without_a_list_none_that_is_weaker(
+    allowed: tuple[Strategy, ...], strategy: Strategy, rules: list[tuple[str, str]]
+) -> None:
+    assert rules_of(Constraints(allowed_strategies=allowed), strategy) == rules
+
+
+def test_a_strategy_of_the_broker_is_the_measure_of_a_policy_without_its_own() -> None:
+    policy = Policy(None, profile=BrokerProfile(strategy=Strategy.FORWARD), constraints=Constraints())
+    for unmanaged in (None, Strategy.ALWAYS_COMPATIBLE):
+        (broken,) = violations(
+            record("id").info, TopicChoices(Strategy.BACKWARD), replace(policy, unmanaged_strategy=unmanaged)
+        )
+        assert broken.message == (
+            "the policy allows none that is weaker than its own FORWARD as a topic's own strategy, not BACKWARD"
+        )
 
 
 def test_every_constraint_that_is_broken_is_reported_with_its_field() -> None:
     constraints = Constraints((SchemaType.JSON,), (Strategy.FULL,), ("owner", "tier"), 10)
-    broken = violations(record("id").info, Strategy.BACKWARD, constraints)
-    assert [(one.rule, one.path) for one in broken] == [
+    assert rules_of(constraints, Strategy.BACKWARD) == [
         ("TYPE_NOT_ALLOWED", "spec.type"),
         ("STRATEGY_NOT_ALLOWED", "spec.schemaCompatibilityStrategy"),
         ("PROPERTY_MISSING", "spec.properties"),
@@ -62,10 +102,8 @@ def test_every_constraint_that_is_broken_is_reported_with_its_field() -> None:
 def test_the_size_limit_counts_bytes_not_characters() -> None:
     info = parsed(SchemaType.AVRO, '{"type":"string","doc":"ä"}').info
     length = len(info.schema)
-    assert violations(info, None, Constraints(max_schema_bytes=length)) == ()
-    assert [one.rule for one in violations(info, None, Constraints(max_schema_bytes=length - 1))] == [
-        "SCHEMA_TOO_LARGE"
-    ]
+    assert rules_of(Constraints(max_schema_bytes=length), info=info) == []
+    assert rules_of(Constraints(max_schema_bytes=length - 1), info=info) == [("SCHEMA_TOO_LARGE", "spec.schema")]
 
 
 @pytest.mark.parametrize(

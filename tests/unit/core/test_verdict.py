@@ -2,10 +2,12 @@ import pytest
 
 from support import judged
 from support.judged import judge, needed
-from support.schemas.examples import history, parsed, record
-from topicschema.core import formats
+from support.schemas.examples import NOW, history, parsed, record
+from topicschema.core import comparison, formats
+from topicschema.core import verdict as product
 from topicschema.core.formats.key_value import KeyValue, Part, encode
-from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
+from topicschema.core.history import Origin
+from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness, TopicChoices
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
@@ -117,5 +119,40 @@ def test_the_platform_teams_constraints_come_before_everything() -> None:
 
 
 def test_the_topics_own_strategy_wins() -> None:
-    result = judge(Candidate(OTHER, Strategy.ALWAYS_COMPATIBLE), history(ONE), Policy(Strategy.FULL), {})
+    result = judge(Candidate(OTHER, TopicChoices(Strategy.ALWAYS_COMPATIBLE)), history(ONE), Policy(Strategy.FULL), {})
     assert result.is_compatible
+
+
+NARROW, WIDE = record("id"), record("id", "note?")
+
+
+def after_deletion(candidate: Schema, strategy: Strategy, *later: Schema) -> Verdict:
+    """Return the verdict on a candidate after a deleted history of OTHER and NARROW, and these later versions."""
+    known = history(OTHER, NARROW).after_deletion()
+    for schema in later:
+        known = known.with_version(schema, Origin.SPEC, NOW)
+    texts = {each.info.content_hash: each.info for each in (OTHER, NARROW, *later)}
+    judging = product.judge(Candidate(candidate), known, Policy(strategy))
+    return comparison.run(judging, lambda entry: texts[entry.content_hash])
+
+
+@pytest.mark.parametrize(
+    ("candidate", "strategy", "later", "versions"),
+    [
+        (record("total"), Strategy.BACKWARD, (), [1]),
+        (WIDE, Strategy.BACKWARD, (), []),
+        (NARROW, Strategy.FULL, (), []),
+        (record("third"), Strategy.BACKWARD_TRANSITIVE, (), [1, 0]),
+        (record("note?", "third"), Strategy.BACKWARD_TRANSITIVE, (record("note?", "third?"),), [1, 0]),
+        (record("note?", "third"), Strategy.BACKWARD, (record("note?", "third?"),), []),
+        (record("total"), Strategy.ALWAYS_COMPATIBLE, (), []),
+    ],
+)
+def test_a_new_history_is_judged_against_the_deleted_one(
+    candidate: Schema, strategy: Strategy, later: tuple[Schema, ...], versions: list[int]
+) -> None:
+    result = after_deletion(candidate, strategy, *later)
+    assert [each.schema_version for each in result.incompatibilities] == versions
+    assert all("adds an exception (constraints.exceptions)" in each.message for each in result.incompatibilities)
+    assert result.outcome is (Outcome.INCOMPATIBLE if versions else Outcome.NEXT_VERSION)
+    assert result.schema_version == (None if versions else len(later))

@@ -20,6 +20,7 @@ FULL, BEYOND = SCHEMAS[:MOST], SCHEMAS[MOST]
 async def topic(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ValidatedTopic]:
     """Yield a topic whose history takes three versions."""
     monkeypatch.setattr("topicschema.core.history.MAX_VERSIONS", MOST)
+    monkeypatch.setattr("topicschema.core.history.MAX_DELETED", 1)
     async with open_validated_topic("Off") as topic:
         topic.put_namespace()
         yield topic

@@ -14,8 +14,8 @@ from topicschema.core.broker_versions import UnreadableVersionError
 from topicschema.core.comparison import Earlier, Judging
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.history import History, Origin, VersionEntry
-from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy
+from topicschema.core.history import DeletedVersions, History, Origin, VersionEntry
+from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, TopicChoices, effective_strategy
 from topicschema.core.schemas import (
     AVRO_TEXTS,
     PRIMITIVES,
@@ -59,19 +59,21 @@ class CheckRequest:
     """Request to a broker: may `candidate` follow `history` under `policy`?
 
     `history` is oldest first, and the index is the version's number. The schemas are in the form of the REST API, so a
-    KEY_VALUE's is the text `{"key": ..., "value": ...}`. `topic_strategy` is the topic's own, if it has one.
+    KEY_VALUE's is the text `{"key": ..., "value": ...}`. `choices` are what the topic sets for
+    itself. `deleted` are versions, oldest first, that its resource deleted.
     """
 
     candidate: SchemaInfo
     history: tuple[SchemaInfo, ...] = ()
     policy: Policy = field(default_factory=Policy)
     step: BrokerOperation = BrokerOperation.REGISTER
-    topic_strategy: Strategy | None = None
+    choices: TopicChoices = field(default_factory=TopicChoices)
+    deleted: tuple[SchemaInfo, ...] = ()
 
     @property
     def effective(self) -> EffectiveStrategy:
         """The effective strategy, never UNDEFINED, and the level that sets it."""
-        return effective_strategy(self.policy, self.topic_strategy)
+        return effective_strategy(self.policy, self.choices.strategy)
 
     @property
     def strategy(self) -> Strategy:
@@ -161,15 +163,18 @@ def _stored(request: CheckRequest) -> CheckRequest:
                 formats.parse(info, request.policy.profile.pulsar_version)
         except InvalidSchemaError as error:
             raise UnusableVersionError(number, error) from None
-    return replace(request, candidate=formats.as_stored(request.candidate), history=tuple(history))
+    deleted = tuple(map(formats.as_stored, request.deleted))
+    return replace(request, candidate=formats.as_stored(request.candidate), history=tuple(history), deleted=deleted)
 
 
 def _register(request: CheckRequest, parse: ParseSchema) -> CheckResult:
     policy = request.policy
     schema = parse(request.candidate, policy.profile.pulsar_version, validate_defaults=True)
     reading = _Reading(request, schema, parse, validate_defaults=True)
-    history = History(_ANY_TOPIC, entries=_entries(schema, request.history, reading))
-    judged = reading.run(verdict.judge(Candidate(schema, request.topic_strategy), history, policy))
+    entries = _entries(schema, request.history, reading)
+    deleted = tuple(_entry(number, info, "") for number, info in enumerate(request.deleted))
+    history = History(_ANY_TOPIC, incarnation=1, entries=entries, deleted=(DeletedVersions(0, deleted),))
+    judged = reading.run(verdict.judge(Candidate(schema, request.choices), history, policy))
     reading.require_readable(judged.incompatibilities)
     equal_to = judged.schema_version if judged.outcome is Outcome.EQUAL_VERSION else None
     return CheckResult(equal_to, judged.incompatibilities, judged.risks + judged.notes, _failure(judged.thrown))
@@ -179,7 +184,7 @@ def _compatibility(request: CheckRequest, parse: ParseSchema) -> CheckResult:
     policy, kind = request.policy, request.candidate.type
     schema = parse(request.candidate, policy.profile.pulsar_version, validate_defaults=False)
     reading = _Reading(request, schema, parse, validate_defaults=False)
-    candidate = Candidate(schema, request.topic_strategy)
+    candidate = Candidate(schema, request.choices)
     entries = tuple(_entry(number, info, "") for number, info in enumerate(request.history))
     latest_text = [(info.type, info.schema) for info in request.history[-1:]]
     is_equal = not request.strategy.is_transitive and latest_text == [(kind, request.candidate.schema)]
@@ -228,7 +233,12 @@ class _Reading:
 
     def run(self, judging: Judging[T]) -> T:
         """Return the result of a judgment."""
-        return comparison.run(judging, lambda entry: self._request.history[entry.schema_version], self._once)
+        texts = {
+            (number, info.content_hash): info
+            for infos in (self._request.deleted, self._request.history)
+            for number, info in enumerate(infos)
+        }
+        return comparison.run(judging, lambda entry: texts[entry.identity], self._once)
 
     def require_readable(self, findings: Sequence[Incompatibility]) -> None:
         """Raise UnusableVersionError if a finding is about a version that cannot be read."""

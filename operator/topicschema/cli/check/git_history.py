@@ -19,11 +19,12 @@ from topicschema.cli.check.engine import CheckRequest, ParseSchema
 from topicschema.cli.check.governing import Governing, governing_of, registries_of
 from topicschema.cli.check.resources import MARK, SUFFIXES, Manifest, ManifestReader, Resource
 from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
-from topicschema.cli.inputs.git import Repository
+from topicschema.cli.inputs.git import Commit, Repository
 from topicschema.core.checkers import Checkers
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
+from topicschema.judging.policy_rules import choices_of
 
 _MOST_NAMES = 50
 _RULING = tuple(kind.name.encode() for kind in (NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY))
@@ -49,7 +50,7 @@ class Past:
     """State of a topic in the cluster: its versions, oldest first, and the resource that was accepted last, if any.
 
     `commits` has the commit of each version. `current` is the version of the resource, if it has one. `left` is the
-    topic's own strategy that the broker keeps.
+    topic's own strategy that the broker keeps. `deleted` are the versions of deleted histories.
     """
 
     versions: list[SchemaInfo] = field(default_factory=list)
@@ -57,28 +58,35 @@ class Past:
     resource: Resource | None = None
     current: int | None = None
     left: Strategy | None = None
+    deleted: list[SchemaInfo] = field(default_factory=list)
 
     def delete(self) -> None:
         """Delete the resource, and under deletionPolicy Delete its history."""
         spec = None if self.resource is None else self.resource.spec
         if spec is not None and spec.deletion_policy is DeletionPolicy.DELETE and not spec.suspend:
+            self.deleted += self.versions
             self.versions.clear()
             self.commits.clear()
             self.left = None
         self.resource = self.current = None
 
-    def apply(self, resource: Resource, governing: Governing, commit: str, parse: ParseSchema) -> None:
-        """Apply a resource if the API server and the webhook accept it. A suspended one registers nothing."""
+    def apply(self, resource: Resource, governing: Governing, commit: Commit, parse: ParseSchema) -> None:
+        """Apply a resource if the API server and the webhook accept it. A suspended one registers nothing.
+
+        An exception of the policy applies if it applied at the time of the commit.
+        """
         if resource.fault is not None:
             return
         spec = resource.spec
-        policy = governing.for_topic(spec, self.left)
+        policy = governing.for_topic(spec, self.left, commit.time)
         try:
             info = resource.info(policy)
         except StalledError:
             return
         own = spec.schema_compatibility_strategy
-        answer = engine.answer(CheckRequest(info, tuple(self.versions), policy, topic_strategy=own), parse)
+        versions, deleted = tuple(self.versions), tuple(self.deleted)
+        request = CheckRequest(info, versions, policy, choices=choices_of(spec), deleted=deleted)
+        answer = engine.answer(request, parse)
         if not answer.is_compatible:
             return
         self.resource = resource
@@ -88,7 +96,7 @@ class Past:
         if answer.equal_to is None and not spec.suspend:
             self.current = len(self.versions)
             self.versions.append(info)
-            self.commits.append(commit)
+            self.commits.append(commit.hash)
 
 
 class GitHistory:
@@ -102,7 +110,7 @@ class GitHistory:
         self._checkers = checkers
         self._topics = defaultdict[str, list[Change]](list)
         self._policies = defaultdict[str, list[Change]](list)
-        self._commits: list[str] = []
+        self._commits: list[Commit] = []
         self._places = {id(each): self._place(each) for each in manifests}
         self._paths = {place.path for place in self._places.values()}
         self._tip: dict[str, tuple[Resource, ...]] = {}
@@ -206,7 +214,7 @@ class GitHistory:
         contents: dict[str | None, bytes] = {None: b""}
         names = [topic.rpartition("/")[2].encode() for topic in topics]
         for number, commit in enumerate(commits):
-            self._commits.append(commit.hash)
+            self._commits.append(commit)
             for path, id_ in commit.changes.items():
                 if id_ not in contents:  # then it is the next of `ids`
                     text = next(unread)

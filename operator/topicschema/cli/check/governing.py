@@ -11,8 +11,9 @@ from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.cli.check.resources import Manifest, Resource
 from topicschema.cli.inputs.files import UsageError
 from topicschema.core.checkers import Checkers
-from topicschema.core.policy import Policy
+from topicschema.core.policy import Policy, for_topic
 from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic
 from topicschema.judging.policy_rules import policy_of
 
 
@@ -29,12 +30,16 @@ class Governing:
     manifest: Manifest | None = None
     elsewhere: Resource | None = None
 
-    def for_topic(self, spec: TopicSchemaSpec, left: Strategy | None) -> Policy:
-        """Return the rules for one topic. `left` is its own strategy at the broker if the spec names none."""
+    def for_topic(self, spec: TopicSchemaSpec, left: Strategy | None, now: str) -> Policy:
+        """Return the rules for one topic at the time `now`, with the topic's exception.
+
+        `left` is its own strategy at the broker if the spec names none.
+        """
+        policy = for_topic(self.policy, Topic.parse(spec.topic).local_name, now)
         has_broker = self.resource is not None and self.resource.has_broker
         if not has_broker or spec.schema_compatibility_strategy is not None:
-            return self.policy
-        return replace(self.policy, unmanaged_strategy=left)
+            return policy
+        return replace(policy, unmanaged_strategy=left)
 
 
 def governing_of(resource: Resource, checkers: Checkers, registries: Mapping[str, SchemaRegistry]) -> Governing:

@@ -12,6 +12,7 @@ from topicschema.admission.messages import TYPE_FIELD
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.cli.check import json_io
 from topicschema.cli.check import text as check_text
+from topicschema.cli.check.engine import CheckRequest
 from topicschema.cli.check.positions import ManifestExcerpts, position
 from topicschema.cli.check.text import Files, wrapped
 from topicschema.cli.check.verdicts import HistorySource, ResourceVerdict
@@ -19,7 +20,7 @@ from topicschema.cli.inputs.manifests import ManifestError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
 from topicschema.core.mistakes import mistakes_of
-from topicschema.core.policy import StrategySource, effective_strategy
+from topicschema.core.policy import StrategySource, effective_strategy, ended_exception, exception_note, used_exception
 
 _OUTCOMES: Final = ("refused", "accepted", "unchanged", "removed")
 _LABELS: Final = 3
@@ -212,12 +213,31 @@ def _block(verdict: ResourceVerdict) -> Iterator[str]:
 
 
 def _set_by(verdict: ResourceVerdict) -> str:
+    """Return the source of the strategy, and what an exception of the policy does or did for the topic."""
+    source = _source_of_strategy(verdict)
+    if not source or verdict.request is None:
+        return source
+    policy, own, is_refused = verdict.request.policy, verdict.request.choices.strategy, not verdict.answer.is_compatible
+    note = exception_note(policy, own, is_refused=is_refused)
+    return f"{source[:-1]}; {note})" if note else source
+
+
+def _exception(request: CheckRequest) -> dict[str, Any] | None:
+    """Return the exception that the topic's own strategy needs, as JSON, or None."""
+    own = request.choices.strategy
+    exception = used_exception(request.policy, own) or ended_exception(request.policy, own)
+    if exception is None:
+        return None
+    return {"until": exception.until, "reason": exception.reason, "hasEnded": request.policy.has_ended}
+
+
+def _source_of_strategy(verdict: ResourceVerdict) -> str:
     if verdict.request is None or verdict.governing is None:
         return ""
     resource, source = verdict.governing.resource, verdict.request.effective.source
     policy = None if resource is None else f"policy {resource.metadata.name}"
     if source is StrategySource.TOPIC:
-        is_in_spec = verdict.request.topic_strategy is not None
+        is_in_spec = verdict.request.choices.strategy is not None
         return " (set by the manifest)" if is_in_spec else " (the topic's own at the broker)"
     if source is StrategySource.NAMESPACE:
         return f" ({policy or '--strategy'})"
@@ -277,6 +297,7 @@ def _json(verdict: ResourceVerdict) -> dict[str, Any]:
         "policy": None if resource is None else resource.metadata.name,
         "strategy": None if request is None else request.strategy,
         "strategySource": None if request is None else request.effective.source,
+        "exception": None if request is None else _exception(request),
         "history": verdict.source,
         "comparedVersions": len(verdict.names),
         "mayLackVersions": verdict.may_lack_versions,

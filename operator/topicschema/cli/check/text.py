@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from topicschema.cli.check.engine import CheckRequest, CheckResult, Refusal
 from topicschema.cli.check.excerpt import WIDTH, Excerpts, printable
-from topicschema.core.compatibility import Incompatibility
+from topicschema.core.compatibility import OF_DELETED, Incompatibility
 from topicschema.core.errors import Place
 from topicschema.core.mistakes import Mistake, mistakes_of, versions_in_words
 from topicschema.core.policy import Strictness
@@ -224,7 +224,8 @@ def demand(mistake: Mistake, files: Files) -> str:
     numbers = mistake.registered
     if not numbers:
         return ""
-    name = f" ({files.history[numbers[0]]})" if len(numbers) == 1 else ""
+    is_deleted = mistake.newest.message.endswith(OF_DELETED)
+    name = f" ({files.history[numbers[0]]})" if len(numbers) == 1 and not is_deleted else ""
     versions = f"{versions_in_words(numbers)}{name}"
     if mistake.newest.direction is Direction.BACKWARD:
         return f"{Direction.BACKWARD}: consumers with the candidate must read messages of {versions}."

@@ -1,7 +1,7 @@
 """Verdicts on given resources: what the webhook answers if they are applied."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import starmap
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from topicschema.admission import object_size
 from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicySpec
-from topicschema.api.topicschemas import DeletionPolicy
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchemaSpec
 from topicschema.cli.check import engine, processes
 from topicschema.cli.check.engine import CheckRequest, CheckResult, ParseSchema, Refusal
 from topicschema.cli.check.git_history import GitHistory, Past
@@ -20,9 +20,11 @@ from topicschema.cli.inputs.files import UsageError
 from topicschema.core import formats
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
-from topicschema.core.policy import Constraints, Policy, violations
+from topicschema.core.policy import Policy, violations
 from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo
+from topicschema.judging.clock import utc_now
+from topicschema.judging.policy_rules import choices_of, counted_choices
 
 _LARGE: Final = object_size.MAX_OBJECT_BYTES // 6
 """Bytes of a file with resources that may be too large. The API server writes some characters with six bytes."""
@@ -96,6 +98,7 @@ class ManifestJudge:
     earlier: Past | None = None
     """The versions of `--history`, for the only TopicSchema."""
     names: tuple[str, ...] = ()
+    now: str = field(default_factory=utc_now)
 
     def verdicts(self) -> list[ResourceVerdict]:
         """Return the verdict on each resource, in the given order."""
@@ -153,15 +156,15 @@ class ManifestJudge:
         spec = manifest.resource.spec
         past = self._past(manifest, governing)
         conflict = self._conflict(governing, past) if is_policy_changed else None
-        is_unchanged = past.resource is not None and past.resource.spec.judged_fields == spec.judged_fields
+        is_unchanged = past.resource is not None and _is_unchanged(past.resource.spec, spec, governing.policy)
         past.resource = None  # only the rest is needed
         try:
-            info = manifest.resource.info(governing.for_topic(spec, past.left))
+            info = manifest.resource.info(governing.for_topic(spec, past.left, self.now))
         except InvalidSchemaError as error:
             return _Result(past, conflict, CheckResult(refusal=Refusal.of(error)))
         except WaitingError as error:
             raise UsageError(error.message) from None
-        request = _request(topic, past, info)
+        request = self._request(topic, past, info)
         answer = CheckResult(past.current) if is_unchanged else engine.answer(request, self.parse)
         return _Result(past, conflict, answer, info, is_unchanged)
 
@@ -169,12 +172,17 @@ class ManifestJudge:
         manifest, governing, _ = topic
         if result.info is None:
             return ResourceVerdict(manifest, result.answer, self._source, governing=governing)
-        request = _request(topic, result.past, result.info)
+        request = self._request(topic, result.past, result.info)
         names = self.names or tuple(each[:8] for each in result.past.commits)
         answer = result.answer
         if governing.elsewhere is not None and not result.is_unchanged:
             answer = replace(answer, warnings=(_ungoverned(manifest.resource, governing.elsewhere), *answer.warnings))
         return ResourceVerdict(manifest, answer, self._source, request, names, governing, result.is_unchanged)
+
+    def _request(self, topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
+        spec = topic.manifest.resource.spec
+        policy = topic.governing.for_topic(spec, past.left, self.now)
+        return CheckRequest(info, tuple(past.versions), policy, choices=choices_of(spec), deleted=tuple(past.deleted))
 
     def _governing(self, resource: Resource, governors: Governors) -> Governing:
         pulsar_namespace = resource.topic.rpartition("/")[0]
@@ -244,14 +252,14 @@ class ManifestJudge:
         if past.resource is None:
             return None
         spec = past.resource.spec
-        own, policy = spec.schema_compatibility_strategy, governing.for_topic(spec, past.left)
+        policy = governing.for_topic(spec, past.left, self.now)
+        choices = counted_choices(spec, policy)
         info = past.resource.info(policy)
-        broken = violations(formats.as_stored(info), own, policy.constraints)
+        broken = violations(formats.as_stored(info), choices, policy)
         if broken or not past.versions:
             return broken[0] if broken else None
         *earlier, latest = past.versions
-        unconstrained = replace(policy, constraints=Constraints())
-        answer = engine.answer(CheckRequest(latest, tuple(earlier), unconstrained, topic_strategy=own), self.parse)
+        answer = engine.answer(CheckRequest(latest, tuple(earlier), policy.unconstrained, choices=choices), self.parse)
         if answer.refusal is not None:
             return Incompatibility(answer.refusal.reason, answer.refusal.path, answer.refusal.message)
         return answer.incompatibilities[0] if answer.incompatibilities else None
@@ -272,10 +280,11 @@ def _is_topic(manifest: Manifest) -> bool:
     return manifest.resource.kind == TOPIC_SCHEMA.name
 
 
-def _request(topic: _Topic, past: Past, info: SchemaInfo) -> CheckRequest:
-    spec = topic.manifest.resource.spec
-    policy, own = topic.governing.for_topic(spec, past.left), spec.schema_compatibility_strategy
-    return CheckRequest(info, tuple(past.versions), policy, topic_strategy=own)
+def _is_unchanged(before: TopicSchemaSpec, now: TopicSchemaSpec, policy: Policy) -> bool:
+    """Return True if the edit needs no judgment. One that sets deletionPolicy: Delete may be refused."""
+    begins_deletion = now.deletion_policy is DeletionPolicy.DELETE is not before.deletion_policy
+    may_be_refused = begins_deletion and not policy.constraints.allows_deletion
+    return not may_be_refused and before.judged_fields == now.judged_fields
 
 
 def _ungoverned(resource: Resource, policy: Resource) -> Incompatibility:

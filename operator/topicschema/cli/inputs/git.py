@@ -8,10 +8,12 @@ import subprocess
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final, Self
 
 from topicschema.cli.inputs.files import UsageError
+from topicschema.judging.clock import rfc3339
 
 _REGULAR_FILES: Final = ("100644", "100755")
 _REMEDY: Final = (
@@ -22,9 +24,13 @@ _REMEDY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit of the first-parent history. `changes` has the new content's id by path, or None for a removed file."""
+    """A commit of the first-parent history, and its time: RFC 3339, UTC, with seconds.
+
+    `changes` has the new content's id by path, or None for a removed file.
+    """
 
     hash: str
+    time: str
     changes: Mapping[str, str | None]
 
 
@@ -61,12 +67,14 @@ class Repository:
         """Yield the commits that changed files with these suffixes, oldest first."""
         log = (
             *("log", "--first-parent", "--reverse", "--diff-merges=first-parent", "--raw", "--no-abbrev", "-z"),
-            *("--no-renames", "--format=%x01%H", self.commit, "--"),
+            *("--no-renames", "--format=%x01%H %ct", self.commit, "--"),
             *(f":(top,icase)*{suffix}" for suffix in suffixes),
         )
         for text in _output(self.root, "-c", "log.showRoot=true", *log).split("\x01")[1:]:
-            hash_, *fields = text.strip("\0\n").replace("\0\n", "\0").split("\0")
-            yield Commit(hash_, dict(map(_change, fields[::2], fields[1::2])))
+            names, *fields = text.strip("\0\n").replace("\0\n", "\0").split("\0")
+            hash_, seconds = names.split()
+            time = rfc3339(datetime.fromtimestamp(int(seconds), UTC))
+            yield Commit(hash_, time, dict(map(_change, fields[::2], fields[1::2])))
 
     def contents(self, ids: Collection[str]) -> Iterator[bytes]:
         """Yield the contents in the order of their ids. Git reads on meanwhile."""

@@ -1,15 +1,17 @@
 """Examples of the rules: a schema before its broker, `.proto` sources, a payload."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
 from typing_extensions import override
 
-from topicschema.api.wire import wire_name
+from topicschema.api.wire import encode, wire_name
 from topicschema.cli.check.engine import BrokerOperation, CheckRequest
-from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
+from topicschema.core.policy import UNCONSTRAINED, BrokerProfile, Constraints, Policy, Strictness, TopicChoices
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
+from topicschema.core.validation_rules import ValidationRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,20 @@ class Example:
     type: SchemaType = SchemaType.AVRO
     earlier_type: SchemaType | None = None
     strategy: Strategy = Strategy.BACKWARD
-    constraints: Constraints = field(default_factory=Constraints)
+    constraints: Constraints | None = None
     own_strategy: Strategy | None = None
     """The topic's own strategy, if the example is about that."""
+    validation: ValidationRules = field(default_factory=ValidationRules)
+    """The policy's."""
+    own_validation: ValidationRules = field(default_factory=ValidationRules)
     step: BrokerOperation = BrokerOperation.REGISTER
     properties: Mapping[str, str] = field(default_factory=dict)
     earlier_properties: Mapping[str, str] | None = None
     strictness: Strictness = Strictness.BROKER
     pulsar_version: PulsarVersion = PulsarVersion.V4_0
+
+    deletes_history: bool = False
+    """True if the topic has deletionPolicy: Delete."""
 
     @property
     def request(self) -> CheckRequest:
@@ -39,9 +47,14 @@ class Example:
         earlier = self.earlier_properties or self.properties
         history = () if self.earlier is None else (_info(self.earlier_type or self.type, self.earlier, earlier),)
         policy = Policy(
-            self.strategy, self.strictness, BrokerProfile(self.pulsar_version), constraints=self.constraints
+            self.strategy,
+            self.strictness,
+            BrokerProfile(self.pulsar_version),
+            constraints=self.constraints or UNCONSTRAINED,
+            validation=self.validation,
         )
-        return CheckRequest(_info(self.type, self.candidate, self.properties), history, policy, self.step)
+        choices = TopicChoices(self.own_strategy, self.own_validation, self.deletes_history)
+        return CheckRequest(_info(self.type, self.candidate, self.properties), history, policy, self.step, choices)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -64,14 +77,22 @@ class Example:
             yield f"{name}={text} in version 0"
         for name, text in self.properties.items():
             yield f"{name}={text}"
-        yield from _limits(self.constraints)
+        yield from () if self.constraints is None else _limits(self.constraints)
+        yield from _validation("the policy's", self.validation)
+        yield from _validation("the topic's own", self.own_validation)
+        yield from ("the topic's deletionPolicy Delete",) if self.deletes_history else ()
+
+
+def _validation(whose: str, rules: ValidationRules) -> Iterator[str]:
+    if rules != ValidationRules():
+        yield f"{whose} validation {json.dumps(encode(rules))}"
 
 
 def _limits(constraints: Constraints) -> Iterator[str]:
     for limit in fields(constraints):
         value = getattr(constraints, limit.name)
         if value:
-            listed = str(value) if isinstance(value, int) else f"[{', '.join(value)}]"
+            listed = json.dumps(value) if isinstance(value, int) else f"[{', '.join(value)}]"
             yield f"{wire_name(limit.name)}: {listed}"
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from topicschema.api.policies import HistoryCheck, HistoryConflict, NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError
-from topicschema.core.policy import Policy
+from topicschema.core.policy import Policy, counted_strategy, for_topic
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.judging.judge import CheckerTimeoutError
@@ -106,8 +106,9 @@ class HistoryConflicts:
                 _LOG.warning("a history is left out: %s", error.message)
                 continue
             name, strategy, _ = topics.get(key) or _Topic(key.topic.local_name, None, None)
+            own = for_topic(policy, key.topic.local_name, self._ctx.now())
             try:
-                findings = await recheck.newest(history, strategy, policy)
+                findings = await recheck.newest(history, counted_strategy(own, strategy), own)
             except (StalledError, CheckerTimeoutError) as error:
                 conflicts[name] = _conflict(name, max(0, history.next_version - 1), error.reason, "$")
                 continue

@@ -118,7 +118,11 @@ async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan
         return await _apply_at_broker(deletion, action)
     if deletion.stored is None:
         raise TypeError("the deletion of a history that was not read")
-    await ctx.storage.delete(deletion.stored)
+    after = deletion.stored.history.after_deletion()
+    if after.deleted:
+        await ctx.storage.put(deletion.stored, after)
+    else:
+        await ctx.storage.delete(deletion.stored)
     return replace(deletion, stored=None)
 
 
@@ -179,6 +183,9 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
     Raise WaitingError(PolicyNotFound) if no policy names a broker.
     """
     governing = await _policy(ctx, deletion)
+    if governing is not None and not governing.policy.constraints.allows_deletion:
+        why = f"policy {governing.resource.metadata.name} allows no deletionPolicy Delete (allowedDeletionPolicies)"
+        return replace(deletion, released=why)
     names_broker = governing is not None and governing.resource.has_broker
     if not names_broker and stored.history.numbered_by is NumberedBy.OPERATOR:
         return deletion

@@ -26,6 +26,7 @@ from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import history_limit
 from topicschema.judging.holders import other_holder
 from topicschema.judging.policies import ActivePolicy
+from topicschema.judging.policy_rules import counted_choices
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.observe_broker import (
@@ -79,7 +80,7 @@ class Loaded:
     @property
     def candidate(self) -> Candidate:
         """The candidate to judge."""
-        return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
+        return Candidate(self.schema, counted_choices(self.resource.spec, self.governing.policy))
 
     @property
     def source_hash(self) -> str | None:
@@ -127,9 +128,13 @@ def owner_of(metadata: Metadata) -> Owner:
 
 
 async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> ActivePolicy:
-    """Return the policy that governs the resource. Raise ClaimNotAllowed, TopicAlreadyClaimed or PolicyNotFound."""
+    """Return the policy that governs the resource, for its topic now.
+
+    Raise ClaimNotAllowed, TopicAlreadyClaimed or PolicyNotFound.
+    """
     topic = Topic.parse(resource.spec.topic)
-    return await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
+    governing = await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
+    return governing.for_topic(topic, ctx.now())
 
 
 async def load(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePolicy) -> Loaded:

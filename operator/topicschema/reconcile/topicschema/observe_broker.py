@@ -27,6 +27,7 @@ from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.imports import entry_of
+from topicschema.core.policy import permitted_strategy
 from topicschema.core.reasons import Category, Reason
 from topicschema.core.remote import RemoteVersion, Setting, TopicSettings
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType
@@ -141,7 +142,9 @@ async def observe_state(
             "it to Adopt to import them, or delete them at the broker",
         )
     with with_note(query.missing_from(state.alignment)):
-        settings = await _settings_state(broker, resource.spec, query)
+        own = permitted_strategy(governing.policy, resource.spec.schema_compatibility_strategy)
+        spec = replace(resource.spec, schema_compatibility_strategy=own)
+        settings = await _settings_state(broker, spec, query)
     return replace(state, may_write=may_write(governing, resource), topic_settings=settings).after(state)
 
 

@@ -13,16 +13,18 @@ from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
-from topicschema.api.wire import decode, decode_status
+from topicschema.api.wire import decode, decode_status, encode
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
+from topicschema.cluster.events import object_reference
 from topicschema.core import broker_versions
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError
-from topicschema.core.policy import StrategySource
+from topicschema.core.policy import StrategySource, exception_note, used_exception
 from topicschema.core.reasons import Reason
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Verdict
+from topicschema.judging.clock import seconds_between
 from topicschema.judging.policies import ActivePolicy
 from topicschema.judging.schema_source import with_spec_field
 from topicschema.reconcile import status_writer
@@ -40,6 +42,7 @@ from topicschema.reconcile.topicschema.deletion import (
     emit_settings_retained_event,
     observe_deletion,
 )
+from topicschema.reconcile.topicschema.exceptions import note_of_use
 from topicschema.reconcile.topicschema.observe import Judged, Loaded
 from topicschema.reconcile.topicschema.status import StatusInput
 from topicschema.reconcile.validation import act as act_on_validation
@@ -156,6 +159,7 @@ class TopicSchemaReconciler:
             if stop is not None:
                 raise stop
             return None
+        self._enqueue_at_end_of_exception(key, converged.loaded)
         observed = await self._status_input(key, converged, converged.verdict)
         moment = ObservedAt(resource.status.conditions, resource.metadata.generation, self._ctx.now())
         status = topicschema_status.with_verdict(observed, moment, stop)
@@ -165,10 +169,20 @@ class TopicSchemaReconciler:
             stop = None  # a refusal is no error: only an edit changes it
         return _Conclusion(status, stop)
 
+    def _enqueue_at_end_of_exception(self, key: Key, loaded: Loaded) -> None:
+        """Enqueue the topic for the time at which the exception that it uses ends, because no event comes then."""
+        exception = used_exception(loaded.policy, loaded.resource.spec.schema_compatibility_strategy)
+        if exception is not None:
+            self._ctx.enqueue(key, max(0.0, seconds_between(self._ctx.now(), exception.end)))
+
     async def _converge(self, judged: Judged) -> Judged | None:
         """Apply one action after the other. Return the final state, or None if the object must be read again."""
         while actions := judged.planned:
+            note = await note_of_use(self._ctx, judged, actions[0])
             loaded = await apply(self._ctx, judged, actions[0])
+            if note and loaded is not None and (loaded.state is None or loaded.state.refused is None):
+                about = object_reference(TOPIC_SCHEMA, {"metadata": encode(loaded.resource.metadata)})
+                await self._ctx.events.record(about, "Warning", Reason.EXCEPTION_USED, note, "Register")
             if loaded is None:
                 return None
             judged = await observe.judge(self._ctx, loaded, judged)
@@ -205,6 +219,9 @@ class TopicSchemaReconciler:
             loaded.stored.history,
             await self._risks(loaded, verdict),
             loaded.state,
+            exception=exception_note(
+                loaded.policy, spec.schema_compatibility_strategy, is_refused=not verdict.is_compatible
+            ),
         )
         return await self._with_validation(key, judged, observed)
 

@@ -62,6 +62,7 @@ class StatusInput:
     `risks` are those of a stored version that the broker accepts and consumers may not be able to read. `broker` is
     None without a broker. `validation` and `validated` report the validation, if there is one. `revalidated` is the
     last completed request of another validation, and `report_with_values` the ConfigMap that may have message values.
+    `exception` is what the policy's exception for the topic does or did, or "".
     """
 
     fingerprint: str
@@ -73,6 +74,7 @@ class StatusInput:
     validated: ConditionInput | None = None
     revalidated: str | None = None
     report_with_values: str | None = None
+    exception: str = ""
 
 
 def with_verdict(
@@ -84,7 +86,11 @@ def with_verdict(
     strategy = verdict.strategy
     findings = verdict.incompatibilities
     validated = () if observed.validated is None else (observed.validated,)
-    conditions = _incompatible(findings) if findings else (*_compatible_conditions(observed, stopped), *validated)
+    conditions = (
+        _incompatible(findings, observed.exception)
+        if findings
+        else (*_compatible_conditions(observed, stopped), *validated)
+    )
     return TopicSchemaStatus(
         observed_generation=moment.generation,
         conditions=moment.conditions(conditions),
@@ -309,9 +315,14 @@ def _compatible(observed: StatusInput) -> ConditionInput:
     if observed.risks:
         number = observed.verdict.schema_version
         risk = f"version {number} passes, but consumers may fail: {_first(observed.risks)}"
+        risk = _joined(risk, observed.exception)
         return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, Reason.CONSUMER_RISK, risk)
-    judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"
+    judged = _joined(f"it passes {strategy.value}, set by the {strategy.source.lower()}", observed.exception)
     return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, Reason.COMPATIBLE, judged)
+
+
+def _joined(message: str, exception: str) -> str:
+    return f"{message}; {exception}" if exception else message
 
 
 def _truth(value: bool) -> ConditionStatus:  # noqa: FBT001 - it converts a bool
@@ -325,8 +336,8 @@ def _first(findings: tuple[Incompatibility, ...]) -> str:
     return message if len(findings) == 1 else f"{truncate(message, FINDING_BYTES)} (and {len(findings) - 1} more)"
 
 
-def _incompatible(findings: tuple[Incompatibility, ...]) -> tuple[ConditionInput, ...]:
-    message = _first(findings)
+def _incompatible(findings: tuple[Incompatibility, ...], exception: str) -> tuple[ConditionInput, ...]:
+    message = _joined(_first(findings), exception)
     refusals = (ConditionInput(kind, ConditionStatus.FALSE, Reason.INCOMPATIBLE, message) for kind in _JUDGED)
     return (*stalled(Reason.INCOMPATIBLE, message), *refusals)
 

@@ -11,10 +11,11 @@ from typing import Final
 from topicschema.api import REVALIDATE_ANNOTATION
 from topicschema.api.kinds import Object
 from topicschema.api.topicschemas import TopicSchema
-from topicschema.api.validation import ValidationMode, ValidationPhase, ValidationStatus
+from topicschema.api.validation import ValidationPhase, ValidationStatus
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
+from topicschema.core.validation_rules import ValidationMode
 from topicschema.core.verdict import Outcome as VerdictOutcome
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext

@@ -13,7 +13,6 @@ from topicschema.api.validation import (
     SourceSpec,
     ToleranceSpec,
     TopicValidationSpec,
-    ValidationMode,
     ValidationSpec,
 )
 from topicschema.api.validation_pods import TemplateSpec
@@ -21,6 +20,7 @@ from topicschema.api.wire import encode
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, digest
 from topicschema.core.topics import Topic
+from topicschema.core.validation_rules import ValidationMode, seconds
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.judging.policies import ActivePolicy
 from topicschema.validation.job.manifest import JobRequest
@@ -37,7 +37,6 @@ from topicschema.validation.request import (
 
 _DEADLINE: Final = 3600
 _STAY: Final = 86_400
-_UNITS: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _MOST_EXECUTORS: Final = 8
 _ALL_PERCENT: Final = 100
 
@@ -280,11 +279,6 @@ def job_request(run: RequestSpec, versions: Mapping[int, SchemaInfo], topic: str
 
 def _sample(spec: SampleSpec) -> Sample:
     return Sample(spec.max_messages, spec.percent or _ALL_PERCENT, seconds(spec.since), spec.seed or 0)
-
-
-def seconds(duration: str | None) -> int | None:
-    """Return the seconds of a duration like 168h."""
-    return None if duration is None else int(duration[:-1]) * _UNITS[duration[-1]]
 
 
 def _credentials(authentication: AuthenticationSpec | None) -> SecretFiles | None:

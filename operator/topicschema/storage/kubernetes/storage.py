@@ -260,7 +260,7 @@ class KubernetesStorage:
 
     async def _expect_named(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> None:
         history = (await self.get_history(key)).history
-        if history.incarnation != incarnation or not history.names(entry):
+        if not history.names(entry, incarnation):
             raise ConflictError(f"the history {self.name_of(key)} moved since it was read")
 
 

@@ -354,3 +354,13 @@ async def test_a_resource_that_deletes_nothing_is_released_alone(world: World, s
     wire = resource(world, ONE, **spec)
     await store(world, wire, ONE)
     assert await first_action(world, wire) == plan.RemoveFinalizer()
+
+
+@pytest.mark.parametrize("constraints", [None, {"allowedDeletionPolicies": ["Retain"]}])
+async def test_a_policy_that_does_not_allow_delete_retains_the_schemas(
+    world: World, constraints: dict[str, list[str]] | None
+) -> None:
+    wire = resource(world, ONE)
+    await store(world, wire, ONE)
+    world.set_policy(constraints=constraints)
+    assert "policy orders allows no deletionPolicy Delete" in await released(world, wire)

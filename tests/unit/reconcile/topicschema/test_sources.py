@@ -67,7 +67,7 @@ async def judged(storage: MemoryStorage, history: History, desired: TopicSchemaS
     """Return what a reconcile of the resource observes."""
     judge = Judge(storage)
     schema = await judge.schema_of(desired, PulsarVersion.V4_0, history)
-    candidate = Candidate(schema, desired.schema_compatibility_strategy)
+    candidate = Candidate(schema)
     verdict = await judge.judge(candidate, history, BACKWARD)
     judge.close()
     resource = TopicSchema(metadata=Metadata(name=ME.name, namespace=ME.namespace, uid=ME.uid), spec=desired)

@@ -7,8 +7,9 @@ import pytest
 from support.kubernetes.topic import TOPIC, World
 from support.schemas.examples import record
 from support.validation.validated_topic import POLICY, ValidatedTopic
-from topicschema.api.validation import TopicValidationSpec, ValidationMode
+from topicschema.api.validation import TopicValidationSpec
 from topicschema.core.strategies import Strategy
+from topicschema.core.validation_rules import ValidationMode
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.work_queue import ReconcileResult
 

@@ -27,7 +27,6 @@ from topicschema.reconcile.validation.settings import (
     ValidationTarget,
     effective,
     job_request,
-    seconds,
 )
 from topicschema.validation.request import OAuth2Flow, Sample
 
@@ -273,7 +272,5 @@ def test_credentials_are_mounted_and_the_request_names_only_their_files(
     assert (pulsar.ca, pulsar.redirect_hosts) == (CA, ("*.p",))
     assert {name: getattr(pulsar, name) for name in names} == names
     assert [(mount.secret, mount.members) for mount in settings.mounts()] == ([("s", members)] if members else [])
-
-
-def test_durations_are_seconds() -> None:
-    assert [seconds(each) for each in (None, "5s", "2m", "168h", "1d")] == [None, 5, 120, 604_800, 86_400]
+    if authentication and "oauth2" in authentication:
+        assert pulsar.oauth2.key_file == "/credentials/key.json"

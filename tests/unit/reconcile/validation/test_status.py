@@ -16,7 +16,6 @@ from topicschema.api.validation import (
     ReasonStatus,
     SampleSpec,
     SourceSpec,
-    ValidationMode,
     ValidationPhase,
     ValidationSpec,
     ValidationStatus,
@@ -26,6 +25,7 @@ from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarVersion
 from topicschema.core.strategies import Strategy
+from topicschema.core.validation_rules import ValidationMode
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, ConditionInput, truncate
 from topicschema.reconcile.validation.observe import ValidationState
