@@ -149,7 +149,8 @@ ADMISSION_REVIEW_DURATION = _seconds(
     "topicschema_admission_review_duration_seconds", "Duration of an admission review.", ("kind",)
 )
 UNKNOWN_PULSAR_VERSIONS = _gauge(
-    "topicschema_policies_with_unknown_pulsar_version", "Policies whose broker has a release that is not known."
+    "topicschema_registries_with_unknown_pulsar_version",
+    "SchemaRegistries whose broker has a release that is not known.",
 )
 BROKER_SETTINGS_WRITES = _counter(
     "topicschema_broker_settings_writes_total", "Writes of Pulsar namespaces' settings.", ("setting",)

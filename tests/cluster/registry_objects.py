@@ -12,7 +12,7 @@ _READER = {"token": {"secretRef": {"name": "reader", "key": "token"}}}
 _TRUST = {"caSecretRef": {"name": "pulsar", "key": "ca.crt"}}
 _OAUTH2 = {
     "issuerURL": "https://login.example/realms/pulsar",
-    "clientId": "topicschema",
+    "clientID": "topicschema",
     "audience": "urn:pulsar:prod",
     "scope": "admin schemas",
     "secretRef": {"name": "pulsar", "key": "client-secret"},
@@ -104,8 +104,8 @@ WRONG_REGISTRIES = [
     Row("an issuer with a user", REGISTRY, _IDENTITY,
         {"oauth2": _OAUTH2 | {"issuerURL": "https://a:b@login.example"}},
         f"{_IDENTITY}.oauth2.issuerURL", "without user"),
-    Row("a client without an id", REGISTRY, _IDENTITY, {"oauth2": _OAUTH2 | {"clientId": ""}},
-        f"{_IDENTITY}.oauth2.clientId", "at least 1 char"),
+    Row("a client without an id", REGISTRY, _IDENTITY, {"oauth2": _OAUTH2 | {"clientID": ""}},
+        f"{_IDENTITY}.oauth2.clientID", "at least 1 char"),
     wrong("a certificate over http", _PLAIN, _IDENTITY, _CERTIFICATE, "requires https"),
     wrong("trust over http", _PLAIN, "spec.pulsar.tls", _TRUST, "requires https"),
     *(

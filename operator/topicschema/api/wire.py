@@ -124,7 +124,7 @@ def encode(value: Any) -> Any:
 def wire_name(attribute: str) -> str:
     """Return an attribute's name on the wire: `schema_version` is `schemaVersion`, `admin_url` is `adminURL`."""
     first, *others = attribute.split("_")
-    return first + "".join("URL" if word == "url" else word.capitalize() for word in others)
+    return first + "".join(word.upper() if word in {"id", "url"} else word.capitalize() for word in others)
 
 
 @cache

@@ -151,7 +151,7 @@ class Broker:
         """Return the broker's release, or None if its answer has none. Any role may read it."""
         path = "/admin/v2/brokers/version"
         answer = await self._transport.send(BrokerRequest("release", CallKind.READ, "GET", path, is_text=True))
-        return releases.release_of(answer)
+        return None if answer is None else releases.release_of(answer)
 
     async def manages(self, tenant: str) -> bool:
         """Return True if the operator's role is an admin of the tenant, by listing its namespaces."""

@@ -18,12 +18,16 @@ from topicschema.core.errors import TopicSchemaError
 _LOG = logging.getLogger(__name__)
 _CONTROLLER = "topicschema.io/controller"
 _MAX_NOTE = 1024
+_DEFAULT = "default"
 _MAX_REASON = 128
 _DIGITS = 40
 
 
 class EventRecorder:
-    """Writer of Events in the namespace of the object concerned. `reporting_instance` is the name of this process."""
+    """Writer of Events in the namespace of the object concerned, or in `default` for an object without one.
+
+    `reporting_instance` is the name of this process.
+    """
 
     def __init__(self, client: ApiClient, reporting_instance: str) -> None:
         self._client = client
@@ -39,7 +43,10 @@ class EventRecorder:
         event: Object = {
             "apiVersion": EVENT.api_version,
             "kind": EVENT.name,
-            "metadata": {"name": f"topicschema-{digest[:_DIGITS]}", "namespace": regarding["namespace"]},
+            "metadata": {
+                "name": f"topicschema-{digest[:_DIGITS]}",
+                "namespace": regarding.get("namespace", _DEFAULT),
+            },
             "eventTime": micro_time(),
             "type": type,
             "reason": reason[:_MAX_REASON],
@@ -69,7 +76,7 @@ class EventRecorder:
 def object_reference(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
     """Return the ObjectReference of the object read as `wire`, for an Event."""
     metadata = wire["metadata"]
-    named = {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
+    named = {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion") if metadata.get(name)}
     return {"apiVersion": kind.api_version, "kind": kind.name, **named}
 
 

@@ -92,7 +92,9 @@ class SchemaRegistryReconciler:
             return None, ready(Reason.ACTIVE, "schemas are registered in the operator's own store")
         release = await broker.release()
         if release is None:
-            raise NotABrokerError(f"{pulsar.admin_url}: the answer has no Pulsar version")
+            raise NotABrokerError(
+                f"{pulsar.admin_url}: the answer has no Pulsar version; is this a broker's admin URL?"
+            )
         settings = await self._ctx.brokers.own_settings(registry, broker)
         observed = ObservedPulsar(
             version=release,
@@ -130,14 +132,17 @@ class SchemaRegistryReconciler:
     ) -> None:
         """Count the registries with a release that the operator does not know, and emit an Event for a new one."""
         note = "" if observed is None or observed.version is None else releases.unknown_note(observed.version)
-        (self._unknown.add if note else self._unknown.discard)(key)
-        telemetry.UNKNOWN_PULSAR_VERSIONS.set(len(self._unknown))
+        self._count_unknown(key, is_unknown=bool(note))
         if note and observed != before.observed:
             about = object_reference(SCHEMA_REGISTRY, wire)
             await self._ctx.events.record(about, "Warning", Reason.PULSAR_VERSION_UNSUPPORTED, note, "Reconcile")
 
+    def _count_unknown(self, key: Key, *, is_unknown: bool) -> None:
+        (self._unknown.add if is_unknown else self._unknown.discard)(key)
+        telemetry.UNKNOWN_PULSAR_VERSIONS.set(len(self._unknown))
+
     def _remove(self, key: Key) -> None:
-        self._unknown.discard(key)
+        self._count_unknown(key, is_unknown=False)
         self._ctx.registries.forget(key.name)
         self._ctx.brokers.forget(key.name)
         self._ctx.own_writes.forget(key)

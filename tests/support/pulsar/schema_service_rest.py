@@ -81,7 +81,8 @@ class FakeSchemaBroker:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         is_unknown = bool(self.token) and request.headers.get("Authorization") != f"Bearer {self.token}"
         if is_unknown or self.is_forbidden:
-            return web.json_response({"reason": "Don't have permission"}, status=401 if is_unknown else 403)
+            reason = "Authentication required" if is_unknown else "Don't have permission"
+            return web.json_response({"reason": reason}, status=401 if is_unknown else 403)
         parts = request.path.strip("/").split("/")
         self.requests.append(f"{request.method} /{'/'.join(parts[2:])}")
         if parts[2] != "schemas":

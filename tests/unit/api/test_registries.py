@@ -118,7 +118,7 @@ def test_the_secrets_of_the_client_are_those_of_the_broker_s_fields() -> None:
     assert stored({**pulsar, "tls": {"caSecretRef": ref}}).secrets == {"a"}
     for credentials in (
         {"token": {"secretRef": ref}},
-        {"oauth2": {"issuerURL": "https://issuer", "clientId": "c", "secretRef": ref}},
+        {"oauth2": {"issuerURL": "https://issuer", "clientID": "c", "secretRef": ref}},
         {"tls": {"secretRef": {"name": "a"}}},
     ):
         assert stored({**pulsar, "authentication": credentials}).secrets == {"a"}

@@ -106,7 +106,7 @@ def test_a_template_sets_nodes_and_resources_of_pods() -> None:
     assert spec["serviceAccountName"] == "reader"
     assert spec["containers"][0]["resources"]["requests"] == {"cpu": "2"}
     assert (spec["nodeSelector"], spec["tolerations"]) == ({"disk": "ssd"}, [{"key": "batch"}])
-    assert "serviceAccountName" not in pod_of(manifest(REQUEST))
+    assert pod_of(manifest(REQUEST))["serviceAccountName"] == "topicschema-validation"
 
 
 def test_a_large_request_is_mounted_in_parts_that_form_the_request() -> None:

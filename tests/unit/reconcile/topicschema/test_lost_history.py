@@ -79,7 +79,7 @@ async def test_a_topic_that_moves_to_an_empty_broker_of_another_name_names_the_h
     await world.change_policy(registry="new")
     set_versions_in_status(world, 0, 1)
     for _ in range(2):
-        with pytest.raises(StalledError, match=r"cluster new has neither the history .* another name before") as lost:
+        with pytest.raises(StalledError, match=r"registry new has neither the history .* another name before") as lost:
             await world.settle()
         assert lost.value.reason == "HistoryLost"
     assert not world.broker.schemas.served(TOPIC)

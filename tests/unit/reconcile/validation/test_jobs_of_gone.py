@@ -14,6 +14,7 @@ from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 from topicschema.validation.job.manifest import (
+    ATTEMPT_ANNOTATION,
     NAMESPACE_LABEL,
     OWNER_ANNOTATION,
     REQUEST_LABEL,
@@ -22,7 +23,13 @@ from topicschema.validation.job.manifest import (
     UID_LABEL,
 )
 
-OTHER = {"metadata": {"labels": {TOPIC_LABEL: "created", NAMESPACE_LABEL: "other"}}}
+OTHER = {
+    "metadata": {
+        "labels": {TOPIC_LABEL: "created", NAMESPACE_LABEL: "other"},
+        "annotations": {ATTEMPT_ANNOTATION: "0", OWNER_ANNOTATION: "other/created"},
+    },
+    "spec": {"suspend": False},
+}
 """A Job of a TopicSchema of the same name in another namespace."""
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.schemas.examples import record
-from support.validation.validated_topic import ValidatedTopic
+from support.validation.validated_topic import VALIDATION, ValidatedTopic
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
 
 ONE, TWO = record("id"), record("id", "note?")
@@ -99,7 +99,7 @@ async def test_an_old_pass_no_longer_counts_though_the_job_that_renews_it_cannot
     topic.api.refusals = {f"PATCH {STATUS}": 403}  # so that only its Job has the old pass
     assert await topic.reconcile() == "Forbidden"
     assert len(await topic.jobs()) == 2
-    topic.api.refusals = {"GET /api/v1/namespaces/shop/events": 403}  # which are read for the running Job
+    topic.api.refusals = {f"GET /api/v1/namespaces/{VALIDATION}/events": 403}  # which are read for the running Job
     for _ in range(2):
         assert await topic.reconcile() == "ValidationError"
     assert topic.broker.writes == []

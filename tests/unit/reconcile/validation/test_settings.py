@@ -272,5 +272,3 @@ def test_credentials_are_mounted_and_the_request_names_only_their_files(
     assert (pulsar.ca, pulsar.redirect_hosts) == (CA, ("*.p",))
     assert {name: getattr(pulsar, name) for name in names} == names
     assert [(mount.secret, mount.members) for mount in settings.mounts()] == ([("s", members)] if members else [])
-    if authentication and "oauth2" in authentication:
-        assert pulsar.oauth2.key_file == "/credentials/key.json"
