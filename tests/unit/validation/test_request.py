@@ -61,7 +61,7 @@ WRONG: dict[str, Any] = {
     "request.versions[0].schema: must be a text": {"versions": {"0": {"type": "AVRO", "schema": 1}}},
     "request.versions[0].schema: must be Unicode text": {"versions": {"0": {"type": "AVRO", "schema": "\ud800"}}},
     "request.candidate.type: write AVRO, not 'Avro'": {"candidate": {"type": "Avro", "schema": ""}},
-    "request: format 3 is not known here": {"format": 3},
+    "request: format 2 is not known here": {"format": 2},
 }
 
 
