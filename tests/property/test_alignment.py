@@ -31,7 +31,7 @@ from topicschema.core.plan import (
     UploadMissing,
     plan,
 )
-from topicschema.core.policy import Policy
+from topicschema.core.policy import Policy, TopicChoices
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo
@@ -123,7 +123,7 @@ class World:
         return alignment.align(self.history, BrokerVersions(self.broker.index(TOPIC), served), self.now())
 
     def verdict(self) -> Verdict:
-        policy, candidate = Policy(strategy=Strategy.FULL), Candidate(self.spec, self.own)
+        policy, candidate = Policy(strategy=Strategy.FULL), Candidate(self.spec, TopicChoices(self.own))
         entries = needed(candidate, self.history, policy)
         parsed = {e.schema_version: s for e in entries for s in SPECS if s.info.content_hash == e.content_hash}
         return judge(candidate, self.history, policy, parsed)
