@@ -165,7 +165,7 @@ FLOWS = (
     Flow("withdrawn override", withdrawn, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
     Flow("override after another", withdrawn, replaced, [0, 1], 3, 5, "BACKWARD"),
     Flow("two withdrawn settings", withdrawn_twice, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
-    Flow("deletion", two, BrokeredTopic.delete, [], 1, 4),
+    Flow("deletion", two, BrokeredTopic.delete, [], 1, 2),
     Flow(RELEASE, stuck, release, [0, 1], 0, 3),
 )
 
