@@ -134,7 +134,7 @@ WRONG_REGISTRIES = [
         _allowed("namespaceSelector", {"matchExpressions": [{"key": "a", "operator": "Like"}]}),
         f"{_ALLOWED}[0].namespaceSelector.matchExpressions[0].operator", "Unsupported value"),
     wrong("readers without an identity", REGISTRY, f"{_RUNS}.authentication", {}, "one of token, oauth2 and tls"),
-    wrong("too many executors", REGISTRY, f"{_RUNS}.maxExecutors", 65, "64 at most"),
+    wrong("too many executors", REGISTRY, f"{_RUNS}.maxExecutors", 65, "less than or equal to 64"),
     wrong("a resource of the host", REGISTRY, _LIMITS, {"nvidia.com/gpu": "1"}, "cpu, memory and ephemeral-storage"),
     wrong("an amount that is none", REGISTRY, f"{_LIMITS}.memory", "much", "should match"),
     wrong("an image with a space", REGISTRY, f"{_RUNS}.podTemplate.image", "a b", "should match"),

@@ -63,12 +63,12 @@ WRONG_VALIDATIONS = [
         )
     ),
     _wrong("no per cent", "sample.percent", 0, "greater than or equal to 1"),
-    _wrong("more than all", "sample.percent", 101, "100 at most"),
+    _wrong("more than all", "sample.percent", 101, "less than or equal to 100"),
     _wrong("a time without a unit", "sample.since", "168", "should match"),
-    _wrong("more than all invalid", "tolerance.maxInvalidPerMillion", 1_000_001, "1000000 at most"),
-    _wrong("too many executors", "executors", 65, "64 at most"),
-    _wrong("a week and a second", "activeDeadlineSeconds", 604_801, "604800 at"),
-    _wrong("a month and a second", "ttlSecondsAfterFinished", 2_592_001, "2592000 at most"),
+    _wrong("more than all invalid", "tolerance.maxInvalidPerMillion", 1_000_001, "less than or equal to 1000000"),
+    _wrong("too many executors", "executors", 65, "less than or equal to 64"),
+    _wrong("a week and a second", "activeDeadlineSeconds", 604_801, "less than or equal to 604800"),
+    _wrong("a month and a second", "ttlSecondsAfterFinished", 2_592_001, "less than or equal to 2592000"),
     _wrong("no time at all", "activeDeadlineSeconds", 0, "equal to 1"),
     _wrong("gone before it is tried again", "ttlSecondsAfterFinished", 60, "equal to 3600"),
 ]

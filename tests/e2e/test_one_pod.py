@@ -22,7 +22,7 @@ def test_progress_is_reported_in_tens_and_a_driver_that_is_evicted_halfway_chang
     with shop.throttle(200):
         shop.propose(NARROWER)
         first = runs.driver()
-        percent = wait_for(lambda: shop.status.get("validation", {}).get("percentInTens", 0), bool)
+        percent = wait_for(lambda: shop.status.get("validation", {}).get("internal", {}).get("percent", 0), bool)
         assert _TENTH <= percent <= runs.percent(first)
         assert percent % _TENTH == 0
         assert runs.percent(first) < _ALL

@@ -79,6 +79,8 @@ def _value(place: str, hint: Any) -> Json:
         hint, *notes = get_args(hint)
         annotation = next((note for note in notes if isinstance(note, Field)), annotation)
     described = {"description": annotation.description} if annotation.description else {}
+    if annotation.is_opaque:
+        return described | {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return described | _typed(place, hint, annotation) | described | _rules(annotation.rules)
 
 
@@ -96,7 +98,11 @@ def _typed(place: str, hint: Any, annotation: Field) -> Json:
     if arguments:  # Optional
         return _typed(place, arguments[0], annotation)
     if issubclass(hint, Enum):
-        return {"type": "string", "enum": [member.value for member in annotation.values or hint]}
+        enum = {"enum": [member.value for member in annotation.values or hint]}
+        if annotation.max_length is None:
+            return {"type": "string"} | enum
+        # A class rule refuses other values with a better message, which a plain enum would hide.
+        return _text(place, annotation) | {"anyOf": [enum, {"minLength": 0}]}
     scalar = _SCALARS.get(hint)
     return scalar(place, annotation) if scalar else _object(hint)
 

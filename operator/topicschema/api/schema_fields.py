@@ -85,8 +85,8 @@ class Field:
     Lengths count characters (code points), as the API server does, not bytes. Numbers are whole, and not negative
     unless `minimum` is. `default` is the API server's value for a status without a write. `values` restricts an enum to
     the members that work. In a status, an enum is a text with a pattern, so that a CRD accepts the values of a newer
-    operator. `is_required` is for a member with a
-    default here, which the CRD requires. An item of a list has no name, so it needs no description.
+    operator. `is_required` is for a member with a default here, which the CRD requires. `is_opaque` is for an object of
+    a status whose members the CRD does not name. An item of a list has no name, so it needs no description.
     """
 
     description: str = ""
@@ -98,6 +98,7 @@ class Field:
     minimum: int = 0
     maximum: int | None = None
     is_required: bool = False
+    is_opaque: bool = False
     default: int | None = None
     max_properties: int | None = None
     max_items: int | None = None

@@ -119,7 +119,7 @@ _PART_RULES = (
 
 def type_field(kinds: tuple[SchemaType, ...]) -> Field:
     """Return the field `type` of a class with a rule about it."""
-    return Field(f"The schema's type, by Pulsar's name: {', '.join(kinds)}.", values=kinds)
+    return Field(f"The schema's type, by Pulsar's name: {', '.join(kinds)}.", max_length=64, values=kinds)
 
 
 _LONGEST_NAME = 256

@@ -263,6 +263,24 @@ class IncompatibilityStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportState:
+    """State of the operator about all validations of a topic.
+
+    `revalidated` is the newest completed value of the annotation topicschema.io/revalidate. `report_with_values` is the
+    ConfigMap that may have values of messages (includeValues).
+    """
+
+    revalidated: str | None = None
+    report_with_values: str | None = None
+
+    @classmethod
+    def of(cls, revalidated: str | None, report_with_values: str | None) -> "ReportState | None":
+        """Return the state, or None if there is nothing to remember."""
+        state = cls(revalidated=revalidated, report_with_values=report_with_values)
+        return None if state == cls() else state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSchemaStatus:
     """The observed state. Every status write has every field."""
 
@@ -287,13 +305,8 @@ class TopicSchemaStatus:
         tuple[IncompatibilityStatus, ...], Field("The first of these reasons, at most 20.", max_items=20)
     ] = ()
     validation: Annotated[ValidationStatus | None, Field("Newest validation of retained messages, if any.")] = None
-    revalidated: Annotated[
-        str | None,
-        Field("Newest completed value of the annotation topicschema.io/revalidate.", max_length=256),
-    ] = None
-    report_with_values: Annotated[
-        str | None,
-        Field("ConfigMap that may contain values of messages (includeValues), if any.", max_length=253),
+    internal: Annotated[
+        ReportState | None, Field("State of the operator, in a format that changes.", is_opaque=True)
     ] = None
 
 

@@ -4,7 +4,7 @@ A topic's field overrides the policy's. If both are unset, the default in the fi
 sets image, pods and credentials of the runs, and whether values are shown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -36,11 +36,6 @@ _STORES = (
         message="write abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
         holds=lambda uri: not matches("^abfss?://", uri) or matches(_AZURE, uri),
     ),
-)
-_REQUEST_HASH = Field(
-    "Hash of the run's input: schema, earlier versions, source and sample. The same input is validated once.",
-    max_length=71,
-    pattern="^sha256:[0-9a-f]{64}$",
 )
 
 
@@ -200,20 +195,28 @@ class ExampleStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """State of the operator about one validation.
+
+    `request_hash` is of its schema, earlier versions, source and sample: the same input is validated once. `renews` is
+    the time of the expired verdict that it replaces. `percent` is its progress.
+    """
+
+    request_hash: str = ""
+    renews: str | None = None
+    percent: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationStatus:
     """The newest validation: its input, progress and result."""
 
     phase: Annotated[
         ValidationPhase, Field("Waiting (in the queue), Running, Passed, Failed, or Error (it could not run).")
     ]
-    request_hash: Annotated[str, _REQUEST_HASH]
     revalidate: Annotated[
         str | None,
         Field("Value of the annotation topicschema.io/revalidate that started this validation.", max_length=256),
-    ] = None
-    renews: Annotated[
-        str | None,
-        Field("Time of the earlier verdict that has expired and that this validation replaces.", max_length=32),
     ] = None
     judged_at: Annotated[
         str | None,
@@ -227,7 +230,6 @@ class ValidationStatus:
         bool | None,
         Field("True if the topic did not exist. The verdict is valid only until the topic is created."),
     ] = None
-    percent_in_tens: Annotated[int, Field("Progress in percent, in steps of ten.")] = 0
     messages: Annotated[int | None, Field("Number of judged messages.")] = None
     invalid: Annotated[int | None, Field("Number of unreadable messages.")] = None
     by_reason: Annotated[
@@ -240,6 +242,9 @@ class ValidationStatus:
     report: Annotated[
         str | None, Field("Name of the ConfigMap with the whole report, in this namespace.", max_length=253)
     ] = None
+    internal: Annotated[RunState, Field("State of the operator, in a format that changes.", is_opaque=True)] = field(
+        default_factory=RunState
+    )
 
     @property
     def is_final(self) -> bool:

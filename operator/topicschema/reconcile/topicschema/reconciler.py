@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
-from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
+from topicschema.api.topicschemas import ReportState, TopicSchema, TopicSchemaSpec, TopicSchemaStatus
 from topicschema.api.wire import decode, decode_status, encode
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.cluster.events import object_reference
@@ -228,23 +228,25 @@ class TopicSchemaReconciler:
     async def _with_validation(self, key: Key, judged: Judged, observed: StatusInput) -> StatusInput:
         """Return `observed` with the validation. A running one is enqueued again, because logs have no events."""
         validation, ctx, resource = judged.validation, self._ctx, judged.loaded.resource
-        before = resource.status
+        notes = resource.status.internal
+        answered = None if notes is None else notes.revalidated
         if validation is None:
             shown = await report_with_values(ctx, resource, judged.loaded.governing, None)
-            return replace(observed, revalidated=before.revalidated, report_with_values=shown)
+            return replace(observed, internal=ReportState.of(answered, shown))
         status = await with_report(ctx, resource.metadata, validation, validation_status.new_status(validation))
         if isinstance(validation.outcome, Passed | Failed):
             ctx.validation.limiter.slot_freed(ctx.enqueue)
         after = observe_validation.requeue_after(ctx, validation)
         if after is not None:
             ctx.enqueue(key, after)
-        answered = status.revalidate if status is not None and status.is_final else None
+        if status is not None and status.is_final:
+            answered = status.revalidate or answered
+        shown = await report_with_values(ctx, resource, judged.loaded.governing, status)
         return replace(
             observed,
             validation=status,
             validated=validation_status.condition(validation, status),
-            revalidated=answered or before.revalidated,
-            report_with_values=await report_with_values(ctx, resource, judged.loaded.governing, status),
+            internal=ReportState.of(answered, shown),
         )
 
     async def _risks(self, loaded: Loaded, verdict: Verdict) -> tuple[Incompatibility, ...]:

@@ -12,6 +12,7 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.topicschemas import (
     EffectiveStrategyStatus,
     IncompatibilityStatus,
+    ReportState,
     TopicSchemaStatus,
     VersionStatus,
 )
@@ -60,9 +61,8 @@ class StatusInput:
     """The result of a reconcile with a verdict: the candidate's fingerprint, the verdict, and the current history.
 
     `risks` are those of a stored version that the broker accepts and consumers may not be able to read. `broker` is
-    None without a broker. `validation` and `validated` report the validation, if there is one. `revalidated` is the
-    last completed request of another validation, and `report_with_values` the ConfigMap that may have message values.
-    `exception` is what the policy's exception for the topic does or did, or "".
+    None without a broker. `validation` and `validated` report the validation, if there is one. `internal` is
+    what is remembered of all validations. `exception` is what the policy's exception for the topic does or did, or "".
     """
 
     fingerprint: str
@@ -72,8 +72,7 @@ class StatusInput:
     broker: BrokerState | None = None
     validation: ValidationStatus | None = None
     validated: ConditionInput | None = None
-    revalidated: str | None = None
-    report_with_values: str | None = None
+    internal: ReportState | None = None
     exception: str = ""
 
 
@@ -105,8 +104,7 @@ def with_verdict(
         incompatibility_count=len(findings),
         incompatibilities=tuple(map(_finding, findings[:_INCOMPATIBILITIES])),
         validation=observed.validation,
-        revalidated=observed.revalidated,
-        report_with_values=observed.report_with_values,
+        internal=observed.internal,
     )
 
 

@@ -182,11 +182,12 @@ def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target
         return ValidationState(recorded=before if is_final else None)
     annotation = resource.metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
     known = "" if before is None else before.revalidate or ""
-    run = RequestSpec(target, settings, annotation or known, "" if before is None else before.renews or "")
-    recorded = before if before is not None and before.request_hash == run.hash else None
+    run = RequestSpec(target, settings, annotation or known, "" if before is None else before.internal.renews or "")
+    recorded = before if before is not None and before.internal.request_hash == run.hash else None
     if recorded is None:
         run = replace(run, supersedes="")
-    is_forced = annotation not in ("", resource.status.revalidated or (known if is_final else ""))
+    notes = resource.status.internal
+    is_forced = annotation not in ("", (notes and notes.revalidated) or (known if is_final else ""))
     is_next = target.verdict.outcome is VerdictOutcome.NEXT_VERSION
     if recorded is not None or is_forced or is_next or settings.mode is ValidationMode.REPORT:
         is_answered = recorded is not None and recorded.is_final

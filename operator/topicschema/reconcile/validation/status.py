@@ -6,7 +6,7 @@ from typing import Final
 
 from topicschema.api import REVALIDATE_ANNOTATION
 from topicschema.api.metadata import ConditionStatus, ConditionType
-from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
+from topicschema.api.validation import ExampleStatus, ReasonStatus, RunState, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, ConditionInput, truncate
@@ -25,11 +25,11 @@ def new_status(state: ValidationState) -> ValidationStatus | None:
     phase, run = state.phase, state.run
     if phase is None or run is None or not (state.needs_run or state.job):
         return state.recorded
+    notes = RunState(request_hash=run.hash, renews=run.supersedes or None)
     status = ValidationStatus(
         phase=phase,
-        request_hash=run.hash,
         revalidate=run.revalidate or None,
-        renews=run.supersedes or None,
+        internal=notes,
         job=None if state.job is None else state.job["metadata"]["name"],
     )
     match state.outcome:
@@ -37,7 +37,6 @@ def new_status(state: ValidationState) -> ValidationStatus | None:
             return replace(
                 status,
                 topic_missing=document.topic_missing or None,
-                percent_in_tens=100,
                 messages=document.messages,
                 invalid=document.invalid,
                 by_reason=tuple(map(_reason, document.by_reason[:_REASONS])),
@@ -45,8 +44,9 @@ def new_status(state: ValidationState) -> ValidationStatus | None:
                 judged_at=at or None,
             )
         case Running(percent=percent):
-            before = 0 if state.recorded is None else state.recorded.percent_in_tens
-            return replace(status, percent_in_tens=max(percent // 10 * 10, before))  # a log may lack the progress
+            before = 0 if state.recorded is None else state.recorded.internal.percent
+            shown = max(percent // 10 * 10, before)  # a log may lack the progress
+            return replace(status, internal=replace(notes, percent=shown))
         case _:
             return status
 
@@ -143,7 +143,7 @@ def _progress_message(state: ValidationState, status: ValidationStatus) -> str:
     tried = f"; the previous try failed: {state.outcome.before}" if state.outcome.before else ""
     if state.outcome.lacks:
         return f"its messages are not read yet: {state.outcome.lacks}{name}{tried}"
-    return f"its messages are being validated: {status.percent_in_tens} %{name}{tried}"
+    return f"its messages are being validated: {status.internal.percent} %{name}{tried}"
 
 
 def _failed_message(state: ValidationState, status: ValidationStatus) -> str:

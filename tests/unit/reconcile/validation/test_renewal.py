@@ -33,7 +33,7 @@ async def renewed(topic: ValidatedTopic) -> bool:
     assert topic.broker.writes == []
     await topic.reconcile()
     current = await validation(topic)
-    return (current["phase"], current["renews"]) == ("Running", NOON)
+    return (current["phase"], current["internal"].get("renews")) == ("Running", NOON)
 
 
 @pytest.mark.parametrize("is_job_there", [False, True])
@@ -120,7 +120,7 @@ async def revalidate(topic: ValidatedTopic, value: str) -> None:
     assert await topic.reconcile() == ""
     assert len(await topic.jobs()) == count + 1
     assert await topic.finish() == ""
-    assert (await topic.settle())["revalidated"] == value
+    assert (await topic.settle())["internal"]["revalidated"] == value
 
 
 async def test_a_value_with_a_verdict_validates_no_other_version_again(topic: ValidatedTopic) -> None:
@@ -129,7 +129,7 @@ async def test_a_value_with_a_verdict_validates_no_other_version_again(topic: Va
     count = len(await topic.jobs())
     for schema in (ONE, TWO, ONE):
         assert await topic.apply(schema) == ""
-        assert (await topic.settle())["revalidated"] == "again"
+        assert (await topic.settle())["internal"]["revalidated"] == "again"
     assert len(await topic.jobs()) == count
     await revalidate(topic, "once more")
 

@@ -86,7 +86,7 @@ def test_each_outcome_has_its_phase_its_condition_and_its_reason(
         status = new_status(state)
         assert status is not None
         assert state.run is not None
-        assert (status.phase, status.request_hash) == (phase, state.run.hash)
+        assert (status.phase, status.internal.request_hash) == (phase, state.run.hash)
         assert (reported(state).status, reported(state).reason) == (truth, reason)
         error = blocking_error(state)
         assert (type(error) if error else None) is stops
@@ -174,12 +174,12 @@ def test_a_refusal_of_a_gate_ends_with_the_remedy_however_long_its_reasons_are(p
 def test_progress_goes_in_tens_and_never_back() -> None:
     status = new_status(replace(GATE, outcome=Running("p", percent=47)))
     assert status is not None
-    assert status.percent_in_tens == 40
+    assert status.internal.percent == 40
     again = new_status(replace(GATE, outcome=Running("p"), recorded=status))
     assert again == status
 
 
 def test_a_reported_verdict_stays_without_its_job() -> None:
-    recorded = ValidationStatus(phase=ValidationPhase.PASSED, request_hash="sha256:", messages=5, invalid=0, report="r")
+    recorded = ValidationStatus(phase=ValidationPhase.PASSED, messages=5, invalid=0, report="r")
     state = replace(GATE, recorded=recorded, job=None, needs_run=False)
     assert (new_status(state), blocking_error(state)) == (recorded, None)
