@@ -11,11 +11,7 @@ _SETTINGS: dict[str, Any] = {
     "lockUndeclared": False,
 }
 BROKER = POLICY | {"spec": POLICY["spec"] | _SETTINGS}
-MANAGED = changed(
-    TOPIC,
-    "spec",
-    TOPIC["spec"] | {"managementPolicy": "Observe", "adoptionPolicy": "Refuse", "schemaValidationEnforced": False},
-)
+MANAGED = changed(TOPIC, "spec", TOPIC["spec"] | {"schemaValidationEnforced": False})
 ORIGINAL = changed(
     CLAIM,
     "spec",
@@ -48,7 +44,7 @@ _UNSUPPORTED = "Unsupported value"
 _REQUIRED = "Required value"
 
 WRONG_BROKERS = [
-    wrong("another adoption", MANAGED, "spec.adoptionPolicy", "Replace", _UNSUPPORTED),
+    wrong("another management", BROKER, "spec.managementPolicy", "Ignore", _UNSUPPORTED),
     wrong("settings before nothing", NUMBERED, "spec.topicSettings.original", ABSENT, _REQUIRED),
     Row("a setting twice", ORIGINAL, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
 ]  # fmt: skip
@@ -56,7 +52,7 @@ WRONG_BROKERS = [
 RIGHT_BROKERS = [
     Row("a policy that only observes", BROKER, "spec.managementPolicy", "Observe"),
     Row("a lock at once", BROKER, "spec.lockUndeclared", value=True),
-    Row("a topic that only observes", MANAGED, "spec.adoptionPolicy", "Adopt"),
+    Row("a topic with a setting of its own", MANAGED, "spec.schemaValidationEnforced", value=True),
     Row("a history that the broker counts", NUMBERED, "spec.topicSettings.pending", ABSENT),
     Row("a claim with the original settings", ORIGINAL, "spec.managed", ABSENT),
 ]

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker
+from topicschema.api.brokers import ManagementPolicy, ObservedBroker
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
 from topicschema.core.history import History
@@ -61,8 +61,8 @@ def warnings_of_topic(
     """Yield the warnings about an accepted TopicSchema. `info` is its schema as it would be registered."""
     policy, name = active.resource, active.resource.metadata.name
     if not policy.has_broker:
-        for field in _fields_without_effect(spec):
-            yield f"spec.{field} has no effect: policy {name} {_NO_BROKER}"
+        if spec.schema_validation_enforced is not None:
+            yield f"spec.{Setting.ENFORCEMENT} has no effect: policy {name} {_NO_BROKER}"
         return
     yield from _of_judging(spec, active, history)
     if spec.schema_validation_enforced is False and _broker(policy).schema_validation_enforced:
@@ -89,10 +89,11 @@ def _is_locked(policy: NamespaceSchemaPolicy) -> bool:
 def _of_judging(spec: TopicSchemaSpec, active: ActivePolicy, history: History) -> Iterator[str]:
     policy, strategy = active.resource, effective_strategy(active.policy, spec.schema_compatibility_strategy)
     if not history.confirmed:
-        is_refused = spec.adoption_policy is AdoptionPolicy.REFUSE
-        effect = "stops with AdoptionRefused" if is_refused else "is judged again after they are adopted"
-        yield f"the broker's schemas of this topic are not recorded yet: if it has any, this resource {effect}"
-    if ManagementPolicy.OBSERVE in (policy.spec.management_policy, spec.management_policy):
+        yield (
+            "the broker's schemas of this topic are not recorded yet: if it has any, this resource is judged again "
+            "after they are adopted"
+        )
+    if policy.spec.management_policy is ManagementPolicy.OBSERVE:
         yield "managementPolicy is Observe: nothing is registered at the broker, and its versions are only recorded"
     if policy.observed is None and strategy.source is not StrategySource.TOPIC:
         reason = f"policy {policy.metadata.name} has not read its broker's settings yet"
@@ -100,15 +101,6 @@ def _of_judging(spec: TopicSchemaSpec, active: ActivePolicy, history: History) -
     if active.policy.unmanaged_strategy is not None and spec.schema_compatibility_strategy is None:
         strategy_at_broker = f"the topic keeps its own strategy {strategy.value} at the broker"
         yield f"{strategy_at_broker}; schemaCompatibilityStrategy: UNDEFINED removes it"
-
-
-def _fields_without_effect(spec: TopicSchemaSpec) -> Iterator[str]:
-    if spec.schema_validation_enforced is not None:
-        yield Setting.ENFORCEMENT
-    if spec.adoption_policy is not AdoptionPolicy.ADOPT:
-        yield "adoptionPolicy"
-    if spec.management_policy is not ManagementPolicy.MANAGE:
-        yield "managementPolicy"
 
 
 def _refused_clients(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iterator[str]:

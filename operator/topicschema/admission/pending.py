@@ -35,7 +35,7 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, activ
     It may not be if it is suspended, if its broker is only observed, or if the controller refused that generation. The
     same holds if judging refuses it now.
     """
-    if old is None or old.spec.suspend or _is_only_observed(old, active) or _was_refused(old):
+    if old is None or old.spec.suspend or _is_only_observed(active) or _was_refused(old):
         return None
     if _is_reported(old, history):
         return None
@@ -50,10 +50,9 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, activ
     return schema if judged.is_compatible else None
 
 
-def _is_only_observed(old: TopicSchema, active: ActivePolicy) -> bool:
-    """Return True if nothing is registered at its broker. Without a broker that field has no effect."""
-    wishes = (active.resource.spec.management_policy, old.spec.management_policy)
-    return active.resource.has_broker and ManagementPolicy.OBSERVE in wishes
+def _is_only_observed(active: ActivePolicy) -> bool:
+    """Return True if nothing is registered at the policy's broker. Without a broker that field has no effect."""
+    return active.resource.has_broker and active.resource.spec.management_policy is ManagementPolicy.OBSERVE
 
 
 def _was_refused(old: TopicSchema) -> bool:

@@ -15,13 +15,6 @@ class ManagementPolicy(StrEnum):
     OBSERVE = "Observe"
 
 
-class AdoptionPolicy(StrEnum):
-    """The operator's handling of schemas that only the broker has. Adopt is the default."""
-
-    ADOPT = "Adopt"
-    REFUSE = "Refuse"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedBroker:
     """The broker's own settings; unset if the broker does not report them."""

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
-from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, OBSERVED_GENERATION, TIME, CelRule, Field
 from topicschema.api.schemas import (
@@ -189,20 +188,6 @@ class TopicSchemaSpec:
             "schema at the broker, which then serves no older versions to consumers. The policy must allow it."
         ),
     ] = DeletionPolicy.RETAIN
-    adoption_policy: Annotated[
-        AdoptionPolicy,
-        Field(
-            "Adopt (default): store the schemas that the topic already has at the broker, and judge "
-            "this one against them. Refuse: stop with a reason."
-        ),
-    ] = AdoptionPolicy.ADOPT
-    management_policy: Annotated[
-        ManagementPolicy,
-        Field(
-            "Manage (default): write to the topic at the broker, if the policy also has Manage. "
-            "Observe: only read, store and compare."
-        ),
-    ] = ManagementPolicy.MANAGE
     suspend: Annotated[
         bool,
         Field(

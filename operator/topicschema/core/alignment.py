@@ -53,13 +53,12 @@ class InSync:
 class HistoryBehind:
     """The broker has versions that the history lacks. `history` is the corrected history, except for its claim.
 
-    `new_versions` are the versions that it adds. `is_renumbered` is True for a new incarnation. It drops the
-    versions that were registered without a broker and that the broker lacks. All of its versions are new then.
+    `new_versions` are the versions that it adds. A new incarnation drops the versions that were registered without a
+    broker and that the broker lacks. All of its versions are new then.
     """
 
     history: History
     new_versions: tuple[VersionEntry, ...] = ()
-    is_renumbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ def _renumbered(history: History, entries: tuple[VersionEntry, ...]) -> HistoryB
     """
     fresh = replace(history, incarnation=history.incarnation + 1)
     new = tuple(each for each in entries if not each.is_tombstone)
-    return HistoryBehind(_numbered_by_broker(fresh, entries), new, is_renumbered=True)
+    return HistoryBehind(_numbered_by_broker(fresh, entries), new)
 
 
 def _numbered_by_broker(history: History, entries: tuple[VersionEntry, ...]) -> History:

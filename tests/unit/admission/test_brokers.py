@@ -31,8 +31,10 @@ BACKWARD_ONLY, FORWARD_ONLY = record_schema(), record_schema(ID, NOTE)
 WRONG_DEFAULT = record_schema(ID, {**NOTE, "default": None})
 WARNING_BYTES = 240
 OTHER = "persistent://shop/orders/other"
-RECORDING = "the broker's schemas of this topic are not recorded yet: if it has any, this resource "
-UNRECORDED = f"{RECORDING}is judged again after they are adopted"
+UNRECORDED = (
+    "the broker's schemas of this topic are not recorded yet: if it has any, this resource is judged again after they "
+    "are adopted"
+)
 
 
 async def govern(world: World, observed: dict[str, Any] | None = None, **spec: Any) -> None:
@@ -155,12 +157,7 @@ _OF_JAVA, _OF_PYTHON = ({"type": "STRING", "schema": text} for text in ("", "nul
 _DELETING = {"constraints": {"allowedDeletionPolicies": ["Delete"]}}
 TOPIC_WARNINGS = [
     TopicWarning(_NO_BROKER, {}, {"schemaValidationEnforced": True}, "spec.schemaValidationEnforced has no effect"),
-    TopicWarning(
-        _NO_BROKER, {}, {"adoptionPolicy": "Refuse"}, "spec.adoptionPolicy has no effect: policy orders has a"
-    ),
-    TopicWarning(_NO_BROKER, {}, {"managementPolicy": "Observe"}, "spec.managementPolicy has no effect"),
     TopicWarning({"managementPolicy": "Observe"}, {}, {}, "managementPolicy is Observe: nothing is registered"),
-    TopicWarning({}, {}, {"managementPolicy": "Observe"}, "managementPolicy is Observe: nothing is registered"),
     TopicWarning(
         {},
         {"broker": {"schemaValidationEnforced": True}},
@@ -200,8 +197,7 @@ async def test_an_edit_without_effects_has_no_warning(world: World) -> None:
     await govern(world, {"broker": {"schemaValidationEnforced": False}}, isAllowAutoUpdateSchema=False, **_DELETING)
     old = world.resource(deletionPolicy="Delete")
     await world.adopt(avro(V0), claim=owner_of(old))
-    plain = {"schemaValidationEnforced": False, "adoptionPolicy": "Refuse", "managementPolicy": "Manage"}
-    assert (await world.edit(old, **plain)).warnings == []
+    assert (await world.edit(old, schemaValidationEnforced=False)).warnings == []
 
 
 # The message M of the file m, as a Java client writes it.
@@ -233,8 +229,7 @@ async def test_clients_whose_texts_are_all_registered_are_not_named(world: World
 
 async def test_schemas_that_are_not_recorded_yet_may_be_at_the_broker(world: World) -> None:
     await govern(world, {})
-    assert (await world.create(adoptionPolicy="Adopt")).warnings == [UNRECORDED]
-    assert (await world.create(adoptionPolicy="Refuse")).warnings == [f"{RECORDING}stops with AdoptionRefused"]
+    assert (await world.create()).warnings == [UNRECORDED]
     old = {**world.resource(), "status": {"versionCount": 3}}
     replaced, warning = (await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings
     assert replaced.startswith("this replaces an accepted edit that is not registered yet")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cluster.broker_objects import MANAGED, NUMBERED, ORIGINAL, RIGHT_BROKERS
 from cluster.wrong_objects import CLAIM, HISTORY, POLICY, TOPIC, changed
-from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker, ObservedSettings
+from topicschema.api.brokers import ManagementPolicy, ObservedBroker, ObservedSettings
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
 from topicschema.api.policies import ConstraintsSpec, NamespaceSchemaPolicy, NamespaceSchemaPolicyStatus
 from topicschema.api.store import ClaimContent, claim_from_wire, history_from_wire
@@ -206,7 +206,6 @@ def test_every_field_of_a_policy_reads_as_it_was_written(row: Any) -> None:
 
 def test_every_field_of_a_topic_reads_as_it_was_written() -> None:
     spec = decode(TopicSchema, MANAGED).spec
-    assert (spec.management_policy, spec.adoption_policy) == (ManagementPolicy.OBSERVE, AdoptionPolicy.REFUSE)
     assert spec.schema_validation_enforced is False
     assert encode(spec) == MANAGED["spec"]
 
@@ -237,8 +236,7 @@ def test_settings_not_observed_differ_from_settings_not_set() -> None:
 def test_resources_of_a_version_without_brokers_decode_as_before() -> None:
     policy, topic = decode(NamespaceSchemaPolicy, POLICY), decode(TopicSchema, TOPIC)
     assert policy.spec.is_allow_auto_update_schema is policy.spec.schema_validation_enforced is None
-    assert policy.spec.management_policy is topic.spec.management_policy is ManagementPolicy.MANAGE
-    assert topic.spec.adoption_policy is AdoptionPolicy.ADOPT
+    assert policy.spec.management_policy is ManagementPolicy.MANAGE
     assert topic.spec.schema_validation_enforced is None
     assert (policy.status.observed, policy.status.registry) == (None, None)
 

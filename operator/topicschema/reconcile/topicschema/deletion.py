@@ -198,7 +198,7 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
         raise WaitingError(
             Reason.POLICY_NOT_FOUND, f"no policy names a broker of topic {deletion.topic}; {_SKIP_ADVICE}"
         )
-    if not may_write(governing, deletion.resource):
+    if not may_write(governing):
         return replace(deletion, released="managementPolicy is Observe")
 
     async def read(known: Broker) -> Deletion:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, TypeVar
 
-from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
+from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
@@ -135,23 +135,16 @@ async def observe_state(
     if isinstance(state.alignment, HistoryLost):
         raise lost_error(query.topic, ctx.storage.name_of(query.history.key), state.alignment)
     _check_not_older_than_status(ctx, resource, query.history, state.alignment)
-    if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(query, state):
-        raise StalledAtBrokerError(
-            Reason.ADOPTION_REFUSED,
-            f"topic {query.topic} has schemas at the broker that its history lacks, and adoptionPolicy is Refuse; set "
-            "it to Adopt to import them, or delete them at the broker",
-        )
     with with_note(query.missing_from(state.alignment)):
         own = permitted_strategy(governing.policy, resource.spec.schema_compatibility_strategy)
         spec = replace(resource.spec, schema_compatibility_strategy=own)
         settings = await _settings_state(broker, spec, query)
-    return replace(state, may_write=may_write(governing, resource), topic_settings=settings).after(state)
+    return replace(state, may_write=may_write(governing), topic_settings=settings).after(state)
 
 
-def may_write(governing: ActivePolicy, resource: TopicSchema) -> bool:
-    """Return True if the operator may write to the broker: neither managementPolicy is Observe."""
-    policies = (governing.resource.spec.management_policy, resource.spec.management_policy)
-    return ManagementPolicy.OBSERVE not in policies
+def may_write(governing: ActivePolicy) -> bool:
+    """Return True if the policy lets the operator write to the broker."""
+    return governing.resource.spec.management_policy is not ManagementPolicy.OBSERVE
 
 
 def lost_error(topic: Topic, name: str, alignment: HistoryLost) -> StalledAtBrokerError:
@@ -194,19 +187,6 @@ def _check_not_older_than_status(
         return
     message = f"the status has {status.version_count} versions of {key.topic}, but {advice}"
     raise StalledAtBrokerError(Reason.HISTORY_LOST, message)
-
-
-def _adopts(query: BrokerQuery, state: BrokerState) -> bool:
-    """Return True if the import has schemas that other clients registered before the operator governed the topic.
-
-    Schemas that are equal to the candidate do not count, nor those that the operator uploaded before a crash.
-    """
-    if not isinstance(state.alignment, HistoryBehind) or query.history.confirmed:
-        return False
-    if query.history.entries and not state.alignment.is_renumbered:
-        return False
-    candidate = None if query.schema is None else query.schema.fingerprint
-    return any(each.origin is Origin.BROKER and each.fingerprint != candidate for each in state.alignment.new_versions)
 
 
 async def _settings_state(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> TopicSettingsState | None:

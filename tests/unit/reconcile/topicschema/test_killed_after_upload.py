@@ -7,7 +7,6 @@ import pytest
 from support.kubernetes.stores import on_both_stores
 from support.kubernetes.topic import World
 from support.schemas.examples import record
-from topicschema.api.brokers import AdoptionPolicy
 from topicschema.cluster.errors import ApiUnavailableError
 from topicschema.core.errors import WaitingError
 from topicschema.core.history import Origin
@@ -52,9 +51,9 @@ async def test_it_is_from_the_spec_even_if_that_was_edited_meanwhile(world: Worl
 
 
 async def test_a_first_version_of_our_own_is_no_adoption(world: World) -> None:
-    world.set_schema(ONE, adoption_policy=AdoptionPolicy.REFUSE)
+    world.set_schema(ONE)
     await reconcile_until_killed(world)
-    world.set_schema(TWO, adoption_policy=AdoptionPolicy.REFUSE)
+    world.set_schema(TWO)
     assert await origins(world) == [OURS, OURS]
 
 

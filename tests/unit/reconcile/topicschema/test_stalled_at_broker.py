@@ -55,7 +55,6 @@ def forbid(schemas: PulsarSchemas) -> None:
     ("is_registered", "breaks", "reason", "mends"),
     [
         (False, spoil, "Incompatible", lambda schemas: schemas.soft_delete(TOPIC)),
-        (False, register_other, "AdoptionRefused", lose),
         (True, lose, "HistoryLost", register_other),
         (True, forbid, "RefusedByBroker", lambda schemas: schemas.settings.clear()),
     ],
@@ -74,7 +73,7 @@ async def test_a_topic_that_its_broker_stalls_is_ready_within_a_minute_after_tha
         assert await reason_after_due(topic, queue) == "Registered"
     breaks(schemas)
     edited = ONE if reason == "HistoryLost" else TWO
-    topic.set_topic(edited, adoptionPolicy="Refuse" if reason == "AdoptionRefused" else "Adopt")
+    topic.set_topic(edited)
     queue.add(KEY)
     assert await reason_after_due(topic, queue) == reason
     topic.seconds += 60.0

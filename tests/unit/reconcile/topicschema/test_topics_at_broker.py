@@ -9,7 +9,6 @@ import pytest
 from support.kubernetes.topic import TOPIC, World
 from support.pulsar.schema_service import Entry, PulsarSchemas, RefusedError
 from support.schemas.examples import record
-from topicschema.api.brokers import AdoptionPolicy
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.alignment import HistoryBehind
 from topicschema.core.history import Flaw, Origin, Owner
@@ -209,15 +208,6 @@ async def test_a_deleted_history_is_restored_from_the_broker_unless_that_has_non
     world.broker.schemas.force_delete(TOPIC)
     assert await world.reason() == "HistoryLost"
     assert (await world.history()).entries == ()
-
-
-async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
-    world.upload(ONE)
-    world.set_schema(TWO, adoption_policy=AdoptionPolicy.REFUSE)
-    assert await world.reason() == "AdoptionRefused"
-    assert (await world.history()).entries == ()
-    world.set_schema(record("id", doc="the same to Pulsar"), adoption_policy=AdoptionPolicy.REFUSE)
-    assert await world.reason() == ""
 
 
 async def test_a_refused_version_is_uploaded_again_or_is_there_by_another_client(world: World) -> None:

@@ -29,13 +29,20 @@ async def pass_at_noon(topic: ValidatedTopic, messages: int | None = None, **spe
     assert (await topic.settle())["validation"]["phase"] == "Passed"
 
 
+async def observe_a_pass_at_noon(topic: ValidatedTopic, messages: int | None = None, **spec: str) -> None:
+    """Let an edit pass at noon while the policy only observes, and then let it manage."""
+    await topic.world.change_policy(managementPolicy="Observe")
+    await pass_at_noon(topic, messages, **spec)
+    await topic.world.change_policy(managementPolicy="Manage")
+
+
 async def is_validated_again(topic: ValidatedTopic) -> bool:
     """Return True if the messages are validated and nothing was uploaded."""
     return (await topic.reconcile(), topic.broker.writes) == ("Validating", [])
 
 
 async def test_a_pass_for_lack_of_a_topic_is_renewed_once_there_is_one(topic: ValidatedTopic) -> None:
-    await pass_at_noon(topic, managementPolicy="Observe")
+    await observe_a_pass_at_noon(topic)
     topic.broker.topic_settings_status = THERE
     topic.set_topic(TWO)
     assert await is_validated_again(topic)
@@ -49,7 +56,7 @@ async def test_a_pass_for_lack_of_a_topic_is_renewed_once_there_is_one(topic: Va
 async def test_a_pass_for_lack_of_messages_counts_where_no_topic_has_come(
     topic: ValidatedTopic, messages: int | None, status: int
 ) -> None:
-    await pass_at_noon(topic, messages, managementPolicy="Observe")
+    await observe_a_pass_at_noon(topic, messages)
     topic.broker.topic_settings_status = status
     assert await topic.apply(TWO) == ""
     assert len(await topic.jobs()) == 1
@@ -87,7 +94,7 @@ async def test_a_topic_that_retains_nothing_is_validated_once(topic: ValidatedTo
 async def test_a_verdict_that_is_no_newer_than_the_one_it_renews_does_not_count(
     topic: ValidatedTopic, when: str
 ) -> None:
-    await pass_at_noon(topic, managementPolicy="Observe")
+    await observe_a_pass_at_noon(topic)
     topic.broker.topic_settings_status = THERE
     assert await topic.apply(TWO) == "Validating"
     topic.finish_job(await topic.current_job(), MessagesVerdict.PASS, when, None)
@@ -101,7 +108,7 @@ async def test_a_first_version_is_not_registered_by_an_old_pass_of_files_though_
 ) -> None:
     topic.set_policy_validation("Gate", source=FILES)
     strategy = {"schemaCompatibilityStrategy": "FULL"}
-    await pass_at_noon(topic, 10, managementPolicy="Observe", **strategy)
+    await observe_a_pass_at_noon(topic, 10, **strategy)
     topic.clock = LATER
     topic.set_topic(TWO, **strategy)
     assert await is_validated_again(topic)

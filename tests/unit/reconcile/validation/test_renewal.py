@@ -14,12 +14,18 @@ MUCH_LATER = "2026-12-21T12:00:00Z"
 STATUS = "/apis/topicschema.io/v1alpha1/namespaces/shop/topicschemas/created/status"
 
 
-async def pass_at_noon(topic: ValidatedTopic, **spec: str) -> dict[str, Any]:
+async def pass_at_noon(topic: ValidatedTopic) -> dict[str, Any]:
     """Let the messages pass at noon, and return the Job."""
-    await topic.apply(**spec)
+    await topic.apply()
     job = await topic.newest()
     topic.finish_job(job)
     return job
+
+
+async def observe_a_pass_at_noon(topic: ValidatedTopic) -> dict[str, Any]:
+    """Let the messages pass at noon while the policy only observes, and return the Job."""
+    await topic.world.change_policy(managementPolicy="Observe")
+    return await pass_at_noon(topic)
 
 
 async def validation(topic: ValidatedTopic) -> Any:
@@ -40,7 +46,7 @@ async def renewed(topic: ValidatedTopic) -> bool:
 async def test_an_old_pass_that_was_only_observed_is_renewed_before_it_registers(
     topic: ValidatedTopic, *, is_job_there: bool
 ) -> None:
-    job = await pass_at_noon(topic, managementPolicy="Observe")
+    job = await observe_a_pass_at_noon(topic)
     await topic.reconcile()
     before = await validation(topic)
     assert (before["phase"], before["judgedAt"]) == ("Passed", NOON)
@@ -48,7 +54,7 @@ async def test_an_old_pass_that_was_only_observed_is_renewed_before_it_registers
     assert await validation(topic) == before
     if not is_job_there:
         topic.delete_job(job)
-    topic.set_topic()
+    await topic.world.change_policy(managementPolicy="Manage")
     assert await renewed(topic)
     topic.clock = MUCH_LATER
     assert await topic.finish() == ""
@@ -73,11 +79,12 @@ async def test_a_pass_that_comes_while_its_job_is_started_registers_the_version_
     assert (await topic.status())["schemaVersion"] == 0
 
 
-@pytest.mark.parametrize(("spec", "when"), [({"managementPolicy": "Observe"}, NEXT_NOON), ({}, MUCH_LATER)])
+@pytest.mark.parametrize(("management_policy", "when"), [("Observe", NEXT_NOON), ("Manage", MUCH_LATER)])
 async def test_a_pass_counts_for_a_day_or_for_ever_once_it_is_registered(
-    topic: ValidatedTopic, spec: dict[str, str], when: str
+    topic: ValidatedTopic, management_policy: str, when: str
 ) -> None:
-    await pass_at_noon(topic, **spec)
+    await topic.world.change_policy(managementPolicy=management_policy)
+    await pass_at_noon(topic)
     assert await topic.reconcile() == ""
     topic.clock = when
     assert await topic.apply() == ""
@@ -85,9 +92,10 @@ async def test_a_pass_counts_for_a_day_or_for_ever_once_it_is_registered(
 
 
 async def test_an_old_job_is_no_verdict_on_an_edit_that_comes_back(topic: ValidatedTopic) -> None:
-    await pass_at_noon(topic, managementPolicy="Observe")
+    await observe_a_pass_at_noon(topic)
     await topic.reconcile()
-    await topic.apply(TWO, managementPolicy="Observe")
+    await topic.apply(TWO)
+    await topic.world.change_policy(managementPolicy="Manage")
     topic.set_topic(ONE)
     topic.clock = MUCH_LATER
     assert await renewed(topic)
