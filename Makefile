@@ -67,6 +67,7 @@ bench: setup ## run the benchmarks against their anchors, into benchmarks.json
 
 generate: setup ## generate CRDs, documents and Pulsar's commands from their sources
 	$(BIN)/python -m topicschema.api.crds crds
+	$(BIN)/python -m topicschema.cli.fields_page crds docs/api.md
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
 	$(BIN)/python -m topicschema.cli.reasons_page docs/operations.md
 	sed -n '/^## Condition reasons/,/^###/{/^|/p}' docs/operations.md > operator/topicschema/cli/rules/reasons.md
