@@ -1,4 +1,4 @@
-"""The demo's steps on a cluster of the test run, all but step 7, which needs the package index.
+"""The demo's steps on a cluster of the test run, all but step 8, which needs the package index.
 
 A second run of the steps, after the first one, belongs to a full run.
 The demo runs some dozens of commands, for half a minute.
@@ -24,4 +24,4 @@ def test_the_steps_have_the_expected_results_also_after_an_earlier_run() -> None
             steps.perform(stage)
             kinds.perform(stage)
             headings = [line for line in output.getvalue().splitlines() if line.startswith("── ")]
-            assert [heading[3:5] for heading in headings] == ["1.", "2.", "3.", "4.", "5.", "6.", "8.", "9."]
+            assert [heading[3:5] for heading in headings] == ["1.", "2.", "3.", "4.", "5.", "6.", "7.", "9.", "10"]

@@ -7,6 +7,6 @@
 
 `narrator` shows commands and checks their results. `stage` has the cluster and the files of the steps. `backstage`
 installs the product on a cluster and removes the objects of an earlier run. `ahead` builds and downloads before the
-first step. `steps` are steps 1 to 6. `releases` registers the real history that `wheels` fetches. `brokers` needs a
+first step. `steps` are steps 1 to 7. `releases` registers the real history that `wheels` fetches. `brokers` needs a
 real broker. `quickstart` is a demo in pods. Nothing here is shipped. The steps use only kubectl's view of the product.
 """

@@ -18,7 +18,7 @@ _BROKER = Path(maven.__file__).parent / "pulsar" / "pom.xml"
 
 
 def _download() -> None:
-    """Download what is not compiled: kubectl, the broker's jars, and the schemas of step 7."""
+    """Download what is not compiled: kubectl, the broker's jars, and the schemas of step 8."""
     with contextlib.suppress(TestbedError, DemoError):
         prebuilt.program("kubectl", Progress())
         if not os.environ.get("PULSAR_ADMIN_URL") and maven.why_absent() is None:

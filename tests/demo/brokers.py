@@ -1,4 +1,4 @@
-"""Steps 10 to 13, with a real broker: registration, adoption, rollback and the lock.
+"""Steps 11 to 14, with a real broker: registration, adoption, rollback and the lock.
 
 They need Java and Maven's jars, or a broker that PULSAR_ADMIN_URL and PULSAR_SERVICE_URL name.
 """
@@ -28,11 +28,11 @@ def why_absent() -> str | None:
 
 def skip(stage: Stage, reason: str) -> None:
     """Print that the steps are skipped, and why."""
-    stage.narrator.step("Steps 10 to 13 are skipped", f"They need a real broker, and there is none: {reason}.")
+    stage.narrator.step("Steps 11 to 14 are skipped", f"They need a real broker, and there is none: {reason}.")
 
 
 def perform(stage: Stage) -> None:
-    """Run steps 10 to 13. Raise DemoError at the first unexpected result."""
+    """Run steps 11 to 14. Raise DemoError at the first unexpected result."""
     pulsar = _broker(stage)
     _clear(pulsar)
     file = stage.folder / _REGISTRY
@@ -46,7 +46,7 @@ def perform(stage: Stage) -> None:
 
 def register(stage: Stage) -> None:
     stage.narrator.step(
-        "10. Register at a real broker",
+        "11. Register at a real broker",
         "This registry names a broker. The operator registers accepted schemas there, and the broker "
         "assigns the version numbers. A rejected schema never reaches the broker.",
     )
@@ -69,7 +69,7 @@ def register(stage: Stage) -> None:
 
 def adopt(stage: Stage) -> None:
     stage.narrator.step(
-        "11. Adopt an existing schema",
+        "12. Adopt an existing schema",
         "On this topic a producer registered its schema first. The operator stores "
         "that version as history, and judges the TopicSchema against it.",
     )
@@ -86,7 +86,7 @@ def adopt(stage: Stage) -> None:
 
 def roll_back(stage: Stage) -> None:
     stage.narrator.step(
-        "12. Roll back at the broker",
+        "13. Roll back at the broker",
         "The broker finds the text among its versions. The topic's latest version does not change.",
     )
     stage.run(f"{_APPLY} sales-placed.yaml")
@@ -107,7 +107,7 @@ def roll_back(stage: Stage) -> None:
 
 def lock_topics(stage: Stage) -> None:
     stage.narrator.step(
-        "13. Lock the topics",
+        "14. Lock the topics",
         "One line in the policy stops clients from adding schemas. A producer with a schema from Git "
         "can connect. A producer whose schema has an unreviewed field cannot. A consumer can connect "
         "if its schema reads the latest version.",

@@ -1,4 +1,4 @@
-"""Steps 8 and 9: a pair, a schema from protobuf sources, and edits that the broker accepts and consumers fail on."""
+"""Steps 9 and 10: a pair, a schema from protobuf sources, and edits that the broker accepts and consumers fail on."""
 
 from demo.stage import Stage, condition
 
@@ -9,14 +9,14 @@ _READY = f"kubectl wait --for=condition=Ready tsc/{PAIR} tsc/{SENT} -n {NAMESPAC
 
 
 def perform(stage: Stage) -> None:
-    """Run steps 8 and 9. Raise DemoError at the first unexpected result."""
+    """Run steps 9 and 10. Raise DemoError at the first unexpected result."""
     pair_and_sources(stage)
     accepted_risks(stage)
 
 
 def pair_and_sources(stage: Stage) -> None:
     stage.narrator.step(
-        "8. KEY_VALUE, and protobuf from sources",
+        "9. KEY_VALUE, and protobuf from sources",
         "A KEY_VALUE topic has a schema for each part. For PROTOBUF_NATIVE you write the .proto "
         "files, and the operator compiles them to what a Java producer would send.",
     )
@@ -40,7 +40,7 @@ def pair_and_sources(stage: Stage) -> None:
 
 def accepted_risks(stage: Stage) -> None:
     stage.narrator.step(
-        "9. Risks that the broker accepts",
+        "10. Risks that the broker accepts",
         "For protobuf, the broker compares only the name of the root message. It accepts an edit "
         "that gives a field's number to another field. The operator accepts it, too. kubectl, the "
         "status and an Event warn of the effect on consumers.",

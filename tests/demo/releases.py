@@ -60,9 +60,9 @@ class Outcome:
 
 
 def perform(stage: Stage) -> list[Outcome]:
-    """Run step 7 and return the outcome of each release on each topic."""
+    """Run step 8 and return the outcome of each release on each topic."""
     stage.narrator.step(
-        "7. Schemas with a real history",
+        "8. Schemas with a real history",
         "The event schemas of DataHub's releases, 8 kB to 365 kB. Is each one compatible with the release before?",
     )
     wheel_of = wheels.fetch(RELEASES, Progress())

@@ -1,4 +1,4 @@
-"""Steps 1 to 6: the life of one topic's schema, from the first apply to a deleted resource that is created again."""
+"""Steps 1 to 7: the life of one topic's schema, from the first apply to a breaking change that is approved."""
 
 import contextlib
 import json
@@ -15,13 +15,14 @@ _GET = f"kubectl get tsc -n {NAMESPACE}"
 
 
 def perform(stage: Stage) -> None:
-    """Run steps 1 to 6. Raise DemoError at the first unexpected result."""
+    """Run steps 1 to 7. Raise DemoError at the first unexpected result."""
     first_version(stage)
     compatible_edit(stage)
     incompatible_edit(stage)
     webhook_switched_off(stage)
     back_to_the_first_text(stage)
     delete_and_create_again(stage)
+    approved_exception(stage)
 
 
 def first_version(stage: Stage) -> None:
@@ -143,6 +144,27 @@ def delete_and_create_again(stage: Stage) -> None:
     stage.run(_READY)
     stage.run(_GET)
     _claim_versions(_status(stage), current=2, count=3, stage=stage)
+
+
+def approved_exception(stage: Stage) -> None:
+    stage.narrator.step(
+        "7. An approved exception",
+        "The breaking edit of step 3 is needed after all. The team may not choose a weaker strategy, "
+        "until the platform team approves an exception, which ends by itself.",
+    )
+    stage.run("diff -U1 orders-created-breaking.yaml orders-created-approved.yaml", fails=True)
+    refused = stage.run(f"{_APPLY} orders-created-approved.yaml", fails=True)
+    stage.claim("the webhook rejects it", holds="STRATEGY_NOT_ALLOWED" in refused.output, instead=refused.output)
+    stage.run("diff -U1 policy.yaml policy-with-exception.yaml", fails=True)
+    stage.run(f"{_APPLY} policy-with-exception.yaml")
+    stage.run(f"{_APPLY} orders-created-approved.yaml")
+    stage.run(_READY)
+    stage.run(_GET)
+    _claim_versions(_status(stage), current=3, count=4, stage=stage)
+    message = condition(_status(stage), "Compatible").get("message", "")
+    stage.claim("the condition Compatible names the exception", holds="2099-12-31" in message, instead=message)
+    query = ("events", "-n", NAMESPACE, "--field-selector", "reason=ExceptionUsed")
+    stage.narrator.claim_soon("an Event reports its use", lambda: stage.cluster.get(*query)["items"])
 
 
 @contextlib.contextmanager
