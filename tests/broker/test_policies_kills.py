@@ -21,7 +21,6 @@ from topicschema.api.store import claim_name
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
@@ -46,7 +45,7 @@ async def reset(shop: BrokeredShop) -> None:
     """Restore the state before the operator ever wrote."""
     for setting, value in _ORIGINAL.items():
         shop.set("PUT" if isinstance(value, str) else "POST", setting, value)
-    key = PulsarNamespaceKey("pulsar", "shop", shop.watched.namespace)
+    key = shop.watched.shop.pulsar_namespace_key
     try:
         await shop.watched.shop.client.delete(PULSAR_NAMESPACE_CLAIM, SYSTEM, claim_name(key))
     except NotFoundError:

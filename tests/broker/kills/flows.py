@@ -99,7 +99,7 @@ async def unset(topic: BrokeredTopic) -> None:
 
 
 async def local(topic: BrokeredTopic) -> None:
-    """Register three versions while the policy named no broker."""
+    """Register three versions while the registry named no broker."""
     watched = topic.shop.watched
     await to_thread(watched.govern, schemaCompatibilityStrategy="FULL")
     await watched.policy_ready("Active")
@@ -166,8 +166,8 @@ async def _set(topic: BrokeredTopic) -> None:
 
 
 async def _named(topic: BrokeredTopic) -> None:
-    """Name a broker in the policy, and set its strategy there."""
-    await to_thread(topic.shop.apply, schemaCompatibilityStrategy="FULL")
+    """Name a broker in the registry, and so set the policy's strategy there."""
+    await to_thread(topic.shop.apply_registry)
 
 
 async def _hidden(topic: BrokeredTopic) -> None:
