@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from faults import kubelet
 from faults.world import World, avro, text_of
 from faults.write_holds import Place
+from testbed.product import VALIDATION
 from topicschema.core.formats import key_value
 from topicschema.core.history import source_mark
 from topicschema.protoc import ProtobufSources, compile_envelope
@@ -127,7 +128,7 @@ def _gone(world: World) -> None:
 
 
 def _apply_behind_gate(world: World) -> None:
-    world.apply(SECOND, validation={"mode": "Gate", "source": {"files": {"uri": "s3://archive/orders"}}})
+    world.apply(SECOND, validation={"mode": "Gate"})
     kubelet.start(world)
 
 
@@ -135,9 +136,9 @@ def _check_passed(world: World) -> None:
     """Check that the version is there, after one Job for its messages, with its request."""
     _ready(world, "Registered", 1, [FIRST, SECOND])
     world.until(lambda: world.condition("Validated") == ("True", "Passed"), "the verdict in the status")
-    jobs = world.api.list("jobs", world.name)
+    jobs = world.jobs()
     assert len(jobs) == 1, f"{len(jobs)} Jobs"
-    maps = [one["metadata"]["name"] for one in world.api.list("configmaps", world.name)]
+    maps = [one["metadata"]["name"] for one in world.api.list("configmaps", VALIDATION)]
     assert f"{jobs[0]['metadata']['name']}-0" in maps
 
 

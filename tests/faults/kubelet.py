@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from faults.world import World
+from testbed.product import VALIDATION
 from topicschema.validation.job.manifest import REQUEST_ANNOTATION
 from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
@@ -25,19 +26,19 @@ def _run(world: World) -> None:
     while time.monotonic() < deadline:
         if world.read() is None or (world.condition("Ready") or ("", ""))[0] == "True":
             return
-        for job in world.api.list("jobs", world.name):
+        for job in world.jobs():
             _end(world, job)
         time.sleep(0.2)
 
 
 def _end(world: World, job: dict[str, Any]) -> None:
     selector = f"labelSelector=batch.kubernetes.io/job-name={job['metadata']['name']}"
-    for pod in world.api.list("pods", world.name, selector):
+    for pod in world.api.list("pods", VALIDATION, selector):
         if pod["status"]["phase"] == "Pending":
             end = {"exitCode": 0, "reason": "Completed", "message": _verdict(job)}
             container = {"name": "driver", "image": "i", "imageID": "", "ready": False, "restartCount": 0}
             status = {"phase": "Succeeded", "containerStatuses": [container | {"state": {"terminated": end}}]}
-            world.api.merge("pods", world.name, pod["metadata"]["name"], {"status": status}, "status")
+            world.api.merge("pods", VALIDATION, pod["metadata"]["name"], {"status": status}, "status")
 
 
 def _verdict(job: dict[str, Any]) -> str:

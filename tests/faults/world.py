@@ -12,8 +12,10 @@ from typing import Any
 from support.kubernetes.plain_api import Api
 from support.kubernetes.registries import registry
 from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import VALIDATION
 from topicschema.api.store import claim_name, history_name
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.validation.job.manifest import NAMESPACE_LABEL
 
 _SECONDS = 180.0  # only a hang takes as long
 _POLL_SECONDS = 0.1
@@ -58,7 +60,7 @@ class World:
         """Create the namespace, and the registry of its name, which allows it to claim its Pulsar namespace."""
         self.api.apply("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.name}})
         allowed = {"namespaceSelector": {"matchNames": [self.name]}, "pulsarNamespaces": [f"faults/{self.name}"]}
-        self.api.apply("schemaregistries", registry(self.name, allowedNamespaces=[allowed]))
+        self.api.apply("schemaregistries", registry(self.name, allowedNamespaces=[allowed], validation={}))
 
     def create_policy(self) -> None:
         """Create the policy."""
@@ -67,17 +69,18 @@ class World:
             "pulsarNamespace": f"faults/{self.name}",
             "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
             "constraints": {"allowedDeletionPolicies": ["Retain", "Delete"]},
+            "validation": {"source": {"files": {"uri": "s3://archive/{topic}"}}},
         }
         self.api.apply(_POLICIES, self._object("NamespaceSchemaPolicy", "policy", spec))
 
     def apply(self, schema: str, **more: Any) -> None:
         """Apply the topic's resource with that schema."""
         spec = {"topic": self.topic, "type": "AVRO", "schema": schema, **more}
-        self.api.apply(_TOPICS, self._object("TopicSchema", "orders", spec))
+        self.api.apply(_TOPICS, self._object("TopicSchema", self.name, spec))
 
     def delete_topic_schema(self) -> None:
         """Delete the resource, without waiting."""
-        self.api.delete(_TOPICS, self.name, "orders")
+        self.api.delete(_TOPICS, self.name, self.name)
 
     def remove(self) -> None:
         """Delete everything of this world, without waiting for it."""
@@ -86,7 +89,7 @@ class World:
 
     def read(self) -> dict[str, Any] | None:
         """Return the resource, or None."""
-        return self.api.get(_TOPICS, self.name, "orders")
+        return self.api.get(_TOPICS, self.name, self.name)
 
     def condition(self, kind: str) -> tuple[str, str] | None:
         """Return status and reason of a condition of the current generation."""
@@ -95,6 +98,10 @@ class World:
     def policy_condition(self, kind: str) -> tuple[str, str] | None:
         """Return the same of the policy."""
         return _condition(self.api.get(_POLICIES, self.name, "policy"), kind)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return the Jobs of the topic."""
+        return self.api.list("jobs", VALIDATION, f"labelSelector={NAMESPACE_LABEL}={self.name}")
 
     def has_counted(self) -> bool:
         """Return True if the policy's count of topics is current: it follows changes some seconds later."""

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.client
 import json
+import threading
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -86,8 +87,16 @@ class Api:
         return wire
 
 
-@functools.lru_cache
+_LOADING = threading.Lock()
+
+
 def _connection(kubeconfig: str) -> ApiConnection:
+    with _LOADING:  # kubernetes' loader names a file of a certificate before it has written it
+        return _loaded(kubeconfig)
+
+
+@functools.lru_cache
+def _loaded(kubeconfig: str) -> ApiConnection:
     return ApiConnection.load(kubeconfig)
 
 
