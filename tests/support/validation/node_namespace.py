@@ -39,6 +39,7 @@ _SECONDS: Final = 240
 _SMALL: Final = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}}
 """The resources of a run's pod: beside kind, two cores are too few for the default."""
 _RESOURCE = "topicschemas.topicschema.io"
+_POLICY = "namespaceschemapolicies.topicschema.io/orders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +80,31 @@ class RetainedShop:
 
         `pulsar` are fields of the registry's spec.pulsar, and `template` is its podTemplate.
         """
+        self.apply_registry(pulsar, template)
+        self.apply_policy(
+            isAllowAutoUpdateSchema=False,
+            unmanagedTopics={"exempt": ["*"]},
+            schemaCompatibilityStrategy="BACKWARD",
+            validation={"mode": mode, "source": {"pulsar": {}}, **validation},
+        )
+
+    def apply_registry(
+        self, pulsar: Mapping[str, str] | None = None, template: Mapping[str, Any] | None = None
+    ) -> None:
+        """Apply the registry and its Secrets; see `govern`."""
         credentials = self.broker.credentials
         own, reader = ({}, {}) if credentials is None else self._apply_credentials(credentials)
         connection = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **own, **(pulsar or {})}
         runs = {"podTemplate": template or _SMALL, **reader}
         self._apply(registry(self.pods.namespace, connection, validation=runs))
-        spec = {
-            "registry": self.pods.namespace,
-            "pulsarNamespace": self.topic.namespace,
-            "isAllowAutoUpdateSchema": False,
-            "unmanagedTopics": {"exempt": ["*"]},
-            "schemaCompatibilityStrategy": "BACKWARD",
-            "validation": {"mode": mode, "source": {"pulsar": {}}, **validation},
-        }
-        self.pods.apply(_object("NamespaceSchemaPolicy", "orders", spec))
-        self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "Active", 240)
+
+    def apply_policy(self, *, reason: str = "Active", **spec: Any) -> None:
+        """Apply the policy with these fields. Wait until this generation is Ready for that reason."""
+        fixed = {"registry": self.pods.namespace, "pulsarNamespace": self.topic.namespace}
+        self.pods.apply(_object("NamespaceSchemaPolicy", "orders", {**fixed, **spec}))
+        generation = self._get(_POLICY)["metadata"]["generation"]
+        self._wait(_POLICY, _condition("Ready", "observedGeneration"), str(generation), 240)
+        self._wait(_POLICY, _condition("Ready", "reason"), reason, 240)
 
     def remove(self) -> None:
         """Delete namespace and registry, without waiting."""
@@ -157,9 +168,9 @@ class RetainedShop:
         whole, count = self.topic.full_name, self.topic.partitions
         return [f"{whole}-partition-{number}" for number in range(count)] if count else [whole]
 
-    def propose(self, schema: Mapping[str, Any]) -> None:
-        """Apply the TopicSchema with that text."""
-        spec = {"topic": self.topic.full_name, "type": "AVRO", "schema": json.dumps(schema)}
+    def propose(self, schema: Mapping[str, Any], **more: Any) -> None:
+        """Apply the TopicSchema with that text, and with these further fields."""
+        spec = {"topic": self.topic.full_name, "type": "AVRO", "schema": json.dumps(schema), **more}
         self.pods.apply(_object("TopicSchema", self.topic.name, spec))
 
     def ready(self, reason: str, seconds: int = _SECONDS) -> Object:
