@@ -149,7 +149,8 @@ class Brokers:
     async def own_settings(self, registry: SchemaRegistry, broker: Broker) -> BrokerSettings | None:
         """Return the broker's defaults, cached for some minutes, or None if the role may not read them.
 
-        If the broker fails, return the last known ones, or None, and ask again at the next call. No error is raised.
+        If the broker fails, return the last known ones, or None, and request them again at the next call. No error is
+        raised.
         """
         name, now = registry.metadata.name, self._clock.now()
         cached = self._own.get(name)

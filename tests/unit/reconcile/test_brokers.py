@@ -256,7 +256,7 @@ async def test_the_settings_of_a_broker_are_cached_for_some_minutes(
         assert await own_strategy(brokers, there) is Strategy.FORWARD
 
 
-async def test_a_broker_that_fails_is_asked_again_and_its_last_settings_count(
+async def test_settings_are_read_again_after_a_failure_and_the_last_ones_count(
     brokers: Brokers, clock: ManualClock
 ) -> None:
     async with run_fake_broker() as wire:
