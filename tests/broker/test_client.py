@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from pulsar import Client
+from pulsar.schema import StringSchema
 
 from support.pulsar.fake_broker import LOOPBACK, ManualClock
 from testbed.pulsar import HAS_JSON_SCHEMAS, PULSAR_VERSION, Pulsar
@@ -21,7 +23,7 @@ from topicschema.broker.errors import (
 from topicschema.broker.transport import ClientConfig
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part
-from topicschema.core.remote import BrokerSettings, NamespaceSettings, TopicSettings
+from topicschema.core.remote import BrokerSettings, ListedTopic, NamespaceSettings, TopicSettings
 from topicschema.core.schemas import PRIMITIVES, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
@@ -255,7 +257,33 @@ async def test_topics_of_both_domains_are_listed_once_by_their_own_names(
     pulsar.call("PUT", f"/non-persistent/{key.pulsar_namespace}/fleeting/partitions", 2)
     topic = Topic(key.tenant, key.namespace, "plain")
     await broker.set_topic(topic, "persistent", TopicSettings(Strategy.FULL))  # makes __change_events
-    assert await broker.topics(key) == ("a+b%", "fleeting", "parted", "plain", "é")
+    assert await broker.topics(key) == (
+        ListedTopic("a+b%"),
+        ListedTopic("fleeting", "non-persistent", is_partitioned=True),
+        ListedTopic("parted", is_partitioned=True),
+        ListedTopic("plain"),
+        ListedTopic("é"),
+    )
+
+
+async def test_producers_are_those_that_are_connected_to_the_topic_or_its_partitions(
+    broker: Broker, pulsar: Pulsar, key: PulsarNamespaceKey
+) -> None:
+    pulsar.call("PUT", f"/persistent/{key.pulsar_namespace}/plain")
+    pulsar.call("PUT", f"/persistent/{key.pulsar_namespace}/parted/partitions", 2)
+    for listed in await broker.topics(key):
+        assert await broker.producers(key, listed) == ()
+        client = Client(pulsar.service_url)
+        try:
+            name = f"persistent://{key.pulsar_namespace}/{listed.local_name}"
+            client.create_producer(name, producer_name="billing", schema=StringSchema())
+            producers = await broker.producers(key, listed)
+        finally:
+            client.close()
+        assert {each.name.partition("-")[0] for each in producers} == {"billing"}
+        assert all(each.address and each.client_version for each in producers)
+    with pytest.raises(TopicNotFoundError):
+        await broker.producers(key, ListedTopic("nope"))
 
 
 async def test_the_broker_reports_its_own_settings_and_its_version(broker: Broker) -> None:

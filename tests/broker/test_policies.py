@@ -96,14 +96,21 @@ async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_with_one_event
 
 
 async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_on(shop: BrokeredShop) -> None:
-    shop.create_topics("created", "created-billing-DLQ")
+    shop.create_topics("created", "created-billing-DLQ", "created-billing-RETRY", "bytes")
     shop.pulsar.call("PUT", f"/persistent/{shop.pulsar_namespace}/billed/partitions", 2)
+    for name in ("billed", "created-billing-DLQ", "created-billing-RETRY"):
+        body = {"type": "AVRO", "schema": text("id"), "properties": {}}
+        shop.pulsar.call("POST", f"/schemas/{shop.pulsar_namespace}/{name}/schema", body)
+    exempt = {"exempt": ["*-RETRY"]}
     shop.watched.put(text("id"))
-    shop.govern(isAllowAutoUpdateSchema=False, schemaCompatibilityStrategy="BACKWARD")
-    await shop.wait_for_undeclared_count(2)
+    shop.govern(isAllowAutoUpdateSchema=False, schemaCompatibilityStrategy="BACKWARD", unmanagedTopics=exempt)
+    await shop.wait_for_unmanaged_count(2)
     status = await shop.policy_ready("UnmanagedTopics")
     assert statuses(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
-    assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (2, ["billed", "created-billing-DLQ"])
+    assert status["unmanagedTopicCount"] == 2
+    assert status["unmanagedTopics"] == [
+        {"topic": name, "reason": "HasSchema", "producerCount": 0} for name in ("billed", "created-billing-DLQ")
+    ]
     assert shop.broker_settings()["schemaCompatibilityStrategy"] == "BACKWARD"
     assert shop.broker_settings()["isAllowAutoUpdateSchema"] is True
     await shop.wait_for_ready_count(1)
@@ -116,7 +123,7 @@ async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_o
         shop.watched.put(text("id"), name.lower(), topic=f"persistent://{shop.pulsar_namespace}/{name}")
     status = await shop.policy_ready("Active")
     assert shop.broker_settings()["isAllowAutoUpdateSchema"] is False
-    assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (0, [])
+    assert (status["unmanagedTopicCount"], status["unmanagedTopics"]) == (0, [])
     await shop.wait_for_ready_count(3)
     shop.create_topics("late")  # a lock that is in place does not wait
     assert await shop.writes_of_a_reconcile() == []
@@ -174,7 +181,7 @@ async def test_the_brokers_own_settings_are_observed_and_those_that_it_overrules
     shared_controller: Product, strict_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> None:
     async with proxied_shop(strict_pulsar, cluster, namespace) as shop:
-        shop.create_topics("undeclared")
+        shop.create_topics("unmanaged")
         shop.watched.put(text("id"))
         shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks no client out
         status = await shop.policy_ready("Active")

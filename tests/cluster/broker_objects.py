@@ -8,7 +8,7 @@ _SETTINGS: dict[str, Any] = {
     "managementPolicy": "Manage",
     "isAllowAutoUpdateSchema": False,
     "schemaValidationEnforced": True,
-    "lockUndeclared": False,
+    "unmanagedTopics": {"exempt": ["*-DLQ"], "schemaless": "Block"},
 }
 BROKER = POLICY | {"spec": POLICY["spec"] | _SETTINGS}
 MANAGED = changed(TOPIC, "spec", TOPIC["spec"] | {"schemaValidationEnforced": False})
@@ -45,13 +45,16 @@ _REQUIRED = "Required value"
 
 WRONG_BROKERS = [
     wrong("another management", BROKER, "spec.managementPolicy", "Ignore", _UNSUPPORTED),
+    wrong("another word for schemaless", BROKER, "spec.unmanagedTopics.schemaless", "Skip", _UNSUPPORTED),
+    Row("a full topic name", BROKER, "spec.unmanagedTopics.exempt", ["shop/orders/*"],
+        "spec.unmanagedTopics.exempt[0]", "write local names of topics"),
     wrong("settings before nothing", NUMBERED, "spec.topicSettings.original", ABSENT, _REQUIRED),
     Row("a setting twice", ORIGINAL, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
 ]  # fmt: skip
 
 RIGHT_BROKERS = [
     Row("a policy that only observes", BROKER, "spec.managementPolicy", "Observe"),
-    Row("a lock at once", BROKER, "spec.lockUndeclared", value=True),
+    Row("a lock at once", BROKER, "spec.unmanagedTopics.exempt", ["*"]),
     Row("a topic with a setting of its own", MANAGED, "spec.schemaValidationEnforced", value=True),
     Row("a history that the broker counts", NUMBERED, "spec.topicSettings.pending", ABSENT),
     Row("a claim with the original settings", ORIGINAL, "spec.managed", ABSENT),

@@ -58,6 +58,9 @@ REASONS = (
     "TopicClaimed",
     "TopicMissing",
     "UndeclaredTopics",
+    "lockUndeclared",
+    "undeclaredTopicCount",
+    "undeclaredTopics",
     "ValuesShown",
 )
 RULES = (

@@ -153,19 +153,19 @@ def _policy_fields_without_effect(spec: NamespaceSchemaPolicySpec) -> Iterator[s
 
 
 def _of_lock(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
-    desired = (spec.is_allow_auto_update_schema, spec.lock_undeclared)
-    known = None if before is None else (before.is_allow_auto_update_schema, before.lock_undeclared)
+    desired = (spec.is_allow_auto_update_schema, spec.unmanaged_topics)
+    known = None if before is None else (before.is_allow_auto_update_schema, before.unmanaged_topics)
     if spec.is_allow_auto_update_schema is not False or desired == known:
         return
-    if spec.lock_undeclared:
+    if spec.unmanaged_topics.exempts_all:
         yield (
             f"clients may no longer add schemas to any topic of {spec.pulsar_namespace}: where there is no TopicSchema "
             "(dead-letter and retry topics, too) producers with a schema that is not there yet are refused"
         )
     else:
         yield (
-            f"clients may add schemas until every topic of {spec.pulsar_namespace} has a TopicSchema; "
-            "status.undeclaredTopics lists those without one"
+            f"clients may add schemas until every topic of {spec.pulsar_namespace} has a TopicSchema or is exempt "
+            "(spec.unmanagedTopics); status.unmanagedTopics lists those for which the lock waits"
         )
 
 

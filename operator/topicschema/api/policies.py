@@ -1,6 +1,7 @@
 """NamespaceSchemaPolicy: the platform team's rules for all topics of one Pulsar namespace."""
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Annotated, Self
 
 from topicschema.api.brokers import ManagementPolicy, ObservedSettings
@@ -13,12 +14,14 @@ from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
+from topicschema.core.topics import matches_glob
 
 _DATE = "[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
 _TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _UNTIL = matching(
     f"^{_DATE}(T{_TIME}Z)?$", "write a date or a time in UTC, for instance 2026-12-31 or 2026-12-31T18:00:00Z"
 )
+_LOCAL_GLOB = matching(r"^[^/\s]+$", "write local names of topics, without tenant and namespace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,44 @@ class ConstraintsSpec:
     ] = ()
 
 
+class SchemalessTopics(StrEnum):
+    """The effect on a lock of topics without a schema at the broker. Ignore is the default."""
+
+    IGNORE = "Ignore"
+    BLOCK = "Block"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmanagedTopicsSpec:
+    """The topics without a TopicSchema that a lock does not wait for."""
+
+    exempt: Annotated[
+        tuple[Annotated[str, Field(max_length=512, rules=(_LOCAL_GLOB,))], ...],
+        Field(
+            "Local names of topics as globs, for instance *-DLQ. An asterisk matches any text. With *, the lock waits "
+            "for no topic.",
+            max_items=64,
+            list_type="set",
+        ),
+    ] = ()
+    schemaless: Annotated[
+        SchemalessTopics,
+        Field(
+            "Ignore (default): a topic whose broker never had a schema of it does not delay the lock, because the lock "
+            "refuses none of its clients. They connect without a schema. Block: it delays the lock, too."
+        ),
+    ] = SchemalessTopics.IGNORE
+
+    @property
+    def exempts_all(self) -> bool:
+        """True if the lock waits for no topic."""
+        return "*" in self.exempt
+
+    def exempts(self, local_name: str) -> bool:
+        """Return True if a glob matches the topic's local name."""
+        return any(matches_glob(glob, local_name) for glob in self.exempt)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSchemaPolicySpec:
     """The desired state."""
@@ -155,13 +196,13 @@ class NamespaceSchemaPolicySpec:
             "keeps its value. Requires a registry with Pulsar."
         ),
     ] = None
-    lock_undeclared: Annotated[
-        bool,
+    unmanaged_topics: Annotated[
+        UnmanagedTopicsSpec,
         Field(
-            "If true, isAllowAutoUpdateSchema: false applies even if topics have no TopicSchema. If "
-            "false (default), it waits until every topic of the Pulsar namespace has one."
+            "Topics without a TopicSchema that isAllowAutoUpdateSchema: false does not wait for. It waits for all "
+            "others that have schemas. System topics never count."
         ),
-    ] = False
+    ] = field(default_factory=UnmanagedTopicsSpec)
     strictness: Annotated[
         Strictness,
         Field(
@@ -212,6 +253,41 @@ class HistoryConflict:
         ),
     ]
     path: Annotated[str, Field("JSON path from $ in its schema.", max_length=1024)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectedProducer:
+    """A producer that is connected to a topic."""
+
+    name: Annotated[str, Field("Name of the producer.", max_length=256)]
+    client_version: Annotated[str | None, Field("Name and version of its client library.", max_length=256)] = None
+    address: Annotated[str | None, Field("Address of its client.", max_length=256)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmanagedTopic:
+    """A topic without a TopicSchema that a lock waits for."""
+
+    topic: Annotated[str, Field("The topic's local name.", max_length=1024)]
+    reason: Annotated[
+        str,
+        Field(
+            "Why the lock waits for it. HasSchema: the broker has or had schemas of it. Schemaless: it has none, and "
+            "spec.unmanagedTopics.schemaless is Block.",
+            max_length=64,
+            pattern="^[A-Za-z][A-Za-z0-9]*$",
+        ),
+    ]
+    producer_count: Annotated[
+        int,
+        Field(
+            "Number of producers that are connected now. After the lock, the broker refuses those whose schema is not "
+            "registered, for instance because it was deleted, and each one that comes back with a new schema."
+        ),
+    ] = 0
+    producers: Annotated[
+        tuple[ConnectedProducer, ...], Field("The first of these producers, at most 5.", max_items=5)
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,12 +346,15 @@ class NamespaceSchemaPolicyStatus:
             "hundredth of registry.limitBytes. Unset without a limit."
         ),
     ] = None
-    undeclared_topic_count: Annotated[
-        int, Field("Number of topics of the Pulsar namespace without a TopicSchema, while a lock waits for them.")
+    unmanaged_topic_count: Annotated[
+        int,
+        Field(
+            "Number of topics without a TopicSchema that a lock waits for. After the first 20, topics without a "
+            "schema count, too, because the operator does not read their schemas."
+        ),
     ] = 0
-    undeclared_topics: Annotated[
-        tuple[Annotated[str, Field(max_length=1024)], ...],
-        Field("The first of these topics, at most 20.", max_items=20),
+    unmanaged_topics: Annotated[
+        tuple[UnmanagedTopic, ...], Field("The first of these topics, at most 20.", max_items=20)
     ] = ()
 
 

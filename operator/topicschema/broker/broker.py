@@ -20,7 +20,15 @@ from topicschema.broker.errors import (
 )
 from topicschema.broker.transport import BrokerRequest, ClientConfig, RequestBody, Transport
 from topicschema.core import releases
-from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
+from topicschema.core.remote import (
+    BrokerSettings,
+    ListedTopic,
+    NamespaceSettings,
+    Producer,
+    RemoteVersion,
+    Setting,
+    TopicSettings,
+)
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
@@ -197,14 +205,24 @@ class Broker:
         _compare(Setting.STRATEGY, settings.strategy, current.strategy)
         _compare(Setting.ENFORCEMENT, settings.enforces_validation, current.enforces_validation)
 
-    async def topics(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
-        """Return the local names of all topics of both domains, sorted, without partitions and system topics."""
-        names: set[str] = set()
-        for domain in _DOMAINS:
+    async def topics(self, key: PulsarNamespaceKey) -> tuple[ListedTopic, ...]:
+        """Return all topics of both domains by name, without partitions and system topics.
+
+        A name of both domains is one topic, because its schemas are the same.
+        """
+        listed: dict[str, ListedTopic] = {}
+        for domain in reversed(_DOMAINS):
             for call in ("", "partitioned"):
                 answer = await self._list("topics", wire.namespace_path(key, call, domain))
-                names.update(wire.local_names(wire.names_of(answer)))
-        return tuple(sorted(names))
+                for name in wire.local_names(wire.names_of(answer)):
+                    listed[name] = ListedTopic(name, domain, is_partitioned=bool(call))
+        return tuple(listed[name] for name in sorted(listed))
+
+    async def producers(self, key: PulsarNamespaceKey, listed: ListedTopic) -> tuple[Producer, ...]:
+        """Return the producers that are connected now, by one request. Raise TopicNotFoundError."""
+        topic = Topic(key.tenant, key.namespace, listed.local_name)
+        call = f"{'partitioned-stats' if listed.is_partitioned else 'stats'}?excludeConsumers=true"
+        return wire.producers_of(await self._read("producers", wire.topic_path(topic, listed.domain, call)))
 
     async def _schema(self, name: str, topic: Topic, call: str) -> RemoteVersion | None:
         try:

@@ -17,7 +17,7 @@ from topicschema.broker.errors import BrokerUnavailableError, RefusedByBrokerErr
 from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.formats import key_value
 from topicschema.core.reasons import Reason
-from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, Producer, RemoteVersion
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, is_system_topic
@@ -26,6 +26,7 @@ _NEVER_SENT: Final = frozenset({SchemaType.BYTES, SchemaType.AUTO_CONSUME, Schem
 _MOST_VERSIONS: Final = 10**9
 # Each broker has it in a namespace of its own, to which no other client sends messages.
 _HEALTH_CHECK: Final = "healthcheck"
+_RESERVED: Final = "__"
 _PARTITION: Final = re.compile(r"-partition-\d+$")
 
 
@@ -190,13 +191,15 @@ def flag_of(value: Any) -> bool | None:
 
 
 def local_names(names: Iterable[str]) -> Iterator[str]:
-    """Yield the local names of `persistent://t/n/x`, without system topics. A partition yields its topic's name.
+    """Yield the local names of `persistent://t/n/x`. A partition yields its topic's name.
+
+    System topics are left out: the broker's own, and all whose name begins with two underscores.
 
     A listing has the names as clients write them, not percent-encoded.
     """
     for name in names:
         local = _PARTITION.sub("", name.rsplit("/", 1)[-1])
-        if local != _HEALTH_CHECK and not is_system_topic(local):
+        if local != _HEALTH_CHECK and not local.startswith(_RESERVED) and not is_system_topic(local):
             yield local
 
 
@@ -205,6 +208,18 @@ def names_of(answer: Any) -> list[str]:
     if not isinstance(answer, list) or not all(isinstance(each, str) for each in answer):
         raise _unlike("a list of topics")
     return answer
+
+
+def producers_of(answer: Any) -> tuple[Producer, ...]:
+    """Return the producers in a topic's stats, by name."""
+    publishers = answer.get("publishers") if isinstance(answer, dict) else None
+    if not isinstance(publishers, list) or not all(isinstance(each, dict) for each in publishers):
+        raise _unlike("a topic's stats")
+    producers = {
+        Producer(*(str(each.get(member) or "") for member in ("producerName", "clientVersion", "address")))
+        for each in publishers
+    }
+    return tuple(sorted(producers, key=lambda each: (each.name, each.client_version, each.address)))
 
 
 def _entity(name: str) -> str:

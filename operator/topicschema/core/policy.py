@@ -1,6 +1,5 @@
 """The policy of a topic: the effective strategy with its source, and the platform team's constraints."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -10,6 +9,7 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
+from topicschema.core.topics import matches_glob
 from topicschema.core.validation_rules import ValidationRules, relaxations
 
 
@@ -244,5 +244,6 @@ def _listed(values: tuple[StrEnum, ...]) -> str:
 
 def may_claim(globs: Iterable[str], pulsar_namespace: str) -> bool:
     """Return True if one of the globs matches `tenant/namespace`. `*` never matches the slash."""
-    patterns = ("[^/]*".join(re.escape(part) for part in glob.split("*")) for glob in globs)
-    return any(re.fullmatch(pattern, pulsar_namespace) for pattern in patterns)
+    names = pulsar_namespace.split("/")
+    split = (glob.split("/") for glob in globs)
+    return any(len(parts) == len(names) and all(map(matches_glob, parts, names)) for parts in split)

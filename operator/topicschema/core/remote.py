@@ -29,6 +29,24 @@ class RemoteVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedTopic:
+    """A topic in a listing of its Pulsar namespace. `domain` is `persistent` or `non-persistent`."""
+
+    local_name: str
+    domain: str = "persistent"
+    is_partitioned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """A producer that is connected to a topic. `address` is that of its client; unknown values are empty."""
+
+    name: str
+    client_version: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NamespaceSettings:
     """The settings of a Pulsar namespace. None means not set.
 

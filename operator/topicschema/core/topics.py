@@ -73,6 +73,23 @@ def is_system_topic(local_name: str) -> bool:
     return _SYSTEM.fullmatch(local_name) is not None
 
 
+def matches_glob(glob: str, name: str) -> bool:
+    """Return True if the glob matches the whole name. An asterisk matches any text, and nothing else is special."""
+    first, *others = glob.split("*")
+    if not others:
+        return name == first
+    *middle, last = others
+    if not name.startswith(first) or not name.endswith(last) or len(name) < len(first) + len(last):
+        return False
+    position, end = len(first), len(name) - len(last)
+    for part in middle:
+        position = name.find(part, position, end)
+        if position < 0:
+            return False
+        position += len(part)
+    return True
+
+
 def _flaw_of(local: str) -> str | None:
     if any(c.isspace() or not c.isprintable() for c in local):
         return "the topic's own name has a space or a control character"

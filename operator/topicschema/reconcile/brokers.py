@@ -147,14 +147,19 @@ class Brokers:
         return cached.broker
 
     async def own_settings(self, registry: SchemaRegistry, broker: Broker) -> BrokerSettings | None:
-        """Return the broker's defaults, cached for some minutes, or None if they cannot be read. No error is raised."""
+        """Return the broker's defaults, cached for some minutes, or None if the role may not read them.
+
+        If the broker fails, return the last known ones, or None, and request them again at the next call. No error is
+        raised.
+        """
         name, now = registry.metadata.name, self._clock.now()
         cached = self._own.get(name)
         if cached is not None and now - cached[0] < _OWN_SETTINGS_SECONDS:
             return cached[1]
-        settings = None
-        with contextlib.suppress(TopicSchemaError):
+        try:
             settings = await broker.broker_settings()
+        except TopicSchemaError:
+            return None if cached is None else cached[1]
         self._own[name] = (now, settings)
         return settings
 

@@ -26,8 +26,8 @@ from topicschema.storage.protocol import SchemaStorage
 class ValidationContext:
     """Settings and limits of validation in this installation. Without an image there is no validation.
 
-    All Jobs are in `namespace`.     `packing` limits the requests, and `reading` the reports, in
-    memory. Reading waits for nodes, so two run at once.
+    All Jobs are in `namespace`. `packing` limits the requests, and `reading` the reports, in memory. Reading waits for
+    nodes, so two run at once.
     """
 
     image: str = ""

@@ -43,7 +43,7 @@ async def locked(shop: BrokeredShop) -> BrokeredShop:
     reason = maven.why_absent()
     if reason is not None:
         pytest.skip(f"no Java client: {reason}")
-    shop.govern(schemaCompatibilityStrategy="FULL", isAllowAutoUpdateSchema=False, lockUndeclared=True)
+    shop.govern(schemaCompatibilityStrategy="FULL", isAllowAutoUpdateSchema=False, unmanagedTopics={"exempt": ["*"]})
     await shop.policy_ready("Active")
     return shop
 

@@ -162,7 +162,7 @@ def put(schema: str, **spec: Any) -> Callable[[BrokeredTopic], Awaitable[None]]:
 
 
 async def _set(topic: BrokeredTopic) -> None:
-    await to_thread(topic.shop.apply, lockUndeclared=True, **SET)
+    await to_thread(topic.shop.apply, unmanagedTopics={"exempt": ["*"]}, **SET)
 
 
 async def _named(topic: BrokeredTopic) -> None:

@@ -113,9 +113,9 @@ class BrokeredShop:
         """Return once the policy counts that number of Ready topics."""
         await wait_for(self._status, lambda status: status["topics"]["ready"] == ready)
 
-    async def wait_for_undeclared_count(self, count: int) -> None:
-        """Return once the policy counts that number of topics without a TopicSchema."""
-        await wait_for(self._status, lambda status: status.get("undeclaredTopicCount") == count)
+    async def wait_for_unmanaged_count(self, count: int) -> None:
+        """Return once the policy's lock waits for that number of topics."""
+        await wait_for(self._status, lambda status: status.get("unmanagedTopicCount") == count)
 
     async def wait_for_strategy(self, value: str, source: str, name: str = "created") -> None:
         """Return once the topic is judged by that strategy."""

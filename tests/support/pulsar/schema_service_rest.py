@@ -51,8 +51,9 @@ class FakeSchemaBroker:
     its Pulsar namespaces; its own are shown if `are_own_settings_shown`. `admins` are the tenants that the client may
     manage, or None for all. The statuses of responses are: `settings_status` for writes of these settings,
     `topic_settings_status` for those of a topic, `upload_status` for uploads. `topics` are the topics' names, None if
-    listing them is forbidden; `is_index_forbidden` if listing versions is. The `..._reads` count requests.
-    `on_call` is called with the number of each schema request, from 1, before its execution: for concurrent changes.
+    listing them is forbidden. `producers` are the publishers in their stats, None if reading those is forbidden.
+    `is_index_forbidden` is True if listing versions is. The `..._reads` count requests. `on_call` is called with the
+    number of each schema request, from 1, before its execution: for concurrent changes.
     """
 
     schemas: PulsarSchemas
@@ -71,6 +72,7 @@ class FakeSchemaBroker:
     is_index_forbidden: bool = False
     version: str = "4.0.7"
     topics: tuple[str, ...] | None = ()
+    producers: dict[str, list[dict[str, Any]]] | None = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
@@ -112,6 +114,9 @@ class FakeSchemaBroker:
         if parts[0] == "brokers":
             is_shown = self.are_own_settings_shown
             return self._version() if parts[1] == "version" else web.json_response({}, status=200 if is_shown else 403)
+        if parts[4:] == ["stats"]:
+            stats = {"publishers": (self.producers or {}).get(unquote(parts[3]), [])}
+            return web.json_response(stats, status=403 if self.producers is None else 200)
         if parts[4:]:
             return await self._own(unquote(parts[3]), parts[4], request)
         is_list = parts == ["persistent", "shop", "orders"]  # and not one of non-persistent or partitioned topics

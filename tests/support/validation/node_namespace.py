@@ -88,7 +88,7 @@ class RetainedShop:
             "registry": self.pods.namespace,
             "pulsarNamespace": self.topic.namespace,
             "isAllowAutoUpdateSchema": False,
-            "lockUndeclared": True,
+            "unmanagedTopics": {"exempt": ["*"]},
             "schemaCompatibilityStrategy": "BACKWARD",
             "validation": {"mode": mode, "source": {"pulsar": {}}, **validation},
         }

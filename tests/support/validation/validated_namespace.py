@@ -39,7 +39,8 @@ class ValidatedShop:
 
     def govern(self, validation: Mapping[str, Any], **runs: Any) -> None:
         """Apply the policy with that validation, and its registry with these fields of `validation`."""
-        self.watched.shop.apply_registry(validation=runs)
+        # Server-side apply makes null of an object whose last member is removed.
+        self.watched.shop.apply_registry(validation={"includeValues": False, **runs})
         self.watched.apply(self.watched.shop.policy(validation=validation))
 
     async def jobs(self) -> list[Object]:

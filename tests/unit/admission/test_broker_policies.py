@@ -19,6 +19,7 @@ from support.kubernetes.admission import (
 from topicschema.api.kinds import NAMESPACE
 
 LOCKED = {"isAllowAutoUpdateSchema": False}
+AT_ONCE = {"unmanagedTopics": {"exempt": ["*"]}}
 FORWARD, BACKWARD, FULL = ({"schemaCompatibilityStrategy": name} for name in ("FORWARD", "BACKWARD", "FULL"))
 FORWARD_ONLY = record_schema(ID, NOTE)
 WARNING_BYTES = 240
@@ -47,11 +48,13 @@ async def review(
         (
             None,
             LOCKED,
-            ["clients may add schemas until every topic of shop/orders has a TopicSchema; status.undeclaredTopics"],
+            [
+                "clients may add schemas until every topic of shop/orders has a TopicSchema or is exempt (spec.unmana",
+            ],
         ),
-        (None, {**LOCKED, "lockUndeclared": True}, [LOCK]),
-        (LOCKED, {**LOCKED, "lockUndeclared": True}, [LOCK]),
-        ({**LOCKED, "lockUndeclared": True}, {**LOCKED, "lockUndeclared": True, "strictness": "Strict"}, []),
+        (None, {**LOCKED, **AT_ONCE}, [LOCK]),
+        (LOCKED, {**LOCKED, **AT_ONCE}, [LOCK]),
+        ({**LOCKED, **AT_ONCE}, {**LOCKED, **AT_ONCE, "strictness": "Strict"}, []),
         (
             {**LOCKED, **FULL, "schemaValidationEnforced": True},
             {},

@@ -210,8 +210,16 @@ def test_every_field_of_a_topic_reads_as_it_was_written() -> None:
     assert encode(spec) == MANAGED["spec"]
 
 
+UNMANAGED = {
+    "topic": "billed",
+    "reason": "HasSchema",
+    "producerCount": 6,
+    "producers": [{"name": "billing-1", "clientVersion": "Pulsar-Java-v4.0.7", "address": "/10.0.0.3:41210"}],
+}
+
+
 def test_observed_settings_read_as_they_were_written() -> None:
-    status = {"observed": OBSERVED, "undeclaredTopicCount": 21, "undeclaredTopics": ["persistent://shop/orders/a"]}
+    status = {"observed": OBSERVED, "unmanagedTopicCount": 21, "unmanagedTopics": [UNMANAGED]}
     read = decode_status(NamespaceSchemaPolicyStatus, status)
     assert read.observed == ObservedSettings(
         schema_compatibility_strategy=Strategy.FULL,

@@ -7,7 +7,7 @@ from topicschema.broker.errors import BrokerUnavailableError, RefusedByBrokerErr
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part
-from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, Producer
 from topicschema.core.schemas import PRIMITIVES, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
@@ -158,8 +158,23 @@ def test_a_brokers_configuration_is_all_texts() -> None:
     )
 
 
+def test_producers_are_those_of_the_stats_by_name() -> None:
+    shown = [
+        {"producerName": "b", "clientVersion": "Pulsar-Java-v4.0.7", "address": "/10.0.0.3:41210", "producerId": 3},
+        {"producerName": "a", "clientVersion": None},
+        {"producerName": "a"},
+    ]
+    assert wire.producers_of({"publishers": shown}) == (
+        Producer("a"),
+        Producer("b", "Pulsar-Java-v4.0.7", "/10.0.0.3:41210"),
+    )
+    for broken in (None, {}, {"publishers": ["a"]}):
+        with pytest.raises(BrokerUnavailableError, match="the answer is not a topic's stats"):
+            wire.producers_of(broken)
+
+
 def test_partitions_are_their_topic_and_the_brokers_own_topics_are_left_out() -> None:
     names = ["a+b", "p-partition-0", "p-partition-12", "__change_events", "__change_events-partition-0"]
-    names += ["__transaction_buffer_snapshot", "x-sub__transaction_pending_ack", "__ours"]
+    names += ["__transaction_buffer_snapshot", "x-sub__transaction_pending_ack", "__consumer_offsets", "_ours"]
     urls = [*(f"persistent://t/n/{each}" for each in names), "non-persistent://t/n/g%h"]
-    assert list(wire.local_names(urls)) == ["a+b", "p", "p", "__ours", "g%h"]
+    assert list(wire.local_names(urls)) == ["a+b", "p", "p", "_ours", "g%h"]

@@ -2,7 +2,7 @@ import pytest
 
 from topicschema.api.store import claim_name, history_name
 from topicschema.core.errors import StalledError
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey, matches_glob
 
 
 def test_three_dots_are_a_name_as_any_other() -> None:
@@ -69,3 +69,24 @@ def test_a_pulsar_namespace_of_another_cluster_has_another_claim() -> None:
     here, there = (PulsarNamespaceKey.parse(cluster, "shop/orders") for cluster in ("here", "there"))
     assert here.pulsar_namespace == there.pulsar_namespace == "shop/orders"
     assert claim_name(here) != claim_name(there)
+
+
+@pytest.mark.parametrize(
+    ("glob", "matching", "others"),
+    [
+        ("created", ["created"], ["Created", "created-DLQ", ""]),
+        ("*-DLQ", ["-DLQ", "created-DLQ", "a-DLQ-DLQ"], ["created-DLQ-2", "DLQ"]),
+        ("*", ["", "created", "a.b"], []),
+        ("a*b*c", ["abc", "aXbYc", "abbc"], ["ac", "acb", "ab"]),
+        ("ab*ba", ["abba", "ab-ba"], ["aba"]),
+        ("a.[b]?", ["a.[b]?"], ["axb", "a.bx"]),
+    ],
+)
+def test_an_asterisk_of_a_glob_matches_any_text_and_nothing_else_is_special(
+    glob: str, matching: list[str], others: list[str]
+) -> None:
+    assert [name for name in (*matching, *others) if matches_glob(glob, name)] == matching
+
+
+def test_a_glob_of_many_asterisks_takes_no_time() -> None:
+    assert not matches_glob("*a" * 200 + "b", "a" * 512)

@@ -239,7 +239,7 @@ async def own_strategy(brokers: Brokers, of: SchemaRegistry) -> Strategy | None:
     return None if settings is None else settings.strategy
 
 
-@pytest.mark.parametrize("status", [200, 403, 404])
+@pytest.mark.parametrize("status", [200, 403])
 async def test_the_settings_of_a_broker_are_cached_for_some_minutes(
     brokers: Brokers, clock: ManualClock, status: int
 ) -> None:
@@ -254,6 +254,20 @@ async def test_the_settings_of_a_broker_are_cached_for_some_minutes(
         clock.time += 301
         set_strategy_response(wire, 200, "FORWARD")
         assert await own_strategy(brokers, there) is Strategy.FORWARD
+
+
+async def test_settings_are_read_again_after_a_failure_and_the_last_ones_count(
+    brokers: Brokers, clock: ManualClock
+) -> None:
+    async with run_fake_broker() as wire:
+        there = registry(None, wire.url)
+        set_strategy_response(wire, 404)
+        assert await own_strategy(brokers, there) is None
+        set_strategy_response(wire, 200, "BACKWARD")
+        assert await own_strategy(brokers, there) is Strategy.BACKWARD
+        clock.time += 301
+        set_strategy_response(wire, 404)
+        assert await own_strategy(brokers, there) is Strategy.BACKWARD
 
 
 async def test_settings_that_one_registry_may_not_read_are_read_for_another(brokers: Brokers) -> None:

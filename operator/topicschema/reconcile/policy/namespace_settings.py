@@ -4,7 +4,7 @@ A field that the policy omits is not managed: the broker's value stays, and the 
 reads the settings, `act` writes them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -77,11 +77,6 @@ def is_lock(change: NamespaceSettings, current: NamespaceSettings, own: BrokerSe
     """Return True if the change stops clients that may add schemas now."""
     is_locked_by_broker = current.allows_auto_update is None and own is not None and own.allows_auto_update is False
     return change.allows_auto_update is False and not is_locked_by_broker
-
-
-def undeclared(topics: Iterable[str], declared: Collection[str]) -> tuple[str, ...]:
-    """Return the topics without a TopicSchema, sorted. Both arguments are local names."""
-    return tuple(sorted(set(topics).difference(declared)))
 
 
 def override_notes(desired: NamespaceSettings, own: BrokerSettings | None) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging import policy_rules
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
+from topicschema.reconcile.policy import unmanaged_topics
+from topicschema.reconcile.policy.unmanaged_topics import NONE, UnmanagedTopics
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
 
@@ -30,7 +32,7 @@ class DueSettings:
 class NamespaceState:
     """The settings of a Pulsar namespace at its broker, their difference from the policy's, and notes to report.
 
-    `due` is None if the operator may not write. `undeclared` are the topics that a lock waits for, or None if they are
+    `due` is None if the operator may not write. `unmanaged` are the topics that a lock waits for, or None if they are
     not known yet. `wrote` is True if a setting was changed. `judging_error` is the reason why the policy cannot judge,
     or None.
     """
@@ -38,7 +40,7 @@ class NamespaceState:
     observed: ObservedSettings | None = None
     difference: str = ""
     notes: tuple[str, ...] = ()
-    undeclared: tuple[str, ...] | None = ()
+    unmanaged: UnmanagedTopics | None = NONE
     error: TopicSchemaError | None = None
     wrote: bool = False
     judging_error: TopicSchemaError | None = None
@@ -50,18 +52,18 @@ async def observe(
     resource: NamespaceSchemaPolicy,
     registry: SchemaRegistry,
     key: PulsarNamespaceKey,
-    declared: Collection[str] | None,
+    managed: Collection[str] | None,
 ) -> NamespaceState:
     """Return the state, with the error if the broker cannot be read.
 
-    `declared` are the topics with a TopicSchema, or None while they are not known.
+    `managed` are the local names of the topics with a TopicSchema, or None while they are not known.
     """
     state = NamespaceState()
     try:
         broker = await ctx.brokers.of(registry)
         if broker is not None:
             defaults = await ctx.brokers.own_settings(registry, broker) or rules.known_of_broker(resource.observed)
-            state = await _settings(resource, key, broker, defaults, declared)
+            state = await _settings(resource, key, broker, defaults, managed)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
@@ -75,7 +77,7 @@ async def _settings(
     key: PulsarNamespaceKey,
     broker: Broker,
     defaults: BrokerSettings | None,
-    declared: Collection[str] | None,
+    managed: Collection[str] | None,
 ) -> NamespaceState:
     current = await broker.namespace_settings(key)
     change = rules.differing(rules.desired_settings(resource.spec), current)
@@ -84,14 +86,15 @@ async def _settings(
     )
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
         return state
-    undeclared: tuple[str, ...] | None = ()
-    if rules.is_lock(change, current, defaults) and not resource.spec.lock_undeclared:
+    unmanaged: UnmanagedTopics | None = NONE
+    spec = resource.spec.unmanaged_topics
+    if rules.is_lock(change, current, defaults) and not spec.exempts_all:
         try:
-            undeclared = None if declared is None else rules.undeclared(await broker.topics(key), declared)
+            unmanaged = None if managed is None else await unmanaged_topics.find(broker, key, spec, managed)
         except ERRORS_WITHOUT_STATUS:
             raise
         except TopicSchemaError as error:  # the difference is known
             return replace(state, error=error)
-    if undeclared or undeclared is None:
+    if unmanaged is None or unmanaged.count:
         change = replace(change, allows_auto_update=None)
-    return replace(state, undeclared=undeclared, due=DueSettings(broker, change, current, defaults))
+    return replace(state, unmanaged=unmanaged, due=DueSettings(broker, change, current, defaults))

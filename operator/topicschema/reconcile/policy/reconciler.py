@@ -32,12 +32,12 @@ from topicschema.reconcile.policy.act import write_settings
 from topicschema.reconcile.policy.claim import acquire_claim
 from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
 from topicschema.reconcile.policy.observe import NamespaceState, observe
+from topicschema.reconcile.policy.unmanaged_topics import NONE
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 
-_LISTED = 20
 _FIRST_RECOUNT_DELAY = 1.0
 _LONGEST_RECOUNT_DELAY = 30.0
 
@@ -109,20 +109,20 @@ class NamespaceSchemaPolicies:
         index.brokers[key] = registry.address
         stored, resource = resource, resource.at(registry)
         ours = self._topics(key, claims)
-        declared = None if ours is None else _local_names(ours, claims)
-        state = await observe(self._ctx, resource, registry, claims, declared)
+        managed = None if ours is None else _local_names(ours, claims)
+        state = await observe(self._ctx, resource, registry, claims, managed)
         state = await write_settings(self._ctx, resource, claim, state)
         counts = await self._counts(key, stored, resource, state, ours)
-        undeclared = state.undeclared or ()
         record_bytes = await self._record_bytes(key, resource)
+        unmanaged = state.unmanaged or NONE
         status = replace(
             counts,
             record_bytes=record_bytes,
             conditions=moment.conditions(policy_status.conditions(resource, state)),
             observed=state.observed,
             registry=resource.status.registry,
-            undeclared_topic_count=len(undeclared),
-            undeclared_topics=undeclared[:_LISTED],
+            unmanaged_topic_count=unmanaged.count,
+            unmanaged_topics=unmanaged.first,
         )
         await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
         was_full = history_limit.is_record_full(stored, stored.status.record_bytes)

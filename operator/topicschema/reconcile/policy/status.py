@@ -54,20 +54,23 @@ def _conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple
 
 def pending_error(state: NamespaceState) -> TopicSchemaError | None:
     """Return the error that prevents the policy's settings, or None."""
-    if state.error is not None or state.undeclared == ():
+    if state.error is not None:
         return state.error
-    if state.undeclared is None:
+    if state.unmanaged is None:
         return WaitingError(
             Reason.UNMANAGED_TOPICS,
             "isAllowAutoUpdateSchema: false waits for the first reconcile of every TopicSchema of this namespace",
             after=2.0,
         )
-    count, first = len(state.undeclared), ", ".join(state.undeclared[:_LISTED])
+    count = state.unmanaged.count
+    if not count:
+        return None
+    first = ", ".join(each.topic for each in state.unmanaged.first[:_LISTED])
     names = first if count <= _LISTED else f"{first} and {count - _LISTED} more"
     return WaitingError(
         Reason.UNMANAGED_TOPICS,
         f"isAllowAutoUpdateSchema: false waits, because clients could add no schema to topics without a TopicSchema: "
-        f"{names}; create their TopicSchemas, or set lockUndeclared: true",
+        f"{names}; create their TopicSchemas, or exempt them with spec.unmanagedTopics.exempt",
         after=60.0,
     )
 
@@ -76,7 +79,8 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     """Return the notes that get an Event when they first appear."""
     error = pending_error(state)
     if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
-        return (Note("Warning", Reason.UNMANAGED_TOPICS, error.message),) if state.undeclared else ()
+        waits = state.unmanaged is not None and error.reason is Reason.UNMANAGED_TOPICS
+        return (Note("Warning", Reason.UNMANAGED_TOPICS, error.message),) if waits else ()
     return tuple(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes)
 
 

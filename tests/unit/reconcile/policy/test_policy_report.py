@@ -12,6 +12,7 @@ from topicschema.api.policies import (
     NamespaceSchemaPolicySpec,
     NamespaceSchemaPolicyStatus,
     RegistryStatus,
+    UnmanagedTopic,
 )
 from topicschema.broker.errors import (
     BrokerForbiddenError,
@@ -26,6 +27,7 @@ from topicschema.core.reasons import Reason
 from topicschema.judging.policies import is_active
 from topicschema.reconcile.policy.observe import NamespaceState
 from topicschema.reconcile.policy.status import conditions, notes, pending_error
+from topicschema.reconcile.policy.unmanaged_topics import UnmanagedTopics
 
 REGISTRY = RegistryStatus(address="pulsar:8080", version="4.0.7")
 POLICY = NamespaceSchemaPolicy(
@@ -42,7 +44,8 @@ UNAVAILABLE, FORBIDDEN = BrokerUnavailableError("silent"), BrokerForbiddenError(
 UNAUTHORIZED = BrokerUnauthorizedError("unknown client")
 NOTES = NamespaceState(notes=("it stays false",))
 CANNOT_JUDGE = StalledError(Reason.STRATEGY_UNKNOWN, "set one")
-WAITING = NamespaceState(undeclared=tuple("abcdefg"))
+WAITS_FOR = UnmanagedTopics(31, tuple(UnmanagedTopic(topic=name, reason="HasSchema") for name in "abcdefg"))
+WAITING = NamespaceState(unmanaged=WAITS_FOR)
 NOT_IN_SYNC = "-Ready +Reconciling -InSync"
 NOT_READABLE = "BrokerUnavailable: -Ready +Reconciling ?InSync"
 
@@ -69,7 +72,7 @@ NOT_READABLE = "BrokerUnavailable: -Ready +Reconciling ?InSync"
         (WAS_READY, NamespaceState(error=BrokerNotAllowedError("no")), "BrokerNotAllowed: -Ready +Stalled ?InSync"),
         # A lock that waits for topics, or until they are known
         (WAS_READY, WAITING, f"UnmanagedTopics: {NOT_IN_SYNC}"),
-        (WAS_READY, NamespaceState(undeclared=None), f"UnmanagedTopics: {NOT_IN_SYNC}"),
+        (WAS_READY, NamespaceState(unmanaged=None), f"UnmanagedTopics: {NOT_IN_SYNC}"),
     ],
 )
 def test_conditions(resource: NamespaceSchemaPolicy, state: NamespaceState, expected: str) -> None:
@@ -93,7 +96,7 @@ LOCKING = replace(WITHOUT_BROKER, spec=replace(WITHOUT_BROKER.spec, is_allow_aut
         (POLICY, NOTES, ConditionType.IN_SYNC, "; it stays false"),
         (OBSERVING, NOTES, ConditionType.READY, "governs shop/orders; nothing is written to the broker"),
         (WAS_READY, NamespaceState(difference="x is y", error=FORBIDDEN), ConditionType.IN_SYNC, "x is y: denied"),
-        (WAS_READY, WAITING, ConditionType.READY, "without a TopicSchema: a, b, c, d, e and 2 more; "),
+        (WAS_READY, WAITING, ConditionType.READY, "without a TopicSchema: a, b, c, d, e and 26 more; "),
     ],
 )
 def test_messages(resource: NamespaceSchemaPolicy, state: NamespaceState, kind: ConditionType, part: str) -> None:
@@ -104,6 +107,6 @@ def test_notes_are_those_that_a_condition_reports() -> None:
     assert notes(NOTES) == (("Normal", "SettingRetained", "it stays false"),)
     error = pending_error(WAITING)
     assert error is not None
-    waiting = replace(NOTES, undeclared=WAITING.undeclared)
+    waiting = replace(NOTES, unmanaged=WAITING.unmanaged)
     assert notes(WAITING) == notes(waiting) == (("Warning", "UnmanagedTopics", error.message),)
-    assert notes(NamespaceState(undeclared=None)) == ()
+    assert notes(NamespaceState(unmanaged=None)) == ()

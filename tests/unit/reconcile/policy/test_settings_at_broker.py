@@ -9,13 +9,15 @@ import pytest
 from support.kubernetes.topic import ORDERS, open_topic
 from support.pulsar.schema_service_rest import FakeSchemaBroker
 from topicschema.api.brokers import ManagementPolicy
-from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.policies import NamespaceSchemaPolicy, SchemalessTopics, UnmanagedTopicsSpec
 from topicschema.api.registries import SchemaRegistry, SchemaRegistrySpec, SchemaRegistryStatus
 from topicschema.core.remote import NamespaceSettings, Setting
+from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.act import write_settings
 from topicschema.reconcile.policy.observe import NamespaceState, observe
+from topicschema.reconcile.policy.unmanaged_topics import UnmanagedTopics
 from topicschema.storage.protocol import StoredClaim
 
 
@@ -32,14 +34,19 @@ class World:
         metadata = replace(self.policy.metadata, generation=self.policy.metadata.generation + 1)
         self.policy = replace(self.policy, metadata=metadata, spec=replace(self.policy.spec, **spec))
 
-    async def get(self, declared: Collection[str] | None = ()) -> NamespaceState:
+    async def get(self, managed: Collection[str] | None = ()) -> NamespaceState:
         self.broker.requests.clear()
         claim = await self.claim()
         policy = self.policy.at(self.registry)
-        state = await observe(self.ctx, policy, self.registry, claim.key, declared)
+        state = await observe(self.ctx, policy, self.registry, claim.key, managed)
         state = await write_settings(self.ctx, policy, claim, state)
         self.policy = replace(policy, status=replace(policy.status, observed=state.observed))
         return state
+
+    def register(self, *topics: str) -> None:
+        """Give each topic a schema at the broker."""
+        for topic in topics:
+            self.broker.schemas.upload(topic, SchemaInfo(SchemaType.STRING))
 
     async def claim(self) -> StoredClaim:
         return await self.ctx.storage.get_claim(ORDERS)
@@ -156,27 +163,82 @@ async def test_an_error_leaves_the_observed_settings_of_before(world: World) -> 
 
 async def test_a_lock_waits_for_topics_also_after_another_client_lifted_it(world: World) -> None:
     world.broker.topics = ("created", "created-billing-DLQ", "billed-partition-0", "billed-partition-1")
+    world.register("created-billing-DLQ", "billed", "made")
     world.change(is_allow_auto_update_schema=False, schema_compatibility_strategy=Strategy.FULL)
-    all_declared = {"created", "billed", "created-billing-DLQ"}
+    all_managed = {"created", "billed", "created-billing-DLQ"}
     steps: tuple[tuple[Collection[str] | None, tuple[str, ...] | None, list[str]], ...] = (
         (None, None, ["schemaCompatibilityStrategy"]),
         ({"created"}, ("billed", "created-billing-DLQ"), []),
-        (all_declared, (), ["isAllowAutoUpdateSchema"]),
+        (all_managed, (), ["isAllowAutoUpdateSchema"]),
         ((), (), []),  # and now another client lifts the lock
-        (all_declared, ("made",), []),
-        ({*all_declared, "made"}, (), ["isAllowAutoUpdateSchema"]),
+        (all_managed, ("made",), []),
+        ({*all_managed, "made"}, (), ["isAllowAutoUpdateSchema"]),
     )
-    for number, (declared, undeclared, written) in enumerate(steps):
+    for number, (managed, names, written) in enumerate(steps):
         if number == 4:
             world.broker.settings["is_allow_auto_update_schema"] = True
-            world.broker.topics = (*all_declared, "made")
-        assert ((await world.get(declared)).undeclared, world.written) == (undeclared, written)
+            world.broker.topics = (*all_managed, "made")
+        assert (waiting_for(await world.get(managed)), world.written) == (names, written)
 
 
-async def test_a_lock_of_undeclared_topics_lists_no_topics(world: World) -> None:
+def waiting_for(state: NamespaceState) -> tuple[str, ...] | None:
+    return None if state.unmanaged is None else tuple(each.topic for each in state.unmanaged.first)
+
+
+async def test_a_lock_does_not_wait_for_exempt_and_schemaless_topics_unless_they_block(world: World) -> None:
+    world.broker.topics = ("created", "created-DLQ", "bytes", "deleted")
+    world.register("created-DLQ", "deleted")
+    world.broker.schemas.soft_delete("deleted")
+    for blocks, names, written in (
+        (SchemalessTopics.BLOCK, [("bytes", "Schemaless"), ("deleted", "HasSchema")], []),
+        (SchemalessTopics.IGNORE, [("deleted", "HasSchema")], []),
+    ):
+        spec = UnmanagedTopicsSpec(exempt=("*-DLQ",), schemaless=blocks)
+        world.change(is_allow_auto_update_schema=False, unmanaged_topics=spec)
+        state = await world.get({"created"})
+        assert state.unmanaged is not None
+        assert [(each.topic, each.reason) for each in state.unmanaged.first] == names
+        assert (state.unmanaged.count, world.written) == (len(names), written)
+    world.change(unmanaged_topics=UnmanagedTopicsSpec(exempt=("*-DLQ", "del*")))
+    assert (await world.get({"created"})).unmanaged == UnmanagedTopics()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+
+
+async def test_a_lock_that_waits_reads_the_schemas_of_topics_until_it_can_list_twenty(world: World) -> None:
+    names = [f"t{number:03}" for number in range(100)]
+    world.broker.topics = tuple(names)
+    world.register(*names[10:])
+    world.change(is_allow_auto_update_schema=False)
+    state = await world.get(())
+    assert state.unmanaged is not None
+    assert (state.unmanaged.count, waiting_for(state)) == (90, tuple(names[10:30]))
+    reads = [line.rpartition("/")[2] for line in world.broker.requests]
+    assert (reads.count("metadata"), reads.count("stats"), world.written) == (30, 20, [])
+
+
+async def test_a_lock_that_waits_lists_the_producers_of_its_topics_if_the_broker_shows_them(world: World) -> None:
+    world.broker.topics = ("billed",)
+    world.register("billed")
+    shown = [{"producerName": f"p{n}" + "x" * 300, "clientVersion": "go", "address": "/10.0.0.3:1"} for n in range(7)]
+    world.broker.producers = {"billed": shown}
+    world.change(is_allow_auto_update_schema=False)
+    state = await world.get(())
+    assert state.unmanaged is not None
+    (topic,) = state.unmanaged.first
+    assert (topic.producer_count, len(topic.producers)) == (7, 5)
+    assert (topic.producers[0].name[:3], len(topic.producers[0].name)) == ("p0x", 256)
+    assert (topic.producers[0].client_version, topic.producers[0].address) == ("go", "/10.0.0.3:1")
+    world.broker.producers = None
+    state = await world.get(())
+    assert waiting_for(state) == ("billed",)
+    assert (state.error, state.unmanaged is not None and state.unmanaged.first[0].producer_count) == (None, 0)
+
+
+async def test_a_lock_that_waits_for_no_topic_lists_none(world: World) -> None:
     world.broker.topics = ("created",)
-    world.change(is_allow_auto_update_schema=False, lock_undeclared=True)
-    assert (await world.get(declared=None)).undeclared == ()
+    world.register("created")
+    world.change(is_allow_auto_update_schema=False, unmanaged_topics=UnmanagedTopicsSpec(exempt=("*",)))
+    assert waiting_for(await world.get(managed=None)) == ()
     assert world.written == ["isAllowAutoUpdateSchema"]
     assert not any("/persistent" in each for each in world.broker.requests)
 
