@@ -152,6 +152,11 @@ UNKNOWN_PULSAR_VERSIONS = _gauge(
     "topicschema_registries_with_unknown_pulsar_version",
     "SchemaRegistries whose broker has a release that is not known.",
 )
+RECORD_USE = _gauge(
+    "topicschema_record_use_ratio",
+    "Largest share of limits.bytes that the histories of one policy take, by registry.",
+    ("registry",),
+)
 BROKER_SETTINGS_WRITES = _counter(
     "topicschema_broker_settings_writes_total", "Writes of Pulsar namespaces' settings.", ("setting",)
 )

@@ -35,6 +35,7 @@ _SPEC: dict[str, Any] = {
         {"namespaceSelector": {"matchNames": ["shop"]}, "pulsarNamespaces": ["shop/*", "public/default"]},
         {"namespaceSelector": _BY_LABELS, "pulsarNamespaces": ["shop/*"]},
     ],
+    "limits": {"bytes": "512Mi"},
     "validation": {
         "authentication": _READER,
         "maxExecutors": 8,
@@ -116,6 +117,7 @@ WRONG_REGISTRIES = [
     Row("a redirect host twice", REGISTRY, "spec.pulsar.redirectHosts", ["a", "a"],
         "spec.pulsar.redirectHosts[1]", "Duplicate value"),
     wrong("a Pulsar version that is none", REGISTRY, "spec.pulsar.version", "2.8", "Unsupported value"),
+    wrong("a limit in another unit", REGISTRY, "spec.limits.bytes", "512MB", "should match"),
     Row("no namespace selected", REGISTRY, _ALLOWED, _allowed("namespaceSelector", {}),
         f"{_ALLOWED}[0].namespaceSelector", "select by matchNames"),
     Row("an entry without a selector", REGISTRY, _ALLOWED, _allowed("namespaceSelector", ABSENT),

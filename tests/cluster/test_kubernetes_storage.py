@@ -3,6 +3,7 @@
 import base64
 import json
 import zlib
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from testbed.cluster import Cluster
 from topicschema.api import store
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind, Object
 from topicschema.api.store import history_name
-from topicschema.cluster.client import ApiClient
+from topicschema.cluster.client import ApiClient, Objects, Selection
 from topicschema.cluster.connection import ApiConnection
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
@@ -121,6 +122,37 @@ async def test_a_damaged_history_does_not_hide_the_others_from_a_list(
     assert (await storage.get_history(KEY)).history == good.history
     await client.patch(SCHEMA_HISTORY, namespace, history_name(bad), {"metadata": {"annotations": None}})
     assert await storage.list_topics(CLAIM) == (KEY,)
+
+
+class ListingClient(ApiClient):
+    """A client that counts its lists of histories."""
+
+    lists = 0
+
+    @override
+    async def pages(self, kind: Kind, namespace: str, selection: Selection) -> AsyncIterator[Objects]:
+        self.lists += kind is SCHEMA_HISTORY
+        async for page in super().pages(kind, namespace, selection):
+            yield page
+
+
+async def test_the_bytes_are_listed_again_only_after_a_change_of_another_client(
+    client: ApiClient, storage: KubernetesStorage, namespace: str
+) -> None:
+    first = await append(storage, KEY, text("one"))
+    async with ListingClient(client._connection) as listing:
+        ours = KubernetesStorage(listing, namespace)
+        stream = ours.changed()
+        assert await anext(stream) == KEY
+        assert await ours.used_bytes(CLAIM) == await storage.used_bytes(CLAIM) > 2 * 1024
+        for content in ("two", "three"):
+            await append(ours, TopicKey("pulsar", Topic("shop", "orders", "another")), text(content))
+            assert await ours.used_bytes(CLAIM) == await storage.used_bytes(CLAIM)
+        assert listing.lists == 1
+        await storage.delete(first)
+        assert await anext(stream) == KEY
+        assert await ours.used_bytes(CLAIM) == await storage.used_bytes(CLAIM)
+        assert listing.lists == 2
 
 
 LATER = timedelta(hours=2)

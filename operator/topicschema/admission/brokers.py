@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from topicschema.api.brokers import ManagementPolicy, ObservedBroker
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.policies import DriftPolicy, NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
 from topicschema.core.history import History
 from topicschema.core.policy import StrategySource, effective_strategy
@@ -155,7 +155,8 @@ def _policy_fields_without_effect(spec: NamespaceSchemaPolicySpec) -> Iterator[s
 def _of_lock(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
     desired = (spec.is_allow_auto_update_schema, spec.unmanaged_topics)
     known = None if before is None else (before.is_allow_auto_update_schema, before.unmanaged_topics)
-    if spec.is_allow_auto_update_schema is not False or desired == known:
+    is_written = spec.drift_policy is DriftPolicy.CORRECT
+    if spec.is_allow_auto_update_schema is not False or desired == known or not is_written:
         return
     if spec.unmanaged_topics.exempts_all:
         yield (

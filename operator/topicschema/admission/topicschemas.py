@@ -161,7 +161,10 @@ class TopicSchemaReviewer:
             causes = tuple(messages.causes_of(decision))
             lost = (Cause(messages.TOPIC_FIELD, loss) for loss in _reported_losses(edit.predecessor))
             return _refuse(edit, Reason.INCOMPATIBLE, (*lost, *causes))
-        full = history_limit.refusal(history, verdict)
+        policy = active.resource
+        full = history_limit.refusal(history, verdict) or history_limit.refusal_of_record(
+            policy, policy.status.record_bytes, history.key.topic, verdict, None
+        )
         if full is not None:
             return _refuse(edit, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
         replaced = earlier is not None and earlier.fingerprint != edit.schema.fingerprint

@@ -103,6 +103,13 @@ class ConstraintsSpec:
     ] = ()
 
 
+class DriftPolicy(StrEnum):
+    """The operator's reaction to settings of a Pulsar namespace that differ. Correct is the default."""
+
+    CORRECT = "Correct"
+    REPORT = "Report"
+
+
 class SchemalessTopics(StrEnum):
     """The effect on a lock of topics without a schema at the broker. Ignore is the default."""
 
@@ -175,6 +182,13 @@ class NamespaceSchemaPolicySpec:
             "compare its schemas."
         ),
     ] = ManagementPolicy.MANAGE
+    drift_policy: Annotated[
+        DriftPolicy,
+        Field(
+            "Correct (default): write settings of the Pulsar namespace that differ from this policy's. Report: never "
+            "write them, and report the difference in InSync. Schemas are written in either case."
+        ),
+    ] = DriftPolicy.CORRECT
     schema_compatibility_strategy: Annotated[
         Strategy | None,
         Field(
@@ -304,6 +318,9 @@ class RegistryStatus:
         str | None,
         Field("Release of the broker, or the Pulsar version that the registry names for it.", max_length=64),
     ] = None
+    limit_bytes: Annotated[
+        int | None, Field("Bytes that the policy's histories may take (spec.limits.bytes). Unset without a limit.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,6 +353,13 @@ class NamespaceSchemaPolicyStatus:
     registry: Annotated[
         RegistryStatus | None, Field("The policy's registry as of the last reconcile. Unset before the first.")
     ] = None
+    record_bytes: Annotated[
+        int | None,
+        Field(
+            "Bytes that the policy's histories take in the operator's store, with all payloads, in steps of a "
+            "hundredth of registry.limitBytes. Unset without a limit."
+        ),
+    ] = None
     unmanaged_topic_count: Annotated[
         int,
         Field(
@@ -358,13 +382,20 @@ class NamespaceSchemaPolicy:
 
     def at(self, registry: SchemaRegistry) -> Self:
         """Return the policy with the present state of its registry in the status."""
-        state = RegistryStatus(address=registry.address or None, version=registry.version)
+        state = RegistryStatus(
+            address=registry.address or None, version=registry.version, limit_bytes=registry.limit_bytes
+        )
         return replace(self, status=replace(self.status, registry=state))
 
     @property
     def address(self) -> str:
         """HOST:PORT of the broker, or "" if the operator's own store is the registry, or if this is not known yet."""
         return (self.status.registry.address or "") if self.status.registry is not None else ""
+
+    @property
+    def limit_bytes(self) -> int | None:
+        """Bytes that the policy's histories may take, or None without a limit."""
+        return None if self.status.registry is None else self.status.registry.limit_bytes
 
     @property
     def has_broker(self) -> bool:

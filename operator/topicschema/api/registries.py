@@ -3,6 +3,7 @@
 It is cluster-scoped and owned by the platform team. Policies name it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from topicschema.api.brokers import ObservedBroker
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import LENIENT, OBSERVED_GENERATION, CelRule, Field, matching, one_of
+from topicschema.api.schema_fields import LENIENT, OBSERVED_GENERATION, Amount, CelRule, Field, matching, one_of
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.policy import may_claim
 from topicschema.core.schemas import PulsarVersion
@@ -294,6 +295,39 @@ class AllowedNamespaceSpec:
     ]
 
 
+_BYTES = r"^([0-9]+)(\.[0-9]+)?(k|Ki|M|Mi|G|Gi|T|Ti)?$"
+_UNITS: Mapping[str, int] = {
+    "": 1,
+    **{unit: 1000**power for power, unit in enumerate("kMGT", 1)},
+    **{f"{unit}i": 1024**power for power, unit in enumerate("KMGT", 1)},
+}
+
+
+def _bytes_of(amount: Amount) -> int:
+    """Return the bytes, rounded down, or 0 for an amount that bypassed the CRD."""
+    match = re.match(_BYTES, amount)
+    if match is None:
+        return 0
+    whole, fraction, unit = match.groups()
+    digits = (fraction or "")[1:]
+    return int(whole + digits) * _UNITS[unit or ""] // int("1" + "0" * len(digits))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsSpec:
+    """Limits of each policy of the registry; an unset field does not limit."""
+
+    bytes: Annotated[
+        Amount | None,
+        Field(
+            "Bytes that the histories of one policy's Pulsar namespace may take in the operator's store, for instance "
+            "512Mi. Beyond it, the operator refuses new topics and new versions. Default: no limit.",
+            max_length=32,
+            pattern=_BYTES,
+        ),
+    ] = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryValidationSpec:
     """Settings of all validations of retained messages under policies of the registry."""
@@ -339,6 +373,7 @@ class SchemaRegistrySpec:
             max_items=100,
         ),
     ] = ()
+    limits: Annotated[LimitsSpec | None, Field("Limits of each policy of the registry.")] = None
     validation: Annotated[
         RegistryValidationSpec | None,
         Field("Validation of retained messages. If unset, policies of this registry validate nothing."),
@@ -388,6 +423,12 @@ class SchemaRegistry:
     def address(self) -> str:
         """HOST:PORT of the broker's admin API in normalized form, or "" for the operator's own store."""
         return "" if self.spec.pulsar is None else self.spec.pulsar.address
+
+    @property
+    def limit_bytes(self) -> int | None:
+        """Bytes that the histories of one policy may take in the store, or None without a limit."""
+        limits = self.spec.limits
+        return None if limits is None or limits.bytes is None else _bytes_of(limits.bytes)
 
     @property
     def observed(self) -> ObservedPulsar | None:

@@ -51,6 +51,7 @@ HISTORY_LABEL = "topicschema.io/history"
 
 _MAX_SCHEMA_BYTES = 8 * 1024 * 1024  # more than any API server stores, even compressed; bounds what is inflated on read
 _HASH_DIGITS = 12
+_OBJECT_BYTES = 1024  # names, labels, annotations and managed fields of an object
 _WORDS = {"SchemaHistory": "history", "SchemaVersion": "payload", "PulsarNamespaceClaim": "claim"}
 
 R = TypeVar("R", SchemaHistory, SchemaVersion, PulsarNamespaceClaim)
@@ -79,7 +80,9 @@ def topic_of(metadata: Mapping[str, Any]) -> TopicKey | None:
     return key if history_name(key) == metadata["name"] else None
 
 
-def history_to_wire(history: History, *, namespace: str, resource_version: str | None) -> dict[str, Any]:
+def history_to_wire(
+    history: History, *, namespace: str, resource_version: str | None, payload_bytes: int = 0
+) -> dict[str, Any]:
     """Return the SchemaHistory object. `resource_version` is None for one that is to be created."""
     key, latest = history.key, history.latest
     pulsar_namespace = key.namespace_key
@@ -92,6 +95,7 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
         incarnation=history.incarnation,
         latest_schema_version=None if latest is None else latest.schema_version,
         versions=tuple(map(_pack, history.entries)),
+        payload_bytes=payload_bytes or None,
         # Only what says something: older objects are written back as they were.
         numbered_by=None if history.numbered_by is NumberedBy.OPERATOR else history.numbered_by,
         unconfirmed=history.unconfirmed or None,
@@ -135,6 +139,26 @@ def history_from_wire(wire: object) -> History:
         _unconfirmed(stored, entries),
         deleted,
     )
+
+
+def payload_bytes(wire: Mapping[str, Any]) -> int:
+    """Return the bytes of all payloads that were ever stored for the topic of a SchemaHistory object."""
+    number = wire["spec"].get("payloadBytes")
+    return number if isinstance(number, int) else 0
+
+
+def used_bytes(wire: Mapping[str, Any]) -> int:
+    """Return the bytes that a SchemaHistory object takes with its payloads, approximately."""
+    spec = wire["spec"]
+    lines = [*(spec.get("versions") or ()), *(line for each in spec.get("deleted") or () for line in each["versions"])]
+    return _OBJECT_BYTES + sum(map(len, lines)) + payload_bytes(wire)
+
+
+def version_bytes(wire: Mapping[str, Any]) -> int:
+    """Return the bytes that a SchemaVersion object takes, approximately."""
+    spec = wire["spec"]
+    properties = sum(len(name) + len(value) for name, value in (spec.get("properties") or {}).items())
+    return _OBJECT_BYTES + len(spec["payload"]) + properties
 
 
 def _entries(stored: SchemaHistory, path: str, texts: Sequence[str]) -> tuple[VersionEntry, ...]:

@@ -124,6 +124,10 @@ class SchemaHistorySpec:
         tuple[DeletedVersionsSpec, ...] | None,
         Field("Versions that their resource deleted. They still count for compatibility.", max_items=MAX_DELETED),
     ] = None
+    payload_bytes: Annotated[
+        int | None,
+        Field("Bytes of all SchemaVersions that were ever stored for the topic, deleted versions included."),
+    ] = None
     numbered_by: Annotated[NumberedBy | None, Field("Who assigned the version numbers. Default: Operator.")] = None
     unconfirmed: Annotated[
         int | None,

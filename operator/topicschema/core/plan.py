@@ -114,7 +114,8 @@ class Observed:
 
     `owner` is the resource itself. `verdict` is None if nothing was judged, because the history lacks versions of the
     broker. `is_source_stored` is False if the history does not map these sources to the verdict's version yet.
-    `fingerprint` is the candidate's. `broker` is None if there is none, `validation` if no messages are validated.
+    `is_record_full` is True if the policy's histories take all the bytes that they may. `fingerprint` is the
+    candidate's. `broker` is None if there is none, `validation` if no messages are validated.
     """
 
     owner: Owner
@@ -123,6 +124,7 @@ class Observed:
     deletes_history: bool = False
     has_finalizer: bool = False
     is_source_stored: bool = True
+    is_record_full: bool = False
     fingerprint: str = ""
     broker: BrokerState | None = None
     validation: Validation | None = None
@@ -171,7 +173,7 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
     The broker counts, the history copies.
     """
     match broker.alignment:
-        case HistoryBehind(history) if history.remaining < 0:
+        case HistoryBehind(history, added) if history.remaining < 0 or (added and observed.is_record_full):
             return _hold_deletion(observed, may_claim=False)
         case HistoryBehind(history, new_versions):
             return (Import(_with_candidate(observed, history), new_versions),)
@@ -214,10 +216,11 @@ def _hold_deletion(observed: Observed, *, may_claim: bool) -> tuple[Action, ...]
 
 
 def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
-    """Return True if the history is full or validation blocks the version. Neither blocks a version that is stored."""
+    """Return True if history or record is full, or validation blocks the version. None blocks a stored version."""
     if verdict.outcome is not Outcome.NEXT_VERSION:
         return False
-    return observed.history.remaining <= 0 or (observed.validation is not None and observed.validation.holds_back)
+    is_full = observed.is_record_full or observed.history.remaining <= 0
+    return is_full or (observed.validation is not None and observed.validation.holds_back)
 
 
 def _claim(observed: Observed) -> tuple[Action, ...]:

@@ -73,6 +73,7 @@ class Reason(StrEnum):
     HISTORY_DAMAGED = "HistoryDamaged", Category.HISTORY, _STALLED, "A stored history was changed by another client, or a part is missing. The message names the object: [restore it](#backup-and-restore). Until then, nothing is judged."
     HISTORY_LOST = "HistoryLost", Category.HISTORY, _STALLED, "The stored history has fewer versions than the status: it is missing, or an older one was restored. [Restore](#backup-and-restore) the newest, or delete and recreate the resource to start over. With a broker, the broker lost stored versions, and the message says which. The operator uploads nothing. See [Lost history](broker.md#lost-history)."
     HISTORY_FULL = "HistoryFull", Category.HISTORY, _STALLED, "A history has at most 10,000 versions, deletions included. The operator wrote nothing, and an earlier schema can still become Ready. See [Full history](#full-history)."
+    RECORD_FULL = "RecordFull", Category.HISTORY, _STALLED, "The policy's histories take all of `spec.limits.bytes` of the SchemaRegistry. The operator wrote nothing, and an earlier schema can still become Ready. The platform team raises the limit: [Full record](#full-record)."
     REFUSED_BY_BROKER = "RefusedByBroker", Category.REFUSED, "Stalled; Reconciling while the policy's settings are not at the broker yet", "The broker refused a schema or setting that passed here, and the message quotes it. Usually another client was faster or changed a setting. For `Topic level policies is disabled` see [broker.md](broker.md#responses). Otherwise report a bug."
     UNSUPPORTED_SCHEMA_TYPE = "UnsupportedSchemaType", Category.BROKER, _STALLED, "The topic has a version of a type that this release does not know. Upgrade the operator, or use [another topic](incompatible-change.md)."
     OBSERVED = "Observed", Category.OTHER, _TRUE, "`managementPolicy: Observe`: the operator writes nothing to the broker. `InSync` says whether the broker has what the spec wants."
@@ -80,6 +81,7 @@ class Reason(StrEnum):
     VALIDATION_FAILED = "ValidationFailed", Category.REFUSED, _STALLED, "A gate: the schema cannot read messages of the topic. `status.validation` says which and why: [validation.md](validation.md#operator)."
     VALIDATION_ERROR = "ValidationError", Category.OTHER, _RECONCILING, "A gate: validation could not read the messages, and the message says why. The operator registers nothing until it can."
     UNMANAGED_TOPICS = "UnmanagedTopics", Category.OTHER, _RECONCILING, "A policy's lock waits: the topics of `status.unmanagedTopics` have schemas and no TopicSchema. Create TopicSchemas for them, or exempt the topics with `spec.unmanagedTopics.exempt`: [Auto-update lock](broker.md#auto-update-lock)."
+    SETTING_CONTESTED = "SettingContested", Category.OTHER, _RECONCILING, "Another client changed a setting of the Pulsar namespace three times in ten minutes after the operator wrote it. The operator stopped writing it until ten minutes later, or until the policy's spec changes: [Coexistence](coexistence.md)."
     BROKER_UNAVAILABLE = "BrokerUnavailable", Category.BROKER, _RECONCILING, "The broker does not respond as expected: [Responses](broker.md#responses). Registered versions and written settings stay Ready, with `InSync` Unknown. The same holds for {others}."
     NOT_A_BROKER = "NotABroker", Category.BROKER, _RECONCILING, "A server answers at `spec.pulsar.adminURL` of the SchemaRegistry, but not as a Pulsar broker: a web page, a proxy, or another port. The same is reported if a proxy in front of the broker answers for it."
     INVALID_SERVICE_URL = "InvalidServiceURL", Category.BROKER, _STALLED, "A server answers at `spec.pulsar.serviceURL` of the SchemaRegistry, but it does not speak Pulsar's protocol: another port, or a port with or without TLS."
@@ -117,6 +119,7 @@ class Reason(StrEnum):
     CONSUMER_RISK = "ConsumerRisk"
     PASSED = "Passed"
     REACHABLE = "Reachable"
+    SETTING_DRIFTED = "SettingDrifted"
     UNMANAGED_VERSION = "UnmanagedVersion"
 
     # Reasons of errors that no condition has.
@@ -167,6 +170,7 @@ class Reason(StrEnum):
             Reason.BROKER_INCONSISTENT,
             Reason.NAMESPACE_NOT_FOUND,
             Reason.REFUSED_BY_BROKER,
+            Reason.SETTING_CONTESTED,
             Reason.TENANT_NOT_FOUND,
             Reason.UNMANAGED_TOPICS,
         }

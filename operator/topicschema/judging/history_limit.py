@@ -1,12 +1,16 @@
 """Messages about a topic whose history has as many versions as it can store, or soon will have.
 
+The same for a policy's record, which is all histories of its Pulsar namespace with their payloads.
+
 The webhook and the controller report the same reason. `core.plan` plans no write then.
 """
 
+from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.alignment import Alignment, HistoryBehind
 from topicschema.core.errors import StalledAtBrokerError, StalledError
 from topicschema.core.history import WARNED_FROM, History
 from topicschema.core.reasons import Reason
+from topicschema.core.topics import Topic
 from topicschema.core.verdict import Outcome, Verdict
 
 _MOVE = "use another topic, or, when no consumer needs the messages of the earlier versions,"
@@ -31,6 +35,29 @@ def refusal_of_broker(history: History, alignment: Alignment) -> StalledError | 
     )
     advice = _RECREATE if history.entries else f"{_MOVE} delete the topic's schemas at the broker"
     return StalledAtBrokerError(Reason.HISTORY_FULL, f"{message}; {advice}")
+
+
+def is_record_full(policy: NamespaceSchemaPolicy, used: int | None) -> bool:
+    """Return True if the `used` bytes of the policy's histories are all that its registry allows."""
+    limit = policy.limit_bytes
+    return limit is not None and used is not None and used >= limit
+
+
+def refusal_of_record(
+    policy: NamespaceSchemaPolicy, used: int | None, topic: Topic, verdict: Verdict | None, alignment: Alignment | None
+) -> StalledError | None:
+    """Return the error if the topic needs another version and the policy's record is full, else None."""
+    is_behind = isinstance(alignment, HistoryBehind) and bool(alignment.new_versions)
+    is_next = verdict is not None and verdict.outcome is Outcome.NEXT_VERSION
+    if used is None or not (is_behind or is_next) or not is_record_full(policy, used):
+        return None
+    return StalledError(
+        Reason.RECORD_FULL,
+        f"topic {topic} can get no further version: the histories of policy {policy.metadata.name} take "
+        f"{used:,} bytes of {policy.limit_bytes:,} (spec.limits.bytes of registry {policy.spec.registry}). The "
+        "platform team raises the limit, or deletes histories that no one needs. A schema that is already a version "
+        "still passes",
+    )
 
 
 def warnings(history: History, verdict: Verdict) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.broker.broker import Broker
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
+from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.clock import utc_now
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
@@ -17,6 +18,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
+from topicschema.reconcile.runtime.setting_drift import SettingDrift
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.storage.protocol import SchemaStorage
 
@@ -57,7 +59,15 @@ class ReconcileContext:
     claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
     now: Callable[[], str] = utc_now
     clock: Callable[[], float] = time.monotonic
+    drift: SettingDrift = field(default_factory=SettingDrift)
     validation: ValidationContext = field(default_factory=ValidationContext)
+
+    async def used_bytes(self, policy: NamespaceSchemaPolicy) -> int | None:
+        """Return the bytes that the policy's histories take in the store, or None if its registry has no limit."""
+        if policy.limit_bytes is None:
+            return None
+        spec = policy.spec
+        return await self.storage.used_bytes(PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace))
 
     async def broker_of(self, policy: NamespaceSchemaPolicy, *, refresh: bool = False) -> Broker | None:
         """Return the broker of the policy's registry, or None without one. With `refresh`, read its Secrets again.

@@ -23,10 +23,14 @@ GRACE: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A history as it was read. `revision` is opaque, equal only while nothing changes, "" if nothing is stored."""
+    """A history as it was read. `revision` is opaque, equal only while nothing changes, "" if nothing is stored.
+
+    `payload_bytes` is for the store alone: the bytes of all payloads that were ever stored for the topic.
+    """
 
     history: History
     revision: str = ""
+    payload_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,12 @@ class SchemaStorage(Protocol):
 
     async def list_topics(self, key: PulsarNamespaceKey) -> tuple[TopicKey, ...]:
         """Return the topics of a Pulsar namespace that have a history, in the order of their names."""
+
+    async def used_bytes(self, key: PulsarNamespaceKey) -> int:
+        """Return the bytes that the histories of a Pulsar namespace take with all payloads, deleted versions included.
+
+        While `changed` is consumed, it may be cached: the changes of this object and those that it yields count.
+        """
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
         """Write contents of entries of `history`, before `put` stores it. They count once it is stored.

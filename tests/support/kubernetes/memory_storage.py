@@ -80,6 +80,11 @@ class MemoryStorage:
         topics = [topic for topic in self.memory.histories if topic.namespace_key == key]
         return tuple(sorted(topics, key=lambda each: each.topic.local_name))
 
+    async def used_bytes(self, key: PulsarNamespaceKey) -> int:
+        there = {topic for topic in self.memory.histories if topic.namespace_key == key}
+        payloads = (each.content for (topic, *_), each in self.memory.payloads.items() if topic in there)
+        return 1024 * len(there) + sum(1024 + len(each.schema) for each in payloads)
+
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
         check_contents(versions)
         for entry, content in versions:

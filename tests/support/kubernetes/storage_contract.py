@@ -257,6 +257,29 @@ class SchemaStorageContract:
         assert await storage.list_topics(PulsarNamespaceKey("pulsar", "tenant", "listed")) == tuple(keys)
         assert await storage.list_topics(PulsarNamespaceKey("pulsar", "tenant", "nothing")) == ()
 
+    async def test_the_bytes_of_a_pulsar_namespace_count_deleted_versions_and_no_other_namespace(
+        self, storage: SchemaStorage
+    ) -> None:
+        keys = [TopicKey("pulsar", Topic("tenant", "counted", name)) for name in ("a", "b")]
+        other, counted = TopicKey("pulsar", Topic("tenant", "other", "a")), keys[0].namespace_key
+        assert await storage.used_bytes(counted) == 0
+        await append(storage, other, text("one"))
+        numbers = []
+        for key in keys:
+            numbers.append(await storage.used_bytes(counted))
+            stored = await append(storage, key, text("".join(map(digest, map(str.encode, map(str, range(100)))))))
+        numbers.append(await storage.used_bytes(counted))
+        await storage.announce(add_version(stored.history, text("two")), text("two").info)
+        stored = await storage.put(stored, add_version(stored.history, text("two")))
+        numbers.append(await storage.used_bytes(counted))
+        stored = await storage.put(stored, stored.history.after_deletion())
+        assert numbers == sorted(set(numbers))
+        assert numbers[2] > 10_000
+        assert await storage.used_bytes(counted) >= numbers[-1] - 1024
+        assert await self.another(storage).used_bytes(counted) == await storage.used_bytes(counted)
+        await storage.delete(stored)
+        assert await storage.used_bytes(counted) == numbers[1]
+
     async def test_a_lost_payload_is_damage(self, storage: SchemaStorage, key: TopicKey) -> None:
         entry = (await append(storage, key, text("one"))).history.entries[0]
         await self.lose_payloads(storage, key)

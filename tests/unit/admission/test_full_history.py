@@ -1,4 +1,4 @@
-"""Edits of a topic whose history is full, or almost full."""
+"""Edits of a topic whose history is full, or almost full, or whose policy's record is full."""
 
 import pytest
 
@@ -55,3 +55,25 @@ async def test_from_nine_tenths_on_a_warning_has_the_number_of_versions_left(
     assert reply.is_allowed
     assert len(reply.warnings) == len(words)
     assert all(part in warning for part, warning in zip(words, reply.warnings, strict=True))
+
+
+@pytest.mark.parametrize(("used", "is_refused"), [(1000, True), (990, False)])
+async def test_a_policy_whose_histories_take_all_bytes_refuses_only_other_versions(
+    world: World, used: int, *, is_refused: bool
+) -> None:
+    await world.policy(
+        schemaCompatibilityStrategy="BACKWARD", status={"registry": {"limitBytes": 1000}, "recordBytes": used}
+    )
+    await world.versions(V0)
+    reply = await world.create(NEXT)
+    assert reply.is_allowed is not is_refused
+    assert (await world.create(V0)).is_allowed
+    new = await world.create(NEXT, topic="persistent://shop/orders/new")
+    assert new.is_allowed is not is_refused
+    if is_refused:
+        (cause,) = reply.causes
+        assert cause["field"] == "spec.topic"
+        assert cause["message"].startswith(
+            "RecordFull: topic shop/orders/created can get no further version: the histories of policy orders take "
+            "1,000 bytes of 1,000 (spec.limits.bytes of registry pulsar)"
+        )

@@ -145,3 +145,13 @@ def test_the_secrets_of_the_client_are_those_of_the_broker_s_fields() -> None:
 def test_a_redirect_host_is_a_host_with_perhaps_a_port(host: str, *, is_valid: bool) -> None:
     spec = registry("prod", {"adminURL": "https://pulsar", "redirectHosts": [host]})["spec"]
     assert (list(bounds.faults(SchemaRegistrySpec, spec, "spec")) == []) is is_valid
+
+
+@pytest.mark.parametrize(
+    ("amount", "number"),
+    [(4096, 4096), ("512Mi", 512 << 20), ("1.5Gi", 3 << 29), ("2k", 2000), ("0.3Ki", 307), ("7", 7), ("many", 0)],
+)
+def test_a_limit_is_a_quantity(amount: int | str, number: int) -> None:
+    wire = {"metadata": {"name": "prod"}, "spec": {"limits": {"bytes": amount}}}
+    assert decode(SchemaRegistry, wire).limit_bytes == number
+    assert decode(SchemaRegistry, {**wire, "spec": {}}).limit_bytes is None

@@ -56,6 +56,11 @@ def named(settings: NamespaceSettings) -> tuple[Setting, ...]:
     return tuple(each for each in Setting if _value(settings, each) is not None)
 
 
+def only(settings: NamespaceSettings, which: Collection[Setting]) -> NamespaceSettings:
+    """Return the settings `which`. All others are None."""
+    return _taken(NamespaceSettings(), settings, which)
+
+
 def stored_before(known: StoredSettings, current: NamespaceSettings, change: NamespaceSettings) -> StoredSettings:
     """Return the record to store before `change` is written. Values that are recorded already stay."""
     fresh = [each for each in named(change) if each not in known.managed]

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from topicschema import telemetry
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import (
@@ -21,6 +22,7 @@ from topicschema.cluster.errors import NotFoundError
 from topicschema.cluster.events import object_reference
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.judging import history_limit
 from topicschema.judging.policy_rules import missing
 from topicschema.judging.registries import RegistryNotFoundError
 from topicschema.reconcile import status_writer
@@ -49,6 +51,8 @@ class NamespaceSchemaPolicies:
         self._ctx = ctx
         self._uids: dict[Key, str] = {}
         self._recount_delays: dict[Key, float] = {}
+        # The registry of each policy with a limit, and the share of the limit that the policy's histories take.
+        self._record_use: dict[Key, tuple[str, float]] = {}
         self._histories = HistoryConflicts(ctx, resync)
 
     async def broker_of(self, key: Key) -> str:
@@ -106,12 +110,14 @@ class NamespaceSchemaPolicies:
         stored, resource = resource, resource.at(registry)
         ours = self._topics(key, claims)
         managed = None if ours is None else _local_names(ours, claims)
-        state = await observe(self._ctx, resource, registry, claims, managed)
+        state = await observe(self._ctx, resource, registry, managed)
         state = await write_settings(self._ctx, resource, claim, state)
         counts = await self._counts(key, stored, resource, state, ours)
+        record_bytes = await self._record_bytes(key, resource)
         unmanaged = state.unmanaged or NONE
         status = replace(
             counts,
+            record_bytes=record_bytes,
             conditions=moment.conditions(policy_status.conditions(resource, state)),
             observed=state.observed,
             registry=resource.status.registry,
@@ -119,10 +125,29 @@ class NamespaceSchemaPolicies:
             unmanaged_topics=unmanaged.first,
         )
         await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
-        if stored.status.registry != resource.status.registry:
+        was_full = history_limit.is_record_full(stored, stored.status.record_bytes)
+        has_space_again = was_full and not history_limit.is_record_full(resource, record_bytes)
+        if has_space_again or stored.status.registry != resource.status.registry:
             self._enqueue_topics(key)
         await self._notify(key, wire, resource, state)
         return policy_status.pending_error(state) or state.judging_error
+
+    async def _record_bytes(self, key: Key, resource: NamespaceSchemaPolicy) -> int | None:
+        """Return the bytes of the policy's histories, rounded to save writes of the status, and set the metric."""
+        used, limit = await self._ctx.used_bytes(resource), resource.limit_bytes
+        self._record_use.pop(key, None)
+        if used is not None and limit is not None:
+            self._record_use[key] = resource.spec.registry, used / max(1, limit)
+        self._set_record_use()
+        if used is None or limit is None:
+            return None
+        step = max(1, limit // 100)
+        return used if used >= limit else used // step * step
+
+    def _set_record_use(self) -> None:
+        telemetry.RECORD_USE.clear()
+        for registry, share in sorted(self._record_use.values()):  # the largest of each registry is the last
+            telemetry.RECORD_USE.labels(registry).set(share)
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Summaries | None:
         """Return the summaries of the policy's topics, or None until every topic of the namespace was reconciled."""
@@ -196,11 +221,15 @@ class NamespaceSchemaPolicies:
         self._uids[key] = uid
         if before != uid:
             self._histories.forget(key)
+            self._ctx.drift.forget(key)
 
     def _remove(self, key: Key) -> None:
         self._recount_delays.pop(key, None)
+        self._record_use.pop(key, None)
+        self._set_record_use()
         self._uids.pop(key, None)
         self._histories.forget(key)
+        self._ctx.drift.forget(key)
         self._ctx.own_writes.forget(key)
         self._enqueue_topics(key)
         claimed = self._ctx.index.remove_policy(key)

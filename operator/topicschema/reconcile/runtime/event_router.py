@@ -20,6 +20,7 @@ from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Key
 from topicschema.validation.job.manifest import OWNER_ANNOTATION
 
 _Metadata = Mapping[str, Any]
+_COUNT_SECONDS = 3.0
 
 
 class EventRouter:
@@ -79,9 +80,11 @@ class EventRouter:
                 self._enqueue(policy, HIGH_PRIORITY)
 
     def on_history(self, history: TopicKey) -> None:
-        """Handle a history that another client changed."""
+        """Handle a history that another client changed. It counts for its policy, even without a TopicSchema."""
         for topic in self._index.topics_of_history(history):
             self._enqueue(topic, 0.0)
+        for policy in self._index.policies_of_pulsar_namespace(history.topic.pulsar_namespace):
+            self._enqueue(policy, _COUNT_SECONDS)
 
     def on_secret(self, name: str) -> None:
         """Handle a Secret in the operator's namespace that changed."""

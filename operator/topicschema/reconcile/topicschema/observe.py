@@ -48,7 +48,8 @@ class Loaded:
 
     `broker` and `state` are None if the policy names no broker, or before `with_broker_state`. `announced` is
     incarnation, number and content hash of a version whose payload was written before its upload. `job_error` is the
-    failed step of a start or deletion of a validation Job, and its error.
+    failed step of a start or deletion of a validation Job, and its error. `record_bytes` are the bytes that the
+    policy's histories take, or None without a limit.
     """
 
     resource: TopicSchema
@@ -59,6 +60,7 @@ class Loaded:
     state: BrokerState | None = None
     announced: tuple[int, int, str] | None = None
     job_error: tuple[str, TopicSchemaError] | None = None
+    record_bytes: int | None = None
 
     @property
     def topic(self) -> Topic:
@@ -115,6 +117,7 @@ class Judged:
                 deletes_history=spec.deletion_policy is DeletionPolicy.DELETE,
                 has_finalizer=FINALIZER in metadata.finalizers,
                 is_source_stored=verdict is None or _is_source_stored(loaded, verdict),
+                is_record_full=history_limit.is_record_full(loaded.governing.resource, loaded.record_bytes),
                 fingerprint=loaded.schema.fingerprint,
                 broker=loaded.state,
                 validation=None if self.validation is None else self.validation.planned,
@@ -148,7 +151,8 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, governing: ActivePo
         _check_history_present(ctx, stored, resource)
     pulsar_version = governing.policy.profile.pulsar_version
     stored = replace(stored, history=await ctx.judge.for_version(stored.history, pulsar_version))
-    return Loaded(resource, governing, stored, await ctx.judge.schema_of(resource.spec, pulsar_version, stored.history))
+    schema = await ctx.judge.schema_of(resource.spec, pulsar_version, stored.history)
+    return Loaded(resource, governing, stored, schema, record_bytes=await ctx.used_bytes(governing.resource))
 
 
 async def with_broker_state(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
@@ -199,6 +203,13 @@ def blocking_error(judged: Judged) -> TopicSchemaError | None:
     state, history, verdict = judged.loaded.state, judged.loaded.stored.history, judged.verdict
     too_many = None if state is None else history_limit.refusal_of_broker(history, state.alignment)
     full = too_many or history_limit.refusal(history, verdict)
+    full = full or history_limit.refusal_of_record(
+        judged.loaded.governing.resource,
+        judged.loaded.record_bytes,
+        history.key.topic,
+        verdict,
+        None if state is None else state.alignment,
+    )
     if full is not None:
         return full
     is_registered = verdict is not None and verdict.outcome is Outcome.EQUAL_VERSION

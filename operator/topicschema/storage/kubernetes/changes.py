@@ -26,6 +26,11 @@ class Changes:
         self._writing: Counter[str] = Counter()
         self._written = asyncio.Event()
 
+    @property
+    def are_streamed(self) -> bool:
+        """True once the changes of other clients are yielded."""
+        return self._own is not None
+
     @contextmanager
     def writing(self, history: str) -> Iterator[None]:
         """Hold back the events of a history during a write, because they may arrive before its answer."""

@@ -19,7 +19,7 @@ from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.cluster.events import EventRecorder, object_reference
 from topicschema.cluster.microtime import micro_time
 from topicschema.core.errors import StalledError, TopicSchemaError
-from topicschema.core.history import History, Owner, VersionEntry
+from topicschema.core.history import MAX_VERSIONS, History, Owner, VersionEntry
 from topicschema.core.lru_cache import LruCache
 from topicschema.core.reasons import Reason
 from topicschema.core.remote import NamespaceSettings, Setting
@@ -28,6 +28,7 @@ from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage.kubernetes import objects
 from topicschema.storage.kubernetes.changes import Changes, topic_of
 from topicschema.storage.kubernetes.garbage_collection import GarbageCollector
+from topicschema.storage.kubernetes.usage import Usage
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import KnownClaims, Stored, StoredClaim, check_contents, check_put, entries_of
 
@@ -56,6 +57,8 @@ class KubernetesStorage:
         self._payloads: LruCache[str, SchemaInfo] = LruCache(cache_bytes)
         self._collector = GarbageCollector(client, namespace)
         self._changes = Changes(client, namespace)
+        self._usage = Usage(client, namespace)
+        self._sizes: LruCache[str, int] = LruCache(2 * MAX_VERSIONS)
 
     async def get_history(self, key: TopicKey) -> Stored:
         """See SchemaStorage."""
@@ -66,7 +69,7 @@ class KubernetesStorage:
         history = store.history_from_wire(wire)
         if history.key != key:
             raise StalledError(Reason.HISTORY_DAMAGED, f"the history {self.name_of(key)} belongs to another topic")
-        return Stored(history, objects.revision(wire))
+        return Stored(history, objects.revision(wire), store.payload_bytes(wire))
 
     async def list_topics(self, key: PulsarNamespaceKey) -> tuple[TopicKey, ...]:
         """See SchemaStorage. Histories that cannot be read are left out, unless their metadata has the topic."""
@@ -75,6 +78,10 @@ class KubernetesStorage:
         listed = [await topic_of(self._client, item["metadata"]) async for page in pages for item in page]
         topics = (each for each in listed if each is not None and each.namespace_key == key)
         return tuple(sorted(topics, key=lambda each: each.topic.local_name))
+
+    async def used_bytes(self, key: PulsarNamespaceKey) -> int:
+        """See SchemaStorage."""
+        return await self._usage.of(key, is_cached=self._changes.are_streamed)
 
     async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
         """See SchemaStorage."""
@@ -94,6 +101,7 @@ class KubernetesStorage:
             wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
         except NotFoundError:
             return False
+        self._sizes.put(name, store.version_bytes(wire), 1)
         annotations = wire["metadata"].get("annotations") or {}
         return bool(annotations.get(ANNOUNCED_ANNOTATION) == payload.content_hash)
 
@@ -103,11 +111,18 @@ class KubernetesStorage:
         """See SchemaStorage."""
         check_put(stored, history, payloads)
         await self._put_payloads(history, tuple(entries_of(history, payloads)), source_hash)
-        wire = store.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
+        payload_bytes = stored.payload_bytes + await self._added_bytes(stored.history, history)
+        wire = store.history_to_wire(
+            history,
+            namespace=self._namespace,
+            resource_version=stored.revision or None,
+            payload_bytes=payload_bytes,
+        )
         with self._changes.writing(self.name_of(history.key)):
             revision = await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision)
             self._changes.record(revision)
-        return Stored(history, revision)
+        self._usage.record(history.key, store.used_bytes(wire))
+        return Stored(history, revision, payload_bytes)
 
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
         """See SchemaStorage."""
@@ -145,6 +160,7 @@ class KubernetesStorage:
             await self._client.delete(SCHEMA_HISTORY, self._namespace, history, resource_version=stored.revision)
         except NotFoundError as error:
             raise ConflictError(f"the history {history} is gone since it was read") from error
+        self._usage.record(stored.history.key, 0)
         at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
         await asyncio.gather(*(self._delete_payload(item["metadata"], at_once) for item in payloads))
 
@@ -191,9 +207,11 @@ class KubernetesStorage:
         """See SchemaStorage."""
         return await self._collector.collect(now)
 
-    def changed(self) -> AsyncIterator[TopicKey]:
+    async def changed(self) -> AsyncIterator[TopicKey]:
         """See SchemaStorage."""
-        return self._changes.stream()
+        async for key in self._changes.stream():
+            self._usage.forget(key.namespace_key)
+            yield key
 
     async def warn(self, key: TopicKey, reason: str, note: str) -> None:
         """See SchemaStorage. It is an Event about the SchemaHistory."""
@@ -232,8 +250,29 @@ class KubernetesStorage:
 
         await asyncio.gather(*(write(entry, payload) for entry, payload in versions))
 
+    async def _added_bytes(self, before: History, history: History) -> int:
+        """Return the bytes of the payloads of the entries that `before` lacks, which are stored already."""
+        had = {each.identity for each in before.entries} if before.incarnation == history.incarnation else set()
+        names = [
+            store.version_name(history.key, history.incarnation, *each.identity)
+            for each in history.entries
+            if not each.is_tombstone and each.identity not in had
+        ]
+        return sum([await self._version_bytes(name) for name in names])
+
+    async def _version_bytes(self, name: str) -> int:
+        """Return the bytes of a payload. It is read only if this process has not written or read it lately."""
+        known = self._sizes.get(name)
+        if known is not None:
+            return known
+        try:
+            return store.version_bytes(await self._client.get(SCHEMA_VERSION, self._namespace, name))
+        except NotFoundError:
+            return 0
+
     async def _put_payload(self, wire: Object, payload: SchemaInfo, annotations: Mapping[str, str]) -> None:
         wire["metadata"]["annotations"] = dict(annotations)
+        self._sizes.put(wire["metadata"]["name"], store.version_bytes(wire), 1)
         try:
             await self._client.create(SCHEMA_VERSION, self._namespace, wire)
         except ConflictError:
