@@ -6,6 +6,7 @@ from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, Row, ch
 
 _SETTINGS: dict[str, Any] = {
     "managementPolicy": "Manage",
+    "driftPolicy": "Correct",
     "isAllowAutoUpdateSchema": False,
     "schemaValidationEnforced": True,
     "unmanagedTopics": {"exempt": ["*-DLQ"], "schemaless": "Block"},

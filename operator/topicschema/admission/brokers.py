@@ -16,6 +16,7 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
+from topicschema.judging import policy_rules
 from topicschema.judging.policies import ActivePolicy
 
 _NO_BROKER = "has a registry without Pulsar"
@@ -137,6 +138,9 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
             yield f"spec.{field} has no effect: the policy {_NO_BROKER}"
         return
     yield from _of_lock(spec, before)
+    warning = policy_rules.replication_warning(resource)
+    if warning and (before is None or before.is_allow_auto_update_schema is not False):
+        yield warning
     yield from _of_observing(resource)
     if spec.schema_validation_enforced is False and _broker(resource).schema_validation_enforced:
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"

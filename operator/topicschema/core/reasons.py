@@ -106,6 +106,7 @@ class Reason(StrEnum):
     REFUSED_BY_API_SERVER = "RefusedByApiServer", Category.OTHER, _STALLED, "CRDs and operator are of different releases, or an object is too large."
     INTERNAL_ERROR = "InternalError", Category.OTHER, "Unknown, Reconciling", "A bug: report it with the log."
     SETTING_RETAINED = "SettingRetained", Category.OTHER, _EVENT, "A field was removed from a policy, or a TopicSchema was deleted with `deletionPolicy: Delete` and its topic's settings could not be read. The broker keeps the setting."
+    REPLICATION_AT_RISK = "ReplicationAtRisk", Category.OTHER, _EVENT, "A lock is set on a Pulsar namespace that other clusters replicate: [Geo-replication](broker.md#geo-replication)."
     PULSAR_VERSION_UNSUPPORTED = "PulsarVersionUnsupported", Category.OTHER, _EVENT, "The broker has a release that the operator does not know. Upgrade the operator. Until then, verdicts may differ from the broker's."
     REDACTION_FAILED = "RedactionFailed", Category.OTHER, _EVENT, "A report with values could not be removed after `includeValues` was turned off: [Validation](validation.md#operator)."
     DELETION_SKIPPED = "DeletionSkipped", Category.OTHER, _EVENT, "A resource was deleted, and its schemas stayed at the broker: [Deletion](broker.md#deletion)."

@@ -36,8 +36,8 @@ class NamespaceState:
 
     `due` is None if the operator may not write. `unmanaged` are the topics that a lock waits for, or None if they are
     not known yet. `contested` describes the settings that the operator does not write, because other clients
-    change them again. `wrote` is True if a setting was changed. `judging_error` is the reason why the policy cannot
-    judge, or None.
+    change them again. `warning` concerns geo-replication. `wrote` is True if a setting was changed. `judging_error` is
+    the reason why the policy cannot judge, or None.
     """
 
     observed: ObservedSettings | None = None
@@ -46,6 +46,7 @@ class NamespaceState:
     unmanaged: UnmanagedTopics | None = NONE
     error: TopicSchemaError | None = None
     contested: str = ""
+    warning: str = ""
     wrote: bool = False
     judging_error: TopicSchemaError | None = None
     due: DueSettings | None = None
@@ -77,7 +78,8 @@ async def observe(
     except TopicSchemaError as error:
         state = NamespaceState(observed=resource.status.observed, error=error)
     now = replace(resource, status=replace(resource.status, observed=state.observed))
-    return replace(state, judging_error=policy_rules.missing(now))
+    warning = policy_rules.replication_warning(now)
+    return replace(state, judging_error=policy_rules.missing(now), warning=warning)
 
 
 async def _settings(

@@ -90,7 +90,9 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
         waits = state.unmanaged is not None and error.reason is Reason.UNMANAGED_TOPICS
         is_new = waits or error.reason is Reason.SETTING_CONTESTED
         return (Note("Warning", error.reason, error.message),) if is_new else ()
-    return tuple(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes)
+    retained = tuple(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes)
+    at_risk = (Note("Warning", Reason.REPLICATION_AT_RISK, state.warning),) if state.warning and state.due else ()
+    return (*retained, *at_risk)
 
 
 def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:
@@ -105,7 +107,7 @@ def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: st
         reason = Reason.SETTING_DRIFTED if state.difference else Reason.APPLIED
         message = state.difference or "the broker has what the policy sets"
         return (*reports, ConditionInput(ConditionType.IN_SYNC, status, reason, message))
-    message = "; ".join(("the broker has what the policy sets", *state.notes))
+    message = "; ".join(("the broker has what the policy sets", *state.notes, *filter(None, (state.warning,))))
     return (
         *ready(Reason.ACTIVE, governs),
         ConditionInput(ConditionType.IN_SYNC, ConditionStatus.TRUE, Reason.APPLIED, message),

@@ -10,14 +10,16 @@ from support.kubernetes.topic import ORDERS, open_topic
 from support.pulsar.fake_broker import ManualClock
 from support.pulsar.schema_service_rest import FakeSchemaBroker
 from topicschema.api.brokers import ManagementPolicy
+from topicschema.api.metadata import ConditionType
 from topicschema.api.policies import DriftPolicy, NamespaceSchemaPolicy, SchemalessTopics, UnmanagedTopicsSpec
-from topicschema.api.registries import SchemaRegistry, SchemaRegistrySpec, SchemaRegistryStatus
+from topicschema.api.registries import ObservedPulsar, SchemaRegistry, SchemaRegistrySpec, SchemaRegistryStatus
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.act import write_settings
 from topicschema.reconcile.policy.observe import NamespaceState, observe
+from topicschema.reconcile.policy.status import conditions, notes
 from topicschema.reconcile.policy.unmanaged_topics import UnmanagedTopics
 from topicschema.storage.protocol import StoredClaim
 
@@ -326,3 +328,22 @@ async def test_without_any_version_the_policy_cannot_judge(world: World) -> None
     assert (error.reason, "set spec.pulsar.version of the registry" in error.message) == ("PulsarVersionUnknown", True)
     world.registry = registry
     assert (await world.get()).judging_error is None
+
+
+@pytest.mark.parametrize(("release", "is_warned"), [("4.2.4", True), ("5.0.0-M1", False)])
+async def test_a_lock_of_a_replicated_namespace_is_set_with_a_warning_where_replicators_are_refused(
+    world: World, release: str, *, is_warned: bool
+) -> None:
+    world.broker.settings["replication_clusters"] = ["west", "east"]
+    observed = replace(world.registry.status.observed or ObservedPulsar(), version=release)
+    world.registry = replace(world.registry, status=replace(world.registry.status, observed=observed))
+    assert (await world.get()).warning == ""
+    world.change(is_allow_auto_update_schema=False)
+    state = await world.get()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    assert bool(state.warning) is is_warned
+    assert state.observed is not None
+    assert state.observed.replication_clusters == ("east", "west")
+    in_sync = {each.type: each.message for each in conditions(world.policy, state)}[ConditionType.IN_SYNC]
+    assert ("is replicated" in in_sync) is is_warned
+    assert [note.reason for note in notes(state)] == (["ReplicationAtRisk"] if is_warned else [])
