@@ -6,6 +6,7 @@ from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, Row, ch
 
 _SETTINGS: dict[str, Any] = {
     "managementPolicy": "Manage",
+    "driftPolicy": "Correct",
     "isAllowAutoUpdateSchema": False,
     "schemaValidationEnforced": True,
     "unmanagedTopics": {"exempt": ["*-DLQ"], "schemaless": "Block"},
@@ -45,6 +46,7 @@ _REQUIRED = "Required value"
 
 WRONG_BROKERS = [
     wrong("another management", BROKER, "spec.managementPolicy", "Ignore", _UNSUPPORTED),
+    wrong("another drift policy", BROKER, "spec.driftPolicy", "Ignore", _UNSUPPORTED),
     wrong("another word for schemaless", BROKER, "spec.unmanagedTopics.schemaless", "Skip", _UNSUPPORTED),
     Row("a full topic name", BROKER, "spec.unmanagedTopics.exempt", ["shop/orders/*"],
         "spec.unmanagedTopics.exempt[0]", "write local names of topics"),
@@ -54,6 +56,7 @@ WRONG_BROKERS = [
 
 RIGHT_BROKERS = [
     Row("a policy that only observes", BROKER, "spec.managementPolicy", "Observe"),
+    Row("a policy that reports drift", BROKER, "spec.driftPolicy", "Report"),
     Row("a lock at once", BROKER, "spec.unmanagedTopics.exempt", ["*"]),
     Row("a topic with a setting of its own", MANAGED, "spec.schemaValidationEnforced", value=True),
     Row("a history that the broker counts", NUMBERED, "spec.topicSettings.pending", ABSENT),

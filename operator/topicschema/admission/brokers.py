@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from topicschema.api.brokers import ManagementPolicy, ObservedBroker
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.policies import DriftPolicy, NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
 from topicschema.core.history import History
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
+from topicschema.judging import policy_rules
 from topicschema.judging.policies import ActivePolicy
 
 _NO_BROKER = "has a registry without Pulsar"
@@ -137,6 +138,9 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
             yield f"spec.{field} has no effect: the policy {_NO_BROKER}"
         return
     yield from _of_lock(spec, before)
+    warning = policy_rules.replication_warning(resource)
+    if warning and (before is None or before.is_allow_auto_update_schema is not False):
+        yield warning
     yield from _of_observing(resource)
     if spec.schema_validation_enforced is False and _broker(resource).schema_validation_enforced:
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
@@ -155,7 +159,8 @@ def _policy_fields_without_effect(spec: NamespaceSchemaPolicySpec) -> Iterator[s
 def _of_lock(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
     desired = (spec.is_allow_auto_update_schema, spec.unmanaged_topics)
     known = None if before is None else (before.is_allow_auto_update_schema, before.unmanaged_topics)
-    if spec.is_allow_auto_update_schema is not False or desired == known:
+    is_written = spec.drift_policy is DriftPolicy.CORRECT
+    if spec.is_allow_auto_update_schema is not False or desired == known or not is_written:
         return
     if spec.unmanaged_topics.exempts_all:
         yield (

@@ -51,6 +51,10 @@ class ObservedSettings:
     schema_validation_enforced: Annotated[
         bool | None, Field("If true, producers need a schema on topics with a schema.")
     ] = None
+    replication_clusters: Annotated[
+        tuple[Annotated[str, Field(max_length=256)], ...] | None,
+        Field("The first 20 clusters that replicate the Pulsar namespace, with the broker's own.", max_items=20),
+    ] = None
     broker: Annotated[ObservedBroker | None, Field("The broker's own settings.")] = None
     address: Annotated[
         str | None,

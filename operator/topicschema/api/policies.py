@@ -103,6 +103,13 @@ class ConstraintsSpec:
     ] = ()
 
 
+class DriftPolicy(StrEnum):
+    """The operator's reaction to settings of a Pulsar namespace that differ. Correct is the default."""
+
+    CORRECT = "Correct"
+    REPORT = "Report"
+
+
 class SchemalessTopics(StrEnum):
     """The effect on a lock of topics without a schema at the broker. Ignore is the default."""
 
@@ -175,6 +182,13 @@ class NamespaceSchemaPolicySpec:
             "compare its schemas."
         ),
     ] = ManagementPolicy.MANAGE
+    drift_policy: Annotated[
+        DriftPolicy,
+        Field(
+            "Correct (default): write settings of the Pulsar namespace that differ from this policy's. Report: never "
+            "write them, and report the difference in InSync. Schemas are written in either case."
+        ),
+    ] = DriftPolicy.CORRECT
     schema_compatibility_strategy: Annotated[
         Strategy | None,
         Field(

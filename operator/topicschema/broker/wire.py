@@ -157,12 +157,14 @@ def namespace_settings_of(answer: Any) -> NamespaceSettings:
     """Return the schema settings in a Pulsar namespace's policies."""
     if not isinstance(answer, dict):
         raise _unlike("a namespace's policies")
+    clusters = answer.get("replication_clusters")
     automatic = answer.get("schema_auto_update_compatibility_strategy")
     return NamespaceSettings(
         strategy=strategy_of(answer.get("schema_compatibility_strategy")),
         auto_update_strategy=automatic if isinstance(automatic, str) else None,
         allows_auto_update=flag_of(answer.get("is_allow_auto_update_schema")),
         enforces_validation=flag_of(answer.get("schema_validation_enforced")),
+        replication_clusters=tuple(sorted(map(str, clusters))) if isinstance(clusters, list) else (),
     )
 
 

@@ -81,6 +81,7 @@ class Reason(StrEnum):
     VALIDATION_FAILED = "ValidationFailed", Category.REFUSED, _STALLED, "A gate: the schema cannot read messages of the topic. `status.validation` says which and why: [validation.md](validation.md#operator)."
     VALIDATION_ERROR = "ValidationError", Category.OTHER, _RECONCILING, "A gate: validation could not read the messages, and the message says why. The operator registers nothing until it can."
     UNMANAGED_TOPICS = "UnmanagedTopics", Category.OTHER, _RECONCILING, "A policy's lock waits: the topics of `status.unmanagedTopics` have schemas and no TopicSchema. Create TopicSchemas for them, or exempt the topics with `spec.unmanagedTopics.exempt`: [Auto-update lock](broker.md#auto-update-lock)."
+    SETTING_CONTESTED = "SettingContested", Category.OTHER, _RECONCILING, "Another client changed a setting of the Pulsar namespace three times in ten minutes after the operator wrote it. The operator stopped writing it until ten minutes later, or until the policy's spec changes: [Coexistence](coexistence.md)."
     BROKER_UNAVAILABLE = "BrokerUnavailable", Category.BROKER, _RECONCILING, "The broker does not respond as expected: [Responses](broker.md#responses). Registered versions and written settings stay Ready, with `InSync` Unknown. The same holds for {others}."
     NOT_A_BROKER = "NotABroker", Category.BROKER, _RECONCILING, "A server answers at `spec.pulsar.adminURL` of the SchemaRegistry, but not as a Pulsar broker: a web page, a proxy, or another port. The same is reported if a proxy in front of the broker answers for it."
     INVALID_SERVICE_URL = "InvalidServiceURL", Category.BROKER, _STALLED, "A server answers at `spec.pulsar.serviceURL` of the SchemaRegistry, but it does not speak Pulsar's protocol: another port, or a port with or without TLS."
@@ -105,6 +106,7 @@ class Reason(StrEnum):
     REFUSED_BY_API_SERVER = "RefusedByApiServer", Category.OTHER, _STALLED, "CRDs and operator are of different releases, or an object is too large."
     INTERNAL_ERROR = "InternalError", Category.OTHER, "Unknown, Reconciling", "A bug: report it with the log."
     SETTING_RETAINED = "SettingRetained", Category.OTHER, _EVENT, "A field was removed from a policy, or a TopicSchema was deleted with `deletionPolicy: Delete` and its topic's settings could not be read. The broker keeps the setting."
+    REPLICATION_AT_RISK = "ReplicationAtRisk", Category.OTHER, _EVENT, "A lock is set on a Pulsar namespace that other clusters replicate: [Geo-replication](broker.md#geo-replication)."
     PULSAR_VERSION_UNSUPPORTED = "PulsarVersionUnsupported", Category.OTHER, _EVENT, "The broker has a release that the operator does not know. Upgrade the operator. Until then, verdicts may differ from the broker's."
     REDACTION_FAILED = "RedactionFailed", Category.OTHER, _EVENT, "A report with values could not be removed after `includeValues` was turned off: [Validation](validation.md#operator)."
     DELETION_SKIPPED = "DeletionSkipped", Category.OTHER, _EVENT, "A resource was deleted, and its schemas stayed at the broker: [Deletion](broker.md#deletion)."
@@ -118,6 +120,7 @@ class Reason(StrEnum):
     CONSUMER_RISK = "ConsumerRisk"
     PASSED = "Passed"
     REACHABLE = "Reachable"
+    SETTING_DRIFTED = "SettingDrifted"
     UNMANAGED_VERSION = "UnmanagedVersion"
 
     # Reasons of errors that no condition has.
@@ -168,6 +171,7 @@ class Reason(StrEnum):
             Reason.BROKER_INCONSISTENT,
             Reason.NAMESPACE_NOT_FOUND,
             Reason.REFUSED_BY_BROKER,
+            Reason.SETTING_CONTESTED,
             Reason.TENANT_NOT_FOUND,
             Reason.UNMANAGED_TOPICS,
         }

@@ -7,6 +7,8 @@ from typing import Final
 from topicschema.core.schemas import NEWEST, PulsarVersion
 
 _RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})(?![0-9])[0-9A-Za-z.+_-]{0,40}")
+# Source: apache/pulsar#25461; 5.0.0-M1 has it, 4.2.4 does not.
+_REPLICATORS_REGISTER: Final = (5, 0)
 _OLDEST: Final = next(iter(PulsarVersion))
 
 
@@ -32,6 +34,12 @@ def unknown_note(release: str) -> str:
         return ""
     known = f"which this operator does not know (it knows {_OLDEST} to {NEWEST})"
     return f"the broker is {release}, {known}: topics are judged by the rules of {judging}"
+
+
+def lets_replicators_register(release: str | None) -> bool:
+    """Return True if a broker of this release lets replicators register schemas in a locked Pulsar namespace."""
+    number = None if release is None else _number(release)
+    return number is not None and number >= _REPLICATORS_REGISTER
 
 
 def _number(release: str) -> tuple[int, int] | None:

@@ -51,13 +51,14 @@ class NamespaceSettings:
     """The settings of a Pulsar namespace. None means not set.
 
     `auto_update_strategy` is Pulsar's older name of a strategy (`Full`, `AutoUpdateDisabled`). The operator reads it
-    and never writes it.
+    and never writes it, nor the names of the clusters that share the namespace's messages.
     """
 
     strategy: Strategy | None = None
     auto_update_strategy: str | None = None
     allows_auto_update: bool | None = None
     enforces_validation: bool | None = None
+    replication_clusters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,3 +126,17 @@ def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSetti
     if strategy is None or strategy is Strategy.UNDEFINED:
         return BY_AUTO_UPDATE_NAME.get(observed.schema_auto_update_compatibility_strategy or "", strategy)
     return strategy
+
+
+def replication_warning(resource: NamespaceSchemaPolicy) -> str:
+    """Return a warning if the policy's lock can stop geo-replication, else ""."""
+    observed, registry = resource.observed, resource.status.registry
+    clusters = 0 if observed is None else len(observed.replication_clusters or ())
+    release = None if registry is None else registry.version
+    is_locking = resource.spec.is_allow_auto_update_schema is False
+    if not is_locking or clusters < 2 or releases.lets_replicators_register(release):  # noqa: PLR2004 - ours and another
+        return ""
+    return (
+        f"{resource.spec.pulsar_namespace} is replicated: under the lock, the broker refuses replicators whose schema "
+        "is not registered here, and their topics stop; register each schema in every cluster first"
+    )

@@ -18,6 +18,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.runtime.job_limiter import JobLimiter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
+from topicschema.reconcile.runtime.setting_drift import SettingDrift
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.storage.protocol import SchemaStorage
 
@@ -58,6 +59,7 @@ class ReconcileContext:
     claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
     now: Callable[[], str] = utc_now
     clock: Callable[[], float] = time.monotonic
+    drift: SettingDrift = field(default_factory=SettingDrift)
     validation: ValidationContext = field(default_factory=ValidationContext)
 
     async def used_bytes(self, policy: NamespaceSchemaPolicy) -> int | None:

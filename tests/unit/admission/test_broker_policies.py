@@ -122,3 +122,18 @@ async def test_a_second_policy_for_a_broker_by_another_registry_of_its_cluster_i
     (cause,) = (await shop.review(new_policy(registry="main"))).causes
     assert cause["message"].startswith("TopicAlreadyClaimed: a policy of another team already governs shop/orders")
     assert "theirs" not in cause["message"]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "version", "is_warned"),
+    [(["east", "west"], "4.2.4", True), (["east"], "4.2.4", False), (["east", "west"], "5.0.0-M1", False)],
+)
+async def test_a_lock_that_can_stop_replication_has_one_warning(
+    shop: World, clusters: list[str], version: str, *, is_warned: bool
+) -> None:
+    status = at_broker({"replicationClusters": clusters}, version)
+    shop.registry(pulsar=PULSAR, version=version)
+    old, locked = ({**new_policy(**spec), "status": status} for spec in ({}, LOCKED))
+    for before, expected in ((old, is_warned), (locked, False)):
+        warnings = (await shop.review({**locked, "status": status}, before)).warnings
+        assert any("shop/orders is replicated: under the lock" in each for each in warnings) is expected

@@ -144,9 +144,14 @@ def test_a_namespaces_settings_are_what_is_set_there() -> None:
         "schema_auto_update_compatibility_strategy": "Backward",
         "is_allow_auto_update_schema": False,
         "schema_validation_enforced": True,
+        "replication_clusters": ["west", "east"],
     }
     assert wire.namespace_settings_of(shown) == NamespaceSettings(
-        strategy=Strategy.FULL, auto_update_strategy="Backward", allows_auto_update=False, enforces_validation=True
+        strategy=Strategy.FULL,
+        auto_update_strategy="Backward",
+        allows_auto_update=False,
+        enforces_validation=True,
+        replication_clusters=("east", "west"),
     )
 
 

@@ -12,7 +12,7 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import NamespaceSettings
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
-from topicschema.reconcile.policy.observe import DueSettings, NamespaceState
+from topicschema.reconcile.policy.observe import DueSettings, NamespaceState, key_of
 from topicschema.reconcile.policy.unmanaged_topics import NONE
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
 from topicschema.storage.protocol import StoredClaim
@@ -30,6 +30,7 @@ async def write_settings(
         raise
     except TopicSchemaError as error:  # the difference is known, even if the operator may not correct it
         return replace(state, unmanaged=NONE, error=error)
+    ctx.drift.mark_in_sync(key_of(resource), rules.named(state.due.settings))
     due, desired = state.due, rules.desired_settings(resource.spec)
     after = rules.written_over(due.current, due.settings)
     return replace(

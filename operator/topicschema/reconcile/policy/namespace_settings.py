@@ -18,6 +18,8 @@ _ATTRIBUTES: Final = {
     Setting.AUTO_UPDATE: "allows_auto_update",
     Setting.ENFORCEMENT: "enforces_validation",
 }
+_LISTED: Final = 20
+_LONGEST: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ def written_over(current: NamespaceSettings, desired: NamespaceSettings) -> Name
 def named(settings: NamespaceSettings) -> tuple[Setting, ...]:
     """Return the settings that are not None."""
     return tuple(each for each in Setting if _value(settings, each) is not None)
+
+
+def only(settings: NamespaceSettings, which: Collection[Setting]) -> NamespaceSettings:
+    """Return the settings `which`. All others are None."""
+    return _taken(NamespaceSettings(), settings, which)
 
 
 def stored_before(known: StoredSettings, current: NamespaceSettings, change: NamespaceSettings) -> StoredSettings:
@@ -101,6 +108,7 @@ def observed(current: NamespaceSettings, own: BrokerSettings | None, address: st
         schema_auto_update_compatibility_strategy=current.auto_update_strategy,
         is_allow_auto_update_schema=current.allows_auto_update,
         schema_validation_enforced=current.enforces_validation,
+        replication_clusters=tuple(each[:_LONGEST] for each in current.replication_clusters[:_LISTED]) or None,
         broker=None if own is None else observed_broker(own),
         address=address or None,
     )

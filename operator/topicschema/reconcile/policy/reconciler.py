@@ -110,7 +110,7 @@ class NamespaceSchemaPolicies:
         stored, resource = resource, resource.at(registry)
         ours = self._topics(key, claims)
         managed = None if ours is None else _local_names(ours, claims)
-        state = await observe(self._ctx, resource, registry, claims, managed)
+        state = await observe(self._ctx, resource, registry, managed)
         state = await write_settings(self._ctx, resource, claim, state)
         counts = await self._counts(key, stored, resource, state, ours)
         record_bytes = await self._record_bytes(key, resource)
@@ -221,6 +221,7 @@ class NamespaceSchemaPolicies:
         self._uids[key] = uid
         if before != uid:
             self._histories.forget(key)
+            self._ctx.drift.forget(key)
 
     def _remove(self, key: Key) -> None:
         self._recount_delays.pop(key, None)
@@ -228,6 +229,7 @@ class NamespaceSchemaPolicies:
         self._set_record_use()
         self._uids.pop(key, None)
         self._histories.forget(key)
+        self._ctx.drift.forget(key)
         self._ctx.own_writes.forget(key)
         self._enqueue_topics(key)
         claimed = self._ctx.index.remove_policy(key)

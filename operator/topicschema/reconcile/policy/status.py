@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.metadata import ConditionStatus, ConditionType
-from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.policies import DriftPolicy, NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.judging.policies import is_ready
@@ -56,6 +56,14 @@ def pending_error(state: NamespaceState) -> TopicSchemaError | None:
     """Return the error that prevents the policy's settings, or None."""
     if state.error is not None:
         return state.error
+    if state.contested:
+        return WaitingError(
+            Reason.SETTING_CONTESTED,
+            f"{state.contested}: another client changed this three times in ten minutes after the operator wrote it, "
+            "so the operator stopped. StreamNative's pulsar-resources-operator and Terraform are likely causes. Remove "
+            "the setting there or in this policy, or set driftPolicy: Report",
+            after=60.0,
+        )
     if state.unmanaged is None:
         return WaitingError(
             Reason.UNMANAGED_TOPICS,
@@ -80,8 +88,11 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     error = pending_error(state)
     if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
         waits = state.unmanaged is not None and error.reason is Reason.UNMANAGED_TOPICS
-        return (Note("Warning", Reason.UNMANAGED_TOPICS, error.message),) if waits else ()
-    return tuple(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes)
+        is_new = waits or error.reason is Reason.SETTING_CONTESTED
+        return (Note("Warning", error.reason, error.message),) if is_new else ()
+    retained = tuple(Note("Normal", Reason.SETTING_RETAINED, text) for text in state.notes)
+    at_risk = (Note("Warning", Reason.REPLICATION_AT_RISK, state.warning),) if state.warning and state.due else ()
+    return (*retained, *at_risk)
 
 
 def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[ConditionInput, ...]:
@@ -90,7 +101,13 @@ def _applied(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: st
         message = state.difference or "the broker has what the policy sets"
         observes = ready(Reason.OBSERVED, f"{governs}; nothing is written to the broker")
         return (*observes, ConditionInput(ConditionType.IN_SYNC, status, Reason.OBSERVED, message))
-    message = "; ".join(("the broker has what the policy sets", *state.notes))
+    if resource.spec.drift_policy is DriftPolicy.REPORT:
+        reports = ready(Reason.ACTIVE, f"{governs}; driftPolicy is Report, and no setting is written to the broker")
+        status = ConditionStatus.FALSE if state.difference else ConditionStatus.TRUE
+        reason = Reason.SETTING_DRIFTED if state.difference else Reason.APPLIED
+        message = state.difference or "the broker has what the policy sets"
+        return (*reports, ConditionInput(ConditionType.IN_SYNC, status, reason, message))
+    message = "; ".join(("the broker has what the policy sets", *state.notes, *filter(None, (state.warning,))))
     return (
         *ready(Reason.ACTIVE, governs),
         ConditionInput(ConditionType.IN_SYNC, ConditionStatus.TRUE, Reason.APPLIED, message),

@@ -8,6 +8,7 @@ from support.kubernetes.conditions import summary
 from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
 from topicschema.api.policies import (
+    DriftPolicy,
     NamespaceSchemaPolicy,
     NamespaceSchemaPolicySpec,
     NamespaceSchemaPolicyStatus,
@@ -36,6 +37,7 @@ POLICY = NamespaceSchemaPolicy(
     status=NamespaceSchemaPolicyStatus(registry=REGISTRY),
 )
 WITHOUT_BROKER = replace(POLICY, status=NamespaceSchemaPolicyStatus(registry=RegistryStatus()))
+REPORTING = replace(POLICY, spec=replace(POLICY.spec, drift_policy=DriftPolicy.REPORT))
 OBSERVING = replace(POLICY, spec=replace(POLICY.spec, management_policy=ManagementPolicy.OBSERVE))
 _READY = Condition(type=ConditionType.READY, status=ConditionStatus.TRUE, reason="Active", observed_generation=2)
 WAS_READY = replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=(_READY,), registry=REGISTRY))
@@ -46,6 +48,7 @@ NOTES = NamespaceState(notes=("it stays false",))
 CANNOT_JUDGE = StalledError(Reason.STRATEGY_UNKNOWN, "set one")
 WAITS_FOR = UnmanagedTopics(31, tuple(UnmanagedTopic(topic=name, reason="HasSchema") for name in "abcdefg"))
 WAITING = NamespaceState(unmanaged=WAITS_FOR)
+CONTESTED = NamespaceState(contested="x is y")
 NOT_IN_SYNC = "-Ready +Reconciling -InSync"
 NOT_READABLE = "BrokerUnavailable: -Ready +Reconciling ?InSync"
 
@@ -57,6 +60,9 @@ NOT_READABLE = "BrokerUnavailable: -Ready +Reconciling ?InSync"
         (POLICY, NamespaceState(), "Active: +Ready +InSync/Applied"),
         (OBSERVING, NamespaceState(), "Observed: +Ready +InSync"),
         (OBSERVING, NamespaceState(difference="x is y"), "Observed: +Ready -InSync"),
+        (REPORTING, NamespaceState(), "Active: +Ready +InSync/Applied"),
+        (REPORTING, NamespaceState(difference="x is y"), "Active: +Ready -InSync/SettingDrifted"),
+        (WAS_READY, CONTESTED, f"SettingContested: {NOT_IN_SYNC}"),
         # A Pulsar version or a strategy that is missing
         (POLICY, NamespaceState(judging_error=CANNOT_JUDGE), "StrategyUnknown: -Ready +Stalled +InSync/Applied"),
         (EDITED, NamespaceState(error=UNAVAILABLE, judging_error=CANNOT_JUDGE), NOT_READABLE),
@@ -96,6 +102,8 @@ LOCKING = replace(WITHOUT_BROKER, spec=replace(WITHOUT_BROKER.spec, is_allow_aut
         (POLICY, NOTES, ConditionType.IN_SYNC, "; it stays false"),
         (OBSERVING, NOTES, ConditionType.READY, "governs shop/orders; nothing is written to the broker"),
         (WAS_READY, NamespaceState(difference="x is y", error=FORBIDDEN), ConditionType.IN_SYNC, "x is y: denied"),
+        (WAS_READY, CONTESTED, ConditionType.READY, "x is y: another client changed this three times in ten minutes"),
+        (WAS_READY, CONTESTED, ConditionType.IN_SYNC, "StreamNative's pulsar-resources-operator and Terraform"),
         (WAS_READY, WAITING, ConditionType.READY, "without a TopicSchema: a, b, c, d, e and 26 more; "),
     ],
 )
@@ -110,3 +118,5 @@ def test_notes_are_those_that_a_condition_reports() -> None:
     waiting = replace(NOTES, unmanaged=WAITING.unmanaged)
     assert notes(WAITING) == notes(waiting) == (("Warning", "UnmanagedTopics", error.message),)
     assert notes(NamespaceState(unmanaged=None)) == ()
+    (note,) = notes(CONTESTED)
+    assert (note.type, note.reason) == ("Warning", "SettingContested")

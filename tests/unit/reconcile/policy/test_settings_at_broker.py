@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 
 from support.kubernetes.topic import ORDERS, open_topic
+from support.pulsar.fake_broker import ManualClock
 from support.pulsar.schema_service_rest import FakeSchemaBroker
 from topicschema.api.brokers import ManagementPolicy
-from topicschema.api.policies import NamespaceSchemaPolicy, SchemalessTopics, UnmanagedTopicsSpec
-from topicschema.api.registries import SchemaRegistry, SchemaRegistrySpec, SchemaRegistryStatus
+from topicschema.api.metadata import ConditionType
+from topicschema.api.policies import DriftPolicy, NamespaceSchemaPolicy, SchemalessTopics, UnmanagedTopicsSpec
+from topicschema.api.registries import ObservedPulsar, SchemaRegistry, SchemaRegistrySpec, SchemaRegistryStatus
 from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.act import write_settings
 from topicschema.reconcile.policy.observe import NamespaceState, observe
+from topicschema.reconcile.policy.status import conditions, notes
 from topicschema.reconcile.policy.unmanaged_topics import UnmanagedTopics
 from topicschema.storage.protocol import StoredClaim
 
@@ -38,7 +41,7 @@ class World:
         self.broker.requests.clear()
         claim = await self.claim()
         policy = self.policy.at(self.registry)
-        state = await observe(self.ctx, policy, self.registry, claim.key, managed)
+        state = await observe(self.ctx, policy, self.registry, managed)
         state = await write_settings(self.ctx, policy, claim, state)
         self.policy = replace(policy, status=replace(policy.status, observed=state.observed))
         return state
@@ -243,6 +246,62 @@ async def test_a_lock_that_waits_for_no_topic_lists_none(world: World) -> None:
     assert not any("/persistent" in each for each in world.broker.requests)
 
 
+async def test_a_setting_that_others_change_again_and_again_is_contested_until_time_or_an_edit(world: World) -> None:
+    clock = ManualClock(0.0)
+    world.ctx = replace(world.ctx, clock=lambda: clock.time)
+    world.change(schema_compatibility_strategy=Strategy.FULL)
+    both = "schemaCompatibilityStrategy is BACKWARD in the Pulsar namespace and FULL in the policy"
+
+    async def overwritten() -> tuple[str, list[str]]:
+        world.broker.settings["schema_compatibility_strategy"] = "BACKWARD"
+        return (await world.get()).contested, world.written
+
+    written = ("", ["schemaCompatibilityStrategy"])
+    assert await overwritten() == written  # the first write is no correction
+    for clock.time, expected in (
+        (0.0, written),
+        (1.0, written),
+        (2.0, (both, [])),
+        (599.0, (both, [])),
+        (600.0, written),
+    ):
+        assert await overwritten() == expected
+    for clock.time in (601.0, 602.0):
+        await overwritten()
+    assert await overwritten() == (both, [])
+    world.change(schema_validation_enforced=True)
+    assert await overwritten() == ("", ["schemaCompatibilityStrategy", "schemaValidationEnforced"])
+    for _ in range(3):
+        last = await overwritten()
+    assert last == (both, [])
+    world.broker.settings["schema_validation_enforced"] = False
+    assert await overwritten() == (both, ["schemaValidationEnforced"])  # all else is written
+    world.broker.settings["schema_compatibility_strategy"] = "FULL"
+    state = await world.get()
+    assert (state.contested, state.difference) == ("", "")
+
+
+async def test_rare_changes_of_others_are_corrected_for_ever(world: World) -> None:
+    clock = ManualClock(0.0)
+    world.ctx = replace(world.ctx, clock=lambda: clock.time)
+    world.change(schema_compatibility_strategy=Strategy.FULL)
+    for number in range(8):
+        clock.time = number * 301.0
+        world.broker.settings["schema_compatibility_strategy"] = "BACKWARD"
+        assert (await world.get()).contested == ""
+        assert world.written == ["schemaCompatibilityStrategy"]
+
+
+async def test_a_policy_that_reports_drift_never_writes_settings(world: World) -> None:
+    world.change(
+        schema_compatibility_strategy=Strategy.FULL, is_allow_auto_update_schema=False, drift_policy=DriftPolicy.REPORT
+    )
+    before = await world.claim()
+    assert "schemaCompatibilityStrategy is not set in the Pulsar namespace" in (await world.get()).difference
+    assert world.written == []
+    assert await world.claim() == before
+
+
 async def test_a_policy_that_only_observes_reports_the_difference_and_writes_nothing(world: World) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL, management_policy=ManagementPolicy.OBSERVE)
     before = await world.claim()
@@ -269,3 +328,22 @@ async def test_without_any_version_the_policy_cannot_judge(world: World) -> None
     assert (error.reason, "set spec.pulsar.version of the registry" in error.message) == ("PulsarVersionUnknown", True)
     world.registry = registry
     assert (await world.get()).judging_error is None
+
+
+@pytest.mark.parametrize(("release", "is_warned"), [("4.2.4", True), ("5.0.0-M1", False)])
+async def test_a_lock_of_a_replicated_namespace_is_set_with_a_warning_where_replicators_are_refused(
+    world: World, release: str, *, is_warned: bool
+) -> None:
+    world.broker.settings["replication_clusters"] = ["west", "east"]
+    observed = replace(world.registry.status.observed or ObservedPulsar(), version=release)
+    world.registry = replace(world.registry, status=replace(world.registry.status, observed=observed))
+    assert (await world.get()).warning == ""
+    world.change(is_allow_auto_update_schema=False)
+    state = await world.get()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    assert bool(state.warning) is is_warned
+    assert state.observed is not None
+    assert state.observed.replication_clusters == ("east", "west")
+    in_sync = {each.type: each.message for each in conditions(world.policy, state)}[ConditionType.IN_SYNC]
+    assert ("is replicated" in in_sync) is is_warned
+    assert [note.reason for note in notes(state)] == (["ReplicationAtRisk"] if is_warned else [])
