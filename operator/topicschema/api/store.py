@@ -360,6 +360,11 @@ def _check_name(stored: R, name: str) -> None:
         raise _damaged(stored, "its name does not belong to its contents")
 
 
+def missing_version(history: str, version: str) -> StalledError:
+    """Return the error for a history that names a SchemaVersion that is not there."""
+    return StalledError(Reason.HISTORY_DAMAGED, f"the history {history!r}: its payload {version} is missing")
+
+
 def _damaged(stored: R, why: str) -> StalledError:
     what = _WORDS[type(stored).__name__]
     return StalledError(Reason.HISTORY_DAMAGED, f"the {what} {stored.metadata.name[:80]!r}: {why}")

@@ -20,7 +20,8 @@ _PROCESSES: Final = {
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
-    "(TOPICSCHEMA_...; docs/operations.md); the other commands need no cluster (docs/cli.md)."
+    "(TOPICSCHEMA_...; docs/operations.md); of the other commands, only backup and restore need a cluster "
+    "(docs/cli.md)."
 )
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 AUTO_PRODUCE: Final = "AUTO_PRODUCE"
@@ -73,6 +74,22 @@ _EXPORT = """Standard input is the output of kubectl for one SchemaHistory and i
   { kubectl get schemahistory NAME -o json
     kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
+_BACKUP: Final = """exit codes:
+  0  written
+  2  wrong input: no kubeconfig, a wrong option
+  3  the cluster gave no answer, or an object is damaged
+
+examples:
+  topicschema backup > record.jsonl
+  topicschema backup -o record-%Y-%m-%d.jsonl"""
+_RESTORE: Final = """exit codes:
+  0  restored
+  1  nothing written: the cluster has a newer history
+  2  wrong input: a file that is no whole backup, no kubeconfig, a wrong option
+  3  the cluster gave no answer: run it again
+
+example:
+  topicschema restore record.jsonl"""
 _REPORT: Final = """examples:
   topicschema report report.json -o report.html
   kubectl get configmap NAME -o 'jsonpath={.data.report\\.json}' | topicschema report - > report.html"""
@@ -135,6 +152,8 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _explain(_command(commands, "explain", "explain a rule, or a reason of a condition or Event, and what to do"))
     _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
     _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
+    _backup(_command(commands, "backup", "write the operator's record of all versions to a file", _BACKUP))
+    _restore(_command(commands, "restore", "restore the operator's record from a file", _RESTORE))
     for name, (text, epilog) in _PAYLOAD_COMMANDS.items():
         _payload(_command(commands, name, text, epilog), name)
     text = "check whether a schema can read existing messages"
@@ -514,6 +533,27 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         dest="imported",
         metavar="FILE",
         help="a file that .proto files import, in any place; repeatable",
+    )
+
+
+def _backup(command: argparse.ArgumentParser) -> None:
+    _operator_namespace(command)
+    command.add_argument(
+        "-o", "--output", metavar="FILE", help="write to FILE, with %%Y, %%m, %%d, %%H as in strftime, in UTC"
+    )
+
+
+def _restore(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="a backup, - for standard input")
+    _operator_namespace(command)
+    command.add_argument(
+        "--as", dest="user", metavar="USER", help="account that writes; default: the controller's service account"
+    )
+
+
+def _operator_namespace(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-n", "--namespace", default="topicschema-system", help="the operator's namespace (default: %(default)s)"
     )
 
 
