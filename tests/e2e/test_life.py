@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.kubernetes.operator_pods import install
+from support.kubernetes.operator_pods import upgrade
 from support.kubernetes.pods import Pods
 from support.pulsar.rest_topic import RestTopic, optional, record
 from support.validation.node_namespace import RetainedShop, conditions
@@ -26,7 +26,7 @@ BREAKING = {**WIDER, "fields": [*WIDER["fields"], {"name": "region", "type": "st
 def installed_again(operator: Pods) -> Iterator[None]:
     """Install the operator in the end, for the tests after this one."""
     yield
-    install(operator.cluster)
+    upgrade(operator.cluster, {})
 
 
 def at_broker(shop: RetainedShop, setting: str) -> object:
@@ -66,8 +66,7 @@ def test_a_namespace_is_observed_managed_locked_gated_and_left(shop: RetainedSho
     assert status["schemaVersion"] == 2
     assert "old consumers are gone" in conditions(status)["Compatible"]["message"]
 
-    helm.install(operator.cluster, {"controller": {"logLevel": "WARNING"}}, SYSTEM)
-    operator.cluster.kubectl("-n", SYSTEM, "rollout", "status", "deployment", "--timeout=240s", seconds=250)
+    upgrade(operator.cluster, {"controller": {"logLevel": "WARNING"}})
     with pytest.raises(TestbedError, match="FIELD_WITHOUT_DEFAULT"):
         shop.propose({**BREAKING, "fields": [*BREAKING["fields"], {"name": "zone", "type": "string"}]})
 
