@@ -44,6 +44,22 @@ async def test_a_setting_is_set_alone_and_the_original_is_recorded(
     assert await shop.writes_of_a_reconcile() == []
 
 
+async def test_replicators_are_refused_only_where_the_broker_has_the_setting(shop: BrokeredShop) -> None:
+    member = "is_allow_auto_update_schema_with_replicator"
+    shop.govern(
+        isAllowAutoUpdateSchema=False,
+        isAllowAutoUpdateSchemaWithReplicator=False,
+        unmanagedTopics={"exempt": ["*"]},
+    )
+    status = await shop.policy_ready("Active")
+    assert statuses(status) == {"Ready": "True", "InSync": "True"}
+    at_broker = shop.pulsar.call("GET", f"/namespaces/{shop.pulsar_namespace}")
+    assert at_broker["is_allow_auto_update_schema"] is False
+    assert at_broker.get(member) is (False if PULSAR_VERSION == "5.0" else None)
+    assert len(shop.broker_writes) == 1
+    assert await shop.writes_of_a_reconcile() == []
+
+
 async def test_a_registry_reports_the_release_of_its_broker_and_whether_it_answers(shop: BrokeredShop) -> None:
     shop.apply_registry()
     reachable = await shop.registry_condition("Reachable", "Reachable")

@@ -70,7 +70,7 @@ async def check(shop: BrokeredShop) -> None:
     claim = await shop.claim()
     assert shop.broker_settings() == _DESIRED
     assert claim.original == NamespaceSettings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
-    assert claim.managed == tuple(Setting)
+    assert claim.managed == (Setting.STRATEGY, Setting.AUTO_UPDATE, Setting.ENFORCEMENT)
     shop.proxy.clear()
     async with process(shop.watched) as running:
         await running.govern()

@@ -8,6 +8,7 @@ _SETTINGS: dict[str, Any] = {
     "managementPolicy": "Manage",
     "driftPolicy": "Correct",
     "isAllowAutoUpdateSchema": False,
+    "isAllowAutoUpdateSchemaWithReplicator": False,
     "schemaValidationEnforced": True,
     "unmanagedTopics": {"exempt": ["*-DLQ"], "schemaless": "Block"},
 }
@@ -43,6 +44,7 @@ NUMBERED = changed(
 
 _UNSUPPORTED = "Unsupported value"
 _REQUIRED = "Required value"
+_REPLICATORS = "spec.isAllowAutoUpdateSchemaWithReplicator"
 
 WRONG_BROKERS = [
     wrong("another management", BROKER, "spec.managementPolicy", "Ignore", _UNSUPPORTED),
@@ -50,6 +52,9 @@ WRONG_BROKERS = [
     wrong("another word for schemaless", BROKER, "spec.unmanagedTopics.schemaless", "Skip", _UNSUPPORTED),
     Row("a full topic name", BROKER, "spec.unmanagedTopics.exempt", ["shop/orders/*"],
         "spec.unmanagedTopics.exempt[0]", "write local names of topics"),
+    Row("replicators without a lock", BROKER, "spec.isAllowAutoUpdateSchema", ABSENT, _REPLICATORS, "it needs"),
+    Row("replicators refused and clients not", BROKER, "spec.isAllowAutoUpdateSchema", value=True,
+        field=_REPLICATORS, words="it needs"),
     wrong("settings before nothing", NUMBERED, "spec.topicSettings.original", ABSENT, _REQUIRED),
     Row("a setting twice", ORIGINAL, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
 ]  # fmt: skip
@@ -64,7 +69,7 @@ RIGHT_BROKERS = [
 ]
 
 RIGHT_BROKER_EDITS = [
-    Row("a lock lifted", BROKER, "spec.isAllowAutoUpdateSchema", value=True),
+    Row("replicators under no lock", BROKER, "spec.isAllowAutoUpdateSchemaWithReplicator", value=True),
     Row("a history that the operator counts again", NUMBERED, "spec.numberedBy", ABSENT),
     Row("settings that were restored", NUMBERED, "spec.topicSettings.written", {}),
 ]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from topicschema.api.brokers import ManagementPolicy, ObservedBroker
 from topicschema.api.policies import DriftPolicy, NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
+from topicschema.core import releases
 from topicschema.core.history import History
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import Setting
@@ -141,6 +142,10 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
     warning = policy_rules.replication_warning(resource)
     if warning and (before is None or before.is_allow_auto_update_schema is not False):
         yield warning
+    release = resource.status.registry.version if resource.status.registry else None
+    is_set = spec.is_allow_auto_update_schema_with_replicator is not None
+    if is_set and release is not None and not releases.lets_replicators_register(release):
+        yield f"spec.{Setting.REPLICATORS} has no effect: the broker is {release}, and Pulsar has it from 5.0 on"
     yield from _of_observing(resource)
     if spec.schema_validation_enforced is False and _broker(resource).schema_validation_enforced:
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
@@ -150,6 +155,8 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
 def _policy_fields_without_effect(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
     if spec.is_allow_auto_update_schema is not None:
         yield Setting.AUTO_UPDATE
+    if spec.is_allow_auto_update_schema_with_replicator is not None:
+        yield Setting.REPLICATORS
     if spec.schema_validation_enforced is not None:
         yield Setting.ENFORCEMENT
     if spec.management_policy is not ManagementPolicy.MANAGE:
@@ -194,6 +201,11 @@ def _no_longer_managed(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaP
         (Setting.STRATEGY, before.schema_compatibility_strategy, spec.schema_compatibility_strategy),
         (Setting.AUTO_UPDATE, before.is_allow_auto_update_schema, spec.is_allow_auto_update_schema),
         (Setting.ENFORCEMENT, before.schema_validation_enforced, spec.schema_validation_enforced),
+        (
+            Setting.REPLICATORS,
+            before.is_allow_auto_update_schema_with_replicator,
+            spec.is_allow_auto_update_schema_with_replicator,
+        ),
     )
     for field, was, now in fields:
         if was is not None and now is None:

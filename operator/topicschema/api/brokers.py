@@ -51,6 +51,9 @@ class ObservedSettings:
     schema_validation_enforced: Annotated[
         bool | None, Field("If true, producers need a schema on topics with a schema.")
     ] = None
+    is_allow_auto_update_schema_with_replicator: Annotated[
+        bool | None, Field("If false, replicators may not add schemas either. Brokers before 5.0 do not have it.")
+    ] = None
     replication_clusters: Annotated[
         tuple[Annotated[str, Field(max_length=256)], ...] | None,
         Field("The first 20 clusters that replicate the Pulsar namespace, with the broker's own.", max_items=20),

@@ -2,12 +2,20 @@
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from topicschema.api.brokers import ManagementPolicy, ObservedSettings
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.registries import SchemaRegistry
-from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, matching, not_matching
+from topicschema.api.schema_fields import (
+    IMMUTABLE,
+    LENIENT,
+    OBSERVED_GENERATION,
+    CelRule,
+    Field,
+    matching,
+    not_matching,
+)
 from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.api.topicschemas import DeletionPolicy
 from topicschema.api.validation import ValidationSpec
@@ -152,6 +160,21 @@ class UnmanagedTopicsSpec:
 class NamespaceSchemaPolicySpec:
     """The desired state."""
 
+    RULES: ClassVar = (
+        CelRule(
+            cel="!has(self.isAllowAutoUpdateSchemaWithReplicator) || (has(self.isAllowAutoUpdateSchema) && "
+            "(self.isAllowAutoUpdateSchemaWithReplicator || !self.isAllowAutoUpdateSchema))",
+            message="it needs isAllowAutoUpdateSchema, and false needs isAllowAutoUpdateSchema: false",
+            holds=lambda spec: (
+                spec.get("isAllowAutoUpdateSchemaWithReplicator") is None
+                or spec.get("isAllowAutoUpdateSchema") is False
+                or (spec["isAllowAutoUpdateSchemaWithReplicator"] and spec.get("isAllowAutoUpdateSchema") is True)
+            ),
+            path=".isAllowAutoUpdateSchemaWithReplicator",
+            reason="FieldValueForbidden",
+        ),
+    )
+
     registry: Annotated[
         str,
         Field(
@@ -201,6 +224,13 @@ class NamespaceSchemaPolicySpec:
         Field(
             "If false, only the operator adds schemas to topics of the Pulsar namespace. If unset, the "
             "Pulsar namespace keeps its value. Requires a registry with Pulsar."
+        ),
+    ] = None
+    is_allow_auto_update_schema_with_replicator: Annotated[
+        bool | None,
+        Field(
+            "If false, isAllowAutoUpdateSchema: false applies to replicators of other clusters, too. If unset, the "
+            "Pulsar namespace keeps its value. Requires Pulsar 5.0; other brokers do not get it."
         ),
     ] = None
     schema_validation_enforced: Annotated[

@@ -65,6 +65,9 @@ class NamespaceSettingsValues:
         str | None, Field("Pulsar's deprecated setting, by its own names.", max_length=64)
     ] = None
     is_allow_auto_update_schema: Annotated[bool | None, _AUTO_UPDATE] = None
+    is_allow_auto_update_schema_with_replicator: Annotated[
+        bool | None, Field("Whether replicators may add schemas, if set.")
+    ] = None
     schema_validation_enforced: Annotated[bool | None, _ENFORCEMENT] = None
 
 

@@ -31,6 +31,7 @@ def namespace_settings_to_wire(original: NamespaceSettings | None) -> NamespaceS
         schema_compatibility_strategy=original.strategy,
         schema_auto_update_compatibility_strategy=original.auto_update_strategy,
         is_allow_auto_update_schema=original.allows_auto_update,
+        is_allow_auto_update_schema_with_replicator=original.allows_replicators,
         schema_validation_enforced=original.enforces_validation,
     )
 
@@ -43,6 +44,7 @@ def namespace_settings_from_wire(values: NamespaceSettingsValues | None) -> Name
         strategy=values.schema_compatibility_strategy,
         auto_update_strategy=values.schema_auto_update_compatibility_strategy,
         allows_auto_update=values.is_allow_auto_update_schema,
+        allows_replicators=values.is_allow_auto_update_schema_with_replicator,
         enforces_validation=values.schema_validation_enforced,
     )
 

@@ -135,16 +135,20 @@ class Broker:
 
     async def set_namespace(self, key: PulsarNamespaceKey, settings: NamespaceSettings) -> None:
         """Write the settings that are not None and read them back. Raise BrokerInconsistentError if they differ."""
-        for setting, value in (
+        allows_auto_update = settings.allows_auto_update
+        if settings.allows_replicators is not None and allows_auto_update is None:  # one call writes both
+            allows_auto_update = (await self.namespace_settings(key)).allows_auto_update
+        for call, value in (
             (Setting.STRATEGY, settings.strategy),
-            (Setting.AUTO_UPDATE, settings.allows_auto_update),
+            (wire.auto_update_call(allows_replicators=settings.allows_replicators), allows_auto_update),
             (Setting.ENFORCEMENT, settings.enforces_validation),
         ):
             if value is not None:
-                await self._send_within(key.tenant, _setting("set_namespace", wire.namespace_path(key, setting), value))
+                await self._send_within(key.tenant, _setting("set_namespace", wire.namespace_path(key, call), value))
         current = await self.namespace_settings(key)
         _compare(Setting.STRATEGY, settings.strategy, current.strategy)
         _compare(Setting.AUTO_UPDATE, settings.allows_auto_update, current.allows_auto_update)
+        _compare(Setting.REPLICATORS, settings.allows_replicators, current.allows_replicators)
         _compare(Setting.ENFORCEMENT, settings.enforces_validation, current.enforces_validation)
 
     async def broker_settings(self) -> BrokerSettings | None:

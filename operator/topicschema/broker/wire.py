@@ -17,7 +17,7 @@ from topicschema.broker.errors import BrokerUnavailableError, RefusedByBrokerErr
 from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.formats import key_value
 from topicschema.core.reasons import Reason
-from topicschema.core.remote import BrokerSettings, NamespaceSettings, Producer, RemoteVersion
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, Producer, RemoteVersion, Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, is_system_topic
@@ -48,6 +48,13 @@ def namespace_path(key: PulsarNamespaceKey, call: str = "", root: str = "namespa
     """Return the path of a Pulsar namespace, or of a call below it."""
     below = f"/{call}" if call else ""
     return f"/admin/v2/{root}/{_entity(key.tenant)}/{_entity(key.namespace)}{below}"
+
+
+def auto_update_call(*, allows_replicators: bool | None) -> str:
+    """Return the call below a Pulsar namespace that writes `isAllowAutoUpdateSchema`, and this flag if it is set."""
+    if allows_replicators is None:
+        return Setting.AUTO_UPDATE
+    return f"{Setting.AUTO_UPDATE}?allowAutoUpdateSchemaWithReplicator={str(allows_replicators).lower()}"
 
 
 def tenant_path(tenant: str) -> str:
@@ -164,6 +171,7 @@ def namespace_settings_of(answer: Any) -> NamespaceSettings:
         auto_update_strategy=automatic if isinstance(automatic, str) else None,
         allows_auto_update=flag_of(answer.get("is_allow_auto_update_schema")),
         enforces_validation=flag_of(answer.get("schema_validation_enforced")),
+        allows_replicators=flag_of(answer.get("is_allow_auto_update_schema_with_replicator")),
         replication_clusters=tuple(sorted(map(str, clusters))) if isinstance(clusters, list) else (),
     )
 

@@ -16,6 +16,7 @@ class Setting(StrEnum):
 
     STRATEGY = "schemaCompatibilityStrategy"
     AUTO_UPDATE = "isAllowAutoUpdateSchema"
+    REPLICATORS = "isAllowAutoUpdateSchemaWithReplicator"
     ENFORCEMENT = "schemaValidationEnforced"
 
 
@@ -51,13 +52,15 @@ class NamespaceSettings:
     """The settings of a Pulsar namespace. None means not set.
 
     `auto_update_strategy` is Pulsar's older name of a strategy (`Full`, `AutoUpdateDisabled`). The operator reads it
-    and never writes it, nor the names of the clusters that share the namespace's messages.
+    and never writes it, nor the names of the clusters that share the namespace's messages. `allows_replicators` is
+    whether replicators may add schemas under a lock; brokers before 5.0 do not have it.
     """
 
     strategy: Strategy | None = None
     auto_update_strategy: str | None = None
     allows_auto_update: bool | None = None
     enforces_validation: bool | None = None
+    allows_replicators: bool | None = None
     replication_clusters: tuple[str, ...] = ()
 
 

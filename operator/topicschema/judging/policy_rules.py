@@ -134,7 +134,10 @@ def replication_warning(resource: NamespaceSchemaPolicy) -> str:
     clusters = 0 if observed is None else len(observed.replication_clusters or ())
     release = None if registry is None else registry.version
     is_locking = resource.spec.is_allow_auto_update_schema is False
-    if not is_locking or clusters < 2 or releases.lets_replicators_register(release):  # noqa: PLR2004 - ours and another
+    lets_register = resource.spec.is_allow_auto_update_schema_with_replicator is not False
+    if not is_locking or clusters < 2:  # noqa: PLR2004 - ours and another
+        return ""
+    if lets_register and releases.lets_replicators_register(release):
         return ""
     return (
         f"{resource.spec.pulsar_namespace} is replicated: under the lock, the broker refuses replicators whose schema "

@@ -140,7 +140,7 @@ async def is_overridden_alone(topic: BrokeredTopic) -> None:
 async def is_set(topic: BrokeredTopic) -> None:
     assert topic.shop.broker_settings() == SET
     claim = await topic.shop.claim()
-    assert claim.managed == tuple(Setting)
+    assert claim.managed == (Setting.STRATEGY, Setting.AUTO_UPDATE, Setting.ENFORCEMENT)
     assert claim.original is not None
     assert (claim.original.strategy, claim.original.allows_auto_update, claim.original.enforces_validation) == (
         "FULL",

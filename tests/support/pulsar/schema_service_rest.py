@@ -136,6 +136,9 @@ class FakeSchemaBroker:
             return web.json_response({"reason": "no"}, status=self.settings_status)
         value = await request.json()
         self.settings[_SETTINGS[setting[0]]] = value
+        if "allowAutoUpdateSchemaWithReplicator" in request.query:
+            allows = request.query["allowAutoUpdateSchemaWithReplicator"] == "true"
+            self.settings["is_allow_auto_update_schema_with_replicator"] = allows
         if setting == ["schemaCompatibilityStrategy"]:
             self.schemas.strategy = Strategy.FULL if value == Strategy.UNDEFINED else Strategy(value)
         return web.Response(status=204)

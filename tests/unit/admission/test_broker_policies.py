@@ -137,3 +137,14 @@ async def test_a_lock_that_can_stop_replication_has_one_warning(
     for before, expected in ((old, is_warned), (locked, False)):
         warnings = (await shop.review({**locked, "status": status}, before)).warnings
         assert any("shop/orders is replicated: under the lock" in each for each in warnings) is expected
+
+
+@pytest.mark.parametrize(("version", "is_warned"), [("4.2.4", True), ("5.0.0-M1", False)])
+async def test_a_setting_that_the_broker_does_not_have_has_a_warning(
+    shop: World, version: str, *, is_warned: bool
+) -> None:
+    shop.registry(pulsar=PULSAR, version=version)
+    policy = {**new_policy(**LOCKED, isAllowAutoUpdateSchemaWithReplicator=False), "status": at_broker({}, version)}
+    warnings = (await shop.review(policy)).warnings
+    expected = f"spec.isAllowAutoUpdateSchemaWithReplicator has no effect: the broker is {version}"
+    assert any(each.startswith(expected) for each in warnings) is is_warned

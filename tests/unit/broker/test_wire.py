@@ -143,6 +143,7 @@ def test_a_namespaces_settings_are_what_is_set_there() -> None:
         "schema_compatibility_strategy": "FULL",
         "schema_auto_update_compatibility_strategy": "Backward",
         "is_allow_auto_update_schema": False,
+        "is_allow_auto_update_schema_with_replicator": True,
         "schema_validation_enforced": True,
         "replication_clusters": ["west", "east"],
     }
@@ -151,6 +152,7 @@ def test_a_namespaces_settings_are_what_is_set_there() -> None:
         auto_update_strategy="Backward",
         allows_auto_update=False,
         enforces_validation=True,
+        allows_replicators=True,
         replication_clusters=("east", "west"),
     )
 

@@ -31,7 +31,7 @@ async def write_settings(
     except TopicSchemaError as error:  # the difference is known, even if the operator may not correct it
         return replace(state, unmanaged=NONE, error=error)
     ctx.drift.mark_in_sync(key_of(resource), rules.named(state.due.settings))
-    due, desired = state.due, rules.desired_settings(resource.spec)
+    due, desired = state.due, rules.desired_settings(resource)
     after = rules.written_over(due.current, due.settings)
     return replace(
         state,

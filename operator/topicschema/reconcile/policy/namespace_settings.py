@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
-from topicschema.api.policies import NamespaceSchemaPolicySpec
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.core import releases
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
 
 _ATTRIBUTES: Final = {
     Setting.STRATEGY: "strategy",
     Setting.AUTO_UPDATE: "allows_auto_update",
+    Setting.REPLICATORS: "allows_replicators",
     Setting.ENFORCEMENT: "enforces_validation",
 }
 _LISTED: Final = 20
@@ -30,12 +32,15 @@ class StoredSettings:
     managed: tuple[Setting, ...]
 
 
-def desired_settings(spec: NamespaceSchemaPolicySpec) -> NamespaceSettings:
-    """Return the settings of the policy. An omitted one is None."""
+def desired_settings(resource: NamespaceSchemaPolicy) -> NamespaceSettings:
+    """Return the settings of the policy. An omitted one is None, and one that the broker does not have."""
+    spec, registry = resource.spec, resource.status.registry
+    has_replicators = registry is not None and releases.lets_replicators_register(registry.version)
     return NamespaceSettings(
         strategy=spec.schema_compatibility_strategy,
         allows_auto_update=spec.is_allow_auto_update_schema,
         enforces_validation=spec.schema_validation_enforced,
+        allows_replicators=spec.is_allow_auto_update_schema_with_replicator if has_replicators else None,
     )
 
 
@@ -108,6 +113,7 @@ def observed(current: NamespaceSettings, own: BrokerSettings | None, address: st
         schema_auto_update_compatibility_strategy=current.auto_update_strategy,
         is_allow_auto_update_schema=current.allows_auto_update,
         schema_validation_enforced=current.enforces_validation,
+        is_allow_auto_update_schema_with_replicator=current.allows_replicators,
         replication_clusters=tuple(each[:_LONGEST] for each in current.replication_clusters[:_LISTED]) or None,
         broker=None if own is None else observed_broker(own),
         address=address or None,

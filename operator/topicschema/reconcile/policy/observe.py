@@ -91,7 +91,7 @@ async def _settings(
 ) -> NamespaceState:
     key = PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
     current = await broker.namespace_settings(key)
-    change = rules.differing(rules.desired_settings(resource.spec), current)
+    change = rules.differing(rules.desired_settings(resource), current)
     state = NamespaceState(
         rules.observed(current, defaults, resource.address), rules.describe_difference(change, current)
     )
@@ -110,7 +110,7 @@ async def _settings(
         except TopicSchemaError as error:  # the difference is known
             return replace(state, error=error)
     if unmanaged is None or unmanaged.count:
-        change = replace(change, allows_auto_update=None)
+        change = replace(change, allows_auto_update=None, allows_replicators=None)
     return replace(state, unmanaged=unmanaged, due=DueSettings(broker, change, current, defaults))
 
 
@@ -120,7 +120,7 @@ def _split(
     """Return the settings of the change that are contested, and the others."""
     key, differing = key_of(resource), rules.named(change)
     contested = ctx.drift.contested(key, resource.metadata.generation, differing, ctx.clock())
-    desired = rules.named(rules.desired_settings(resource.spec))
+    desired = rules.named(rules.desired_settings(resource))
     ctx.drift.mark_in_sync(key, [each for each in desired if each not in differing])
     others = [each for each in differing if each not in contested]
     return rules.only(change, contested), rules.only(change, others)

@@ -37,6 +37,11 @@ class World:
         metadata = replace(self.policy.metadata, generation=self.policy.metadata.generation + 1)
         self.policy = replace(self.policy, metadata=metadata, spec=replace(self.policy.spec, **spec))
 
+    def upgrade(self, release: str) -> None:
+        """Let the broker be of that release."""
+        observed = replace(self.registry.status.observed or ObservedPulsar(), version=release)
+        self.registry = replace(self.registry, status=replace(self.registry.status, observed=observed))
+
     async def get(self, managed: Collection[str] | None = ()) -> NamespaceState:
         self.broker.requests.clear()
         claim = await self.claim()
@@ -98,7 +103,10 @@ async def test_a_difference_is_written_once_and_read_back_and_the_original_is_st
     await world.get()
     assert world.written == ["schemaCompatibilityStrategy", "isAllowAutoUpdateSchema"]
     claim = await world.claim()
-    assert (claim.original, set(claim.managed)) == (NamespaceSettings(Strategy.FORWARD), set(Setting))
+    assert (claim.original, set(claim.managed)) == (
+        NamespaceSettings(Strategy.FORWARD),
+        set(Setting) - {Setting.REPLICATORS},
+    )
 
 
 async def test_undefined_unsets_a_strategy_and_is_no_difference_from_none(world: World) -> None:
@@ -335,8 +343,7 @@ async def test_a_lock_of_a_replicated_namespace_is_set_with_a_warning_where_repl
     world: World, release: str, *, is_warned: bool
 ) -> None:
     world.broker.settings["replication_clusters"] = ["west", "east"]
-    observed = replace(world.registry.status.observed or ObservedPulsar(), version=release)
-    world.registry = replace(world.registry, status=replace(world.registry.status, observed=observed))
+    world.upgrade(release)
     assert (await world.get()).warning == ""
     world.change(is_allow_auto_update_schema=False)
     state = await world.get()
@@ -347,3 +354,22 @@ async def test_a_lock_of_a_replicated_namespace_is_set_with_a_warning_where_repl
     in_sync = {each.type: each.message for each in conditions(world.policy, state)}[ConditionType.IN_SYNC]
     assert ("is replicated" in in_sync) is is_warned
     assert [note.reason for note in notes(state)] == (["ReplicationAtRisk"] if is_warned else [])
+
+
+async def test_a_lock_of_replicators_is_written_with_the_lock_and_only_where_the_broker_has_it(world: World) -> None:
+    world.broker.settings |= {"replication_clusters": ["west", "east"], "is_allow_auto_update_schema": True}
+    world.upgrade("4.2.4")
+    world.change(is_allow_auto_update_schema=False, is_allow_auto_update_schema_with_replicator=False)
+    assert (await world.get()).difference == ""
+    assert "is_allow_auto_update_schema_with_replicator" not in world.broker.settings
+    world.upgrade("5.0.0-M1")
+    for allows in (False, True):
+        world.change(is_allow_auto_update_schema_with_replicator=allows)
+        state = await world.get()
+        assert world.written == ["isAllowAutoUpdateSchema"], "one call writes both"
+        assert world.broker.settings["is_allow_auto_update_schema_with_replicator"] is allows
+        assert world.broker.settings["is_allow_auto_update_schema"] is False
+        assert bool(state.warning) is not allows
+        assert (await world.get()).observed == state.observed
+        assert world.written == []
+    assert Setting.REPLICATORS in (await world.claim()).managed
