@@ -125,7 +125,8 @@ async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_o
     assert statuses(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     assert status["unmanagedTopicCount"] == 2
     assert status["unmanagedTopics"] == [
-        {"topic": name, "reason": "HasSchema", "producerCount": 0} for name in ("billed", "created-billing-DLQ")
+        {"topic": name, "reason": "HasSchema", "producerCount": 0, "producers": []}
+        for name in ("billed", "created-billing-DLQ")
     ]
     assert shop.broker_settings()["schemaCompatibilityStrategy"] == "BACKWARD"
     assert shop.broker_settings()["isAllowAutoUpdateSchema"] is True

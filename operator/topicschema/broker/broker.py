@@ -225,7 +225,9 @@ class Broker:
     async def producers(self, key: PulsarNamespaceKey, listed: ListedTopic) -> tuple[Producer, ...]:
         """Return the producers that are connected now, by one request. Raise TopicNotFoundError."""
         topic = Topic(key.tenant, key.namespace, listed.local_name)
-        call = f"{'partitioned-stats' if listed.is_partitioned else 'stats'}?excludeConsumers=true"
+        # The sums of a partitioned topic have no names of producers.
+        stats = "partitioned-stats?perPartition=true&" if listed.is_partitioned else "stats?"
+        call = f"{stats}excludeConsumers=true"
         return wire.producers_of(await self._read("producers", wire.topic_path(topic, listed.domain, call)))
 
     async def _schema(self, name: str, topic: Topic, call: str) -> RemoteVersion | None:

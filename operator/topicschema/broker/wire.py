@@ -24,6 +24,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, is_system_topic
 
 _NEVER_SENT: Final = frozenset({SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
 _MOST_VERSIONS: Final = 10**9
+_OF_PRODUCER: Final = ("producerName", "clientVersion", "address")
 # Each broker has it in a namespace of its own, to which no other client sends messages.
 _HEALTH_CHECK: Final = "healthcheck"
 _RESERVED: Final = "__"
@@ -221,14 +222,14 @@ def names_of(answer: Any) -> list[str]:
 
 
 def producers_of(answer: Any) -> tuple[Producer, ...]:
-    """Return the producers in a topic's stats, by name."""
-    publishers = answer.get("publishers") if isinstance(answer, dict) else None
-    if not isinstance(publishers, list) or not all(isinstance(each, dict) for each in publishers):
-        raise _unlike("a topic's stats")
-    producers = {
-        Producer(*(str(each.get(member) or "") for member in ("producerName", "clientVersion", "address")))
-        for each in publishers
-    }
+    """Return the producers in a topic's stats, by name. One of several partitions counts once."""
+    try:
+        stats = answer["partitions"].values() if "partitions" in answer else (answer,)
+        publishers = [each for partition in stats for each in partition["publishers"]]
+        shown = [[str(each.get(member) or "") for member in _OF_PRODUCER] for each in publishers]
+    except (TypeError, KeyError, AttributeError):
+        raise _unlike("a topic's stats") from None
+    producers = {Producer(_PARTITION.sub("", name), *others) for name, *others in shown}
     return tuple(sorted(producers, key=lambda each: (each.name, each.client_version, each.address)))
 
 

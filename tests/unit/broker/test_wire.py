@@ -175,7 +175,9 @@ def test_producers_are_those_of_the_stats_by_name() -> None:
         Producer("a"),
         Producer("b", "Pulsar-Java-v4.0.7", "/10.0.0.3:41210"),
     )
-    for broken in (None, {}, {"publishers": ["a"]}):
+    partitions = {f"t-partition-{n}": {"publishers": [{"producerName": f"c-partition-{n}"}]} for n in range(3)}
+    assert wire.producers_of({"publishers": [{}], "partitions": partitions}) == (Producer("c"),)
+    for broken in (None, {}, {"publishers": ["a"]}, {"partitions": [1]}):
         with pytest.raises(BrokerUnavailableError, match="the answer is not a topic's stats"):
             wire.producers_of(broken)
 
