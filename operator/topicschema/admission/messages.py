@@ -41,10 +41,9 @@ class Decision:
 
     @property
     def exception(self) -> str:
-        """Effect of an exception on the topic, as the end of a sentence, or ""."""
+        """Effect of an exception on the topic, or ""."""
         is_refused = not self.verdict.is_compatible
-        note = exception_note(self.active.policy, self.spec.schema_compatibility_strategy, is_refused=is_refused)
-        return f"; {note}" if note else ""
+        return exception_note(self.active.policy, self.spec.schema_compatibility_strategy, is_refused=is_refused)
 
     @property
     def strategy(self) -> EffectiveStrategy:
@@ -66,7 +65,8 @@ def _cause_of(mistake: Mistake, decision: Decision) -> Cause:
         return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){remedy}")
     if finding.rule == _HISTORY_RULE:
         return Cause(TOPIC_FIELD, f"{finding.rule}: {finding.message}")
-    demand = f"{decision.strategy.value} ({_set_by(decision)}) {_demand(mistake)}{decision.exception}"
+    demand = f"{decision.strategy.value} ({_set_by(decision)}) {_demand(mistake)}"
+    demand = "; ".join(filter(None, (demand, decision.exception)))
     if finding in decision.verdict.strict_only:
         demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(mistake)}"
     text = f"{finding.message}. {demand}{remedy}"
@@ -105,7 +105,7 @@ def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
 
 def notice_of(decision: Decision) -> tuple[str, ...]:
     """Return a warning of an exception in use, and one if the strategy checks nothing, or accepts no further schema."""
-    return (*filter(None, (decision.exception.removeprefix("; "),)), *_notice_of_strategy(decision))
+    return (*filter(None, (decision.exception,)), *_notice_of_strategy(decision))
 
 
 def _notice_of_strategy(decision: Decision) -> tuple[str, ...]:

@@ -294,6 +294,11 @@ class TopicSchemaStatus:
         ReportState | None, Field("State of the operator, in a format that changes.", is_opaque=True)
     ] = None
 
+    @property
+    def report_state(self) -> ReportState:
+        """State of the operator about all validations, empty if there is nothing to remember."""
+        return self.internal or ReportState()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSchema:

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import quote
 
 from topicschema.broker import wire
 from topicschema.broker.clock import Clock
@@ -168,7 +167,7 @@ class Broker:
     async def manages(self, tenant: str) -> bool:
         """Return True if the operator's role is an admin of the tenant, by listing its namespaces."""
         try:
-            await self._list("namespaces", f"/admin/v2/namespaces/{quote(tenant, safe='')}")
+            await self._list("namespaces", wire.tenant_path(tenant))
         except BrokerForbiddenError:
             return False
         return True

@@ -228,8 +228,7 @@ class TopicSchemaReconciler:
     async def _with_validation(self, key: Key, judged: Judged, observed: StatusInput) -> StatusInput:
         """Return `observed` with the validation. A running one is enqueued again, because logs have no events."""
         validation, ctx, resource = judged.validation, self._ctx, judged.loaded.resource
-        notes = resource.status.internal
-        answered = None if notes is None else notes.revalidated
+        answered = resource.status.report_state.revalidated
         if validation is None:
             shown = await report_with_values(ctx, resource, judged.loaded.governing, None)
             return replace(observed, internal=ReportState.of(answered, shown))

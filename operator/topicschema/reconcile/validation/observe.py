@@ -5,7 +5,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Final
 
 from topicschema.api import REVALIDATE_ANNOTATION
@@ -17,6 +16,7 @@ from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.validation_rules import ValidationMode
 from topicschema.core.verdict import Outcome as VerdictOutcome
+from topicschema.judging.clock import seconds_between
 from topicschema.judging.policies import ActivePolicy
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.validation import settings as validation_settings
@@ -186,8 +186,8 @@ def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target
     recorded = before if before is not None and before.internal.request_hash == run.hash else None
     if recorded is None:
         run = replace(run, supersedes="")
-    notes = resource.status.internal
-    is_forced = annotation not in ("", (notes and notes.revalidated) or (known if is_final else ""))
+    answered = resource.status.report_state.revalidated
+    is_forced = annotation not in ("", answered or (known if is_final else ""))
     is_next = target.verdict.outcome is VerdictOutcome.NEXT_VERSION
     if recorded is not None or is_forced or is_next or settings.mode is ValidationMode.REPORT:
         is_answered = recorded is not None and recorded.is_final
@@ -226,7 +226,7 @@ def _had_no_topic(state: ValidationState) -> bool:
 
 
 def _since(ctx: ReconcileContext, then: str) -> float:
-    return (datetime.fromisoformat(ctx.now()) - datetime.fromisoformat(then)).total_seconds()
+    return seconds_between(then, ctx.now())
 
 
 async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> ValidationState:

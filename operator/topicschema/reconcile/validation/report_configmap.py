@@ -65,9 +65,9 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing
     If the report cannot be deleted, the status still names it, and each reconcile tries again.
     """
     status, key = resource.status, Key(TOPIC_SCHEMA.plural, resource.metadata.namespace, resource.metadata.name)
-    notes, before = status.internal, status.validation
-    name = None if notes is None else notes.report_with_values
-    if notes is None or name is None or await _includes_values(ctx, governing):
+    state, before = status.report_state, status.validation
+    name = state.report_with_values
+    if name is None or await _includes_values(ctx, governing):
         return resource
     if before is not None:
         examples = tuple(replace(each, value=None) for each in before.examples)
@@ -80,7 +80,7 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, governing
         ctx.enqueue(key, _AGAIN)
         await _emit_not_deleted(ctx, resource.metadata, name, error)
         return replace(resource, status=status)
-    return replace(resource, status=replace(status, internal=replace(notes, report_with_values=None)))
+    return replace(resource, status=replace(status, internal=replace(state, report_with_values=None)))
 
 
 async def report_with_values(
@@ -90,8 +90,7 @@ async def report_with_values(
 
     The name is set when a Job with includeValues starts, because the controller may end between report and status.
     """
-    notes = resource.status.internal
-    before = None if notes is None else notes.report_with_values
+    before = resource.status.report_state.report_with_values
     if after is None or after == resource.status.validation:
         return before
     if await _includes_values(ctx, governing):
