@@ -142,7 +142,7 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
     warning = policy_rules.replication_warning(resource)
     if warning and (before is None or before.is_allow_auto_update_schema is not False):
         yield warning
-    release = resource.status.registry.version if resource.status.registry else None
+    release = resource.release
     is_set = spec.is_allow_auto_update_schema_with_replicator is not None
     if is_set and release is not None and not releases.lets_replicators_register(release):
         yield f"spec.{Setting.REPLICATORS} has no effect: the broker is {release}, and Pulsar has it from 5.0 on"

@@ -81,7 +81,7 @@ class Policies:
             return allow()
         try:
             resource = decode(NamespaceSchemaPolicy, review.new)
-            key = PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
+            key = resource.spec.claim_key
         except StalledError as error:
             return deny(error.reason, [_invalid_cause(error)])
         old = _decode_or_none(review.old)
@@ -121,16 +121,9 @@ class Policies:
                 return f"policy {other.metadata.name}"
         for claim in {await self._storage.get_claim(key), *await self._claims_there(resource, key)}:
             holder = claim.owner
-            if holder not in (None, own) and await self._holds(holder, claim.key):
+            if holder not in (None, own) and await holds_namespace(self._client, self._registries, holder, claim.key):
                 return "a policy of another team"
         return None
-
-    async def _holds(self, holder: Owner, key: PulsarNamespaceKey) -> bool:
-        try:
-            registry = await self._registries.get(key.registry)
-        except RegistryNotFoundError:  # it gives no policy a right
-            return False
-        return await holds_namespace(self._client, registry, holder, key.pulsar_namespace)
 
     async def _claims_there(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> Sequence[StoredClaim]:
         """Return the claims on the Pulsar namespace at the policy's broker, by any registry."""

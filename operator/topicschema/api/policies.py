@@ -22,7 +22,7 @@ from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import matches_glob
+from topicschema.core.topics import PulsarNamespaceKey, matches_glob
 
 _DATE = "[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
 _TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
@@ -262,6 +262,11 @@ class NamespaceSchemaPolicySpec:
         Field("Validation of retained messages. A TopicSchema can override fields."),
     ] = None
 
+    @property
+    def claim_key(self) -> PulsarNamespaceKey:
+        """Key of the policy's claim. Raise StalledError(InvalidResource) if it bypassed the CRD."""
+        return PulsarNamespaceKey.parse(self.registry, self.pulsar_namespace)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicCounts:
@@ -421,6 +426,11 @@ class NamespaceSchemaPolicy:
     def address(self) -> str:
         """HOST:PORT of the broker, or "" if the operator's own store is the registry, or if this is not known yet."""
         return (self.status.registry.address or "") if self.status.registry is not None else ""
+
+    @property
+    def release(self) -> str | None:
+        """Release of the broker, or None if it is not known yet, or without a broker."""
+        return None if self.status.registry is None else self.status.registry.version
 
     @property
     def limit_bytes(self) -> int | None:

@@ -13,7 +13,9 @@ from topicschema.api.registries import SchemaRegistry
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.history import Owner
+from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import ObjectReader
+from topicschema.judging.registries import Registries, RegistryNotFoundError
 
 
 async def may_govern(client: ObjectReader, registry: SchemaRegistry, namespace: str, pulsar_namespace: str) -> bool:
@@ -30,12 +32,16 @@ async def may_govern(client: ObjectReader, registry: SchemaRegistry, namespace: 
     return registry.allows(namespace, decode(Metadata, wire.get("metadata")).labels, pulsar_namespace)
 
 
-async def holds_namespace(client: ObjectReader, registry: SchemaRegistry, holder: Owner, pulsar_namespace: str) -> bool:
-    """Return True if the policy `holder` still has a valid claim on the Pulsar namespace."""
+async def holds_namespace(client: ObjectReader, registries: Registries, holder: Owner, key: PulsarNamespaceKey) -> bool:
+    """Return True if the policy `holder` still has a valid claim `key`. A registry that is gone gives none."""
+    try:
+        registry = await registries.get(key.registry)
+    except RegistryNotFoundError:
+        return False
     metadata = await _metadata(client, NAMESPACE_SCHEMA_POLICY, holder)
     if metadata is None or metadata.deletion_timestamp is not None:
         return False
-    return await may_govern(client, registry, holder.namespace, pulsar_namespace)
+    return await may_govern(client, registry, holder.namespace, key.pulsar_namespace)
 
 
 async def other_holder(client: ObjectReader, claim: Owner | None, owner: Owner) -> Owner | None:

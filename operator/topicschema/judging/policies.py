@@ -149,7 +149,7 @@ class PolicyResolver:
         listed = await self._client.list(NAMESPACE_SCHEMA_POLICY, namespace)
         here = [r for r in map(_decode_or_none, listed) if r is not None and r.metadata.deletion_timestamp is None]
         naming = [r for r in here if r.spec.pulsar_namespace == pulsar_namespace]
-        return naming, await asyncio.gather(*(self._storage.get_claim(_claim_key(r)) for r in naming))
+        return naming, await asyncio.gather(*(self._storage.get_claim(r.spec.claim_key) for r in naming))
 
     async def _search(self, namespace: str, pulsar_namespace: str) -> ActivePolicy:
         naming, claims = await self._list_naming(namespace, pulsar_namespace)
@@ -174,15 +174,11 @@ def owner_of(resource: NamespaceSchemaPolicy) -> Owner:
     return Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
 
 
-def _claim_key(resource: NamespaceSchemaPolicy) -> PulsarNamespaceKey:
-    return PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
-
-
 def _decode_or_none(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
     # A policy that bypassed its CRD governs nothing; its own status has the reason.
     try:
         resource = decode(NamespaceSchemaPolicy, wire)
-        _claim_key(resource)
+        _ = resource.spec.claim_key
     except StalledError:
         return None
     return resource

@@ -32,12 +32,11 @@ def pulsar_version_of(resource: NamespaceSchemaPolicy) -> PulsarVersion | None:
 
     None if it is not known yet, or if the broker does not report one.
     """
-    registry = resource.status.registry
-    if registry is None:
+    if resource.status.registry is None:
         return None
     if not resource.has_broker:
         return NEWEST
-    return None if registry.version is None else releases.judging_version(registry.version)
+    return None if resource.release is None else releases.judging_version(resource.release)
 
 
 def missing(resource: NamespaceSchemaPolicy) -> TopicSchemaError | None:
@@ -130,14 +129,13 @@ def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSetti
 
 def replication_warning(resource: NamespaceSchemaPolicy) -> str:
     """Return a warning if the policy's lock can stop geo-replication, else ""."""
-    observed, registry = resource.observed, resource.status.registry
+    observed = resource.observed
     clusters = 0 if observed is None else len(observed.replication_clusters or ())
-    release = None if registry is None else registry.version
     is_locking = resource.spec.is_allow_auto_update_schema is False
     lets_register = resource.spec.is_allow_auto_update_schema_with_replicator is not False
     if not is_locking or clusters < 2:  # noqa: PLR2004 - ours and another
         return ""
-    if lets_register and releases.lets_replicators_register(release):
+    if lets_register and releases.lets_replicators_register(resource.release):
         return ""
     return (
         f"{resource.spec.pulsar_namespace} is replicated: under the lock, the broker refuses replicators whose schema "

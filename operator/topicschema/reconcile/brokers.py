@@ -122,7 +122,6 @@ class Brokers:
         self._cached: dict[str, _CachedBroker] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[str, tuple[float, BrokerSettings | None]] = {}
-        self._releases: dict[str, tuple[float, str]] = {}
 
     async def of(self, registry: SchemaRegistry, *, refresh: bool = False) -> Broker | None:
         """Return the broker of the registry, or None for the operator's own store. With `refresh`, read its Secrets.
@@ -163,19 +162,14 @@ class Brokers:
         self._own[name] = (now, settings)
         return settings
 
-    async def release(self, registry: SchemaRegistry, broker: Broker, *, refresh: bool = False) -> str | None:
-        """Return the broker's release, cached for some minutes, or the last known one if it does not report it now.
+    async def release(self, registry: SchemaRegistry, broker: Broker) -> str | None:
+        """Return the broker's release, or the last known one if it does not report it now.
 
         Any role may read it. No error is raised.
         """
-        name, now = registry.metadata.name, self._clock.now()
-        cached = self._releases.get(name)
-        if cached is not None and not refresh and now - cached[0] < _OWN_SETTINGS_SECONDS:
-            return cached[1]
         with contextlib.suppress(TopicSchemaError):
             release = await broker.release()
             if release is not None:
-                self._releases[name] = (now, release)
                 return release
         return None if registry.observed is None else registry.observed.version
 
@@ -196,7 +190,6 @@ class Brokers:
         cached = self._cached.pop(name, None)
         if cached is not None:
             self._own.pop(name, None)
-            self._releases.pop(name, None)
             task = asyncio.create_task(_close(cached.broker, _CLOSING_SECONDS))
             self._closing[task] = cached.broker
             task.add_done_callback(lambda task: self._closing.pop(task, None))

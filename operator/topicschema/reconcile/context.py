@@ -9,7 +9,6 @@ from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.broker.broker import Broker
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
-from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.clock import utc_now
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
@@ -66,8 +65,7 @@ class ReconcileContext:
         """Return the bytes that the policy's histories take in the store, or None if its registry has no limit."""
         if policy.limit_bytes is None:
             return None
-        spec = policy.spec
-        return await self.storage.used_bytes(PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace))
+        return await self.storage.used_bytes(policy.spec.claim_key)
 
     async def broker_of(self, policy: NamespaceSchemaPolicy, *, refresh: bool = False) -> Broker | None:
         """Return the broker of the policy's registry, or None without one. With `refresh`, read its Secrets again.

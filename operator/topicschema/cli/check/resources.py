@@ -19,7 +19,7 @@ from topicschema.cli.inputs.manifests import ManifestDocument, ManifestError
 from topicschema.core.errors import StalledError
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarVersion, SchemaInfo
-from topicschema.core.topics import PulsarNamespaceKey, Topic
+from topicschema.core.topics import Topic
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 MARK: Final = GROUP.encode()
@@ -48,8 +48,7 @@ class Resource:
             if self.kind == SCHEMA_REGISTRY.name:
                 _ = self.registry
             elif self.kind == NAMESPACE_SCHEMA_POLICY.name:
-                spec = self.policy.spec
-                PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace)
+                _ = self.policy.spec.claim_key
             else:
                 Topic.parse(self.spec.topic)
         except StalledError as error:

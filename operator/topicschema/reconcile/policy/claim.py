@@ -12,7 +12,6 @@ from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.holders import holds_namespace, may_govern
 from topicschema.judging.policies import owner_of
-from topicschema.judging.registries import RegistryNotFoundError
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.storage.protocol import StoredClaim
 
@@ -35,7 +34,7 @@ async def acquire_claim(
         )
     if stored.owner == me and stored.address == address:
         return stored
-    if stored.owner not in (None, me) and await _holder_is_valid(ctx, stored.owner, key):
+    if stored.owner not in (None, me) and await holds_namespace(ctx.client, ctx.registries, stored.owner, key):
         holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
         raise StalledError(Reason.TOPIC_ALREADY_CLAIMED, f"{holder} already governs {key.pulsar_namespace}")
     if stored.owner != me:
@@ -56,7 +55,11 @@ async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, add
     Two such policies would overwrite each other's settings, and both would have histories of the same topics.
     """
     for held in (await ctx.storage.list_claims(key.pulsar_namespace)).held_at(address):
-        if held.key != key and held.owner is not None and await _holder_is_valid(ctx, held.owner, held.key):
+        if (
+            held.key != key
+            and held.owner is not None
+            and await holds_namespace(ctx.client, ctx.registries, held.owner, held.key)
+        ):
             return True
     return False
 
@@ -89,11 +92,3 @@ def _enqueue_touched(ctx: ReconcileContext, key: PulsarNamespaceKey, before: Own
     for rival in ctx.index.policies_of_pulsar_namespace(key.pulsar_namespace):
         if owner is None or (rival.namespace, rival.name) != (owner.namespace, owner.name):
             ctx.enqueue(rival, 0.0)
-
-
-async def _holder_is_valid(ctx: ReconcileContext, holder: Owner, key: PulsarNamespaceKey) -> bool:
-    try:
-        registry = await ctx.registries.get(key.registry)
-    except RegistryNotFoundError:  # it gives no policy a right
-        return False
-    return await holds_namespace(ctx.client, registry, holder, key.pulsar_namespace)

@@ -13,7 +13,7 @@ from topicschema.api.policies import HistoryCheck, HistoryConflict, NamespaceSch
 from topicschema.core.errors import StalledError
 from topicschema.core.policy import Policy, counted_strategy, for_topic
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey, TopicKey
+from topicschema.core.topics import TopicKey
 from topicschema.judging.judge import CheckerTimeoutError
 from topicschema.judging.policy_rules import policy_of
 from topicschema.judging.recheck import Recheck
@@ -70,7 +70,7 @@ class HistoryConflicts:
     ) -> ConflictReport:
         """Return the conflicts. `before` is the policy as read, `now` the same with its broker's current settings."""
         topics, policy, time = _topics(summaries), policy_of(now), self._ctx.clock()
-        claims = PulsarNamespaceKey.parse(now.spec.registry, now.spec.pulsar_namespace)
+        claims = now.spec.claim_key
         last = self._checked_at.get(key)
         is_late = self._ctx.judge.has_checkers if last is None else time - last >= self._resync
         report = None if is_late or _is_due(before, now) else await self._known(before, policy, topics)

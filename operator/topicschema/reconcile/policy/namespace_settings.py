@@ -34,8 +34,7 @@ class StoredSettings:
 
 def desired_settings(resource: NamespaceSchemaPolicy) -> NamespaceSettings:
     """Return the settings of the policy. An omitted one is None, and one that the broker does not have."""
-    spec, registry = resource.spec, resource.status.registry
-    has_replicators = registry is not None and releases.lets_replicators_register(registry.version)
+    spec, has_replicators = resource.spec, releases.lets_replicators_register(resource.release)
     return NamespaceSettings(
         strategy=spec.schema_compatibility_strategy,
         allows_auto_update=spec.is_allow_auto_update_schema,

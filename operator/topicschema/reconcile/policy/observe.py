@@ -10,7 +10,6 @@ from topicschema.api.registries import SchemaRegistry
 from topicschema.broker.broker import Broker
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
-from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging import policy_rules
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import namespace_settings as rules
@@ -89,7 +88,7 @@ async def _settings(
     defaults: BrokerSettings | None,
     managed: Collection[str] | None,
 ) -> NamespaceState:
-    key = PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
+    key = resource.spec.claim_key
     current = await broker.namespace_settings(key)
     change = rules.differing(rules.desired_settings(resource), current)
     state = NamespaceState(

@@ -95,7 +95,7 @@ class NamespaceSchemaPolicies:
     async def _apply(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
         """Reconcile the policy and write its status. Return the error that prevents its settings, or None."""
         resource = decode(NamespaceSchemaPolicy, wire)
-        claims = PulsarNamespaceKey.parse(resource.spec.registry, resource.spec.pulsar_namespace)
+        claims = resource.spec.claim_key
         index = self._ctx.index
         if index.update_policy(key, claims):
             self._enqueue_topics(key)
@@ -135,12 +135,12 @@ class NamespaceSchemaPolicies:
     async def _record_bytes(self, key: Key, resource: NamespaceSchemaPolicy) -> int | None:
         """Return the bytes of the policy's histories, rounded to save writes of the status, and set the metric."""
         used, limit = await self._ctx.used_bytes(resource), resource.limit_bytes
-        self._record_use.pop(key, None)
-        if used is not None and limit is not None:
-            self._record_use[key] = resource.spec.registry, used / max(1, limit)
-        self._set_record_use()
         if used is None or limit is None:
+            self._record_use.pop(key, None)
+            self._set_record_use()
             return None
+        self._record_use[key] = resource.spec.registry, used / max(1, limit)
+        self._set_record_use()
         step = max(1, limit // 100)
         return used if used >= limit else used // step * step
 
@@ -212,8 +212,7 @@ class NamespaceSchemaPolicies:
         """Add the policy's Pulsar namespace to the index, by which `_remove` enqueues the policies that wait for it."""
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
-            claims = PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace)
-            self._ctx.index.update_policy(key, claims)
+            self._ctx.index.update_policy(key, spec.claim_key)
 
     def _update_uid(self, key: Key, uid: str) -> None:
         """Store the UID of the policy. If it changed, the policy was created again: drop all data of the former one."""

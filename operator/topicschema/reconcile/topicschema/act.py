@@ -31,7 +31,6 @@ from topicschema.core.reasons import Reason
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topic_settings import StoreSettings, WriteSettings
-from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging.policies import is_ready
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
@@ -303,7 +302,7 @@ async def _check_version(ctx: ReconcileContext, loaded: Loaded, why: str) -> Non
     The registry's reconcile observes the release, and then enqueues its policies, and these their topics.
     """
     registry = await ctx.registries.get(loaded.governing.resource.spec.registry)
-    release = await ctx.brokers.release(registry, _at_broker(loaded)[0], refresh=True)
+    release = await ctx.brokers.release(registry, _at_broker(loaded)[0])
     if release is None or releases.judging_version(release) is loaded.pulsar_version:
         return
     ctx.enqueue(Key(SCHEMA_REGISTRY.plural, "", registry.metadata.name), 0.0)
@@ -335,9 +334,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         return
     spec, metadata = governing.resource.spec, governing.resource.metadata
     try:
-        settings = await _at_broker(loaded)[0].namespace_settings(
-            PulsarNamespaceKey.parse(spec.registry, spec.pulsar_namespace)
-        )
+        settings = await _at_broker(loaded)[0].namespace_settings(spec.claim_key)
     except BrokerForbiddenError:
         if is_ready(governing.resource):
             return  # without permission to read the settings, the refusal is final
