@@ -50,7 +50,8 @@ from typing import Final
     CHECKSUM_MISMATCH,
     ENUM_AS_NUMBER,
     INVALID_FOR_CLASS,
-) = range(41)
+    INVALID_FOR_COLUMN,
+) = range(42)
 
 NUMBERS: Final = MappingProxyType({name: each for name, each in vars().items() if name.isupper()})
 """The number of each reason."""

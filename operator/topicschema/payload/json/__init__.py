@@ -26,15 +26,16 @@ class JsonCodec:
     """Codec of a JSON schema.
 
     It reads as a consumer with a class does, or as one with AUTO_CONSUME (`is_generic`), which makes no values of
-    Java's classes.
+    Java's classes. With `is_exact`, a number that is the value of a class is exact (FarNumber).
     """
 
     root: Node
     is_generic: bool = False
+    is_exact: bool = False
 
     def read(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         """Return the value. Decimal numbers have the precision of Python's float. Offsets are those of values."""
-        content = document.read(payload)
+        content = document.read(payload, is_exact=self.is_exact)
         met = _Met()
         value: Any = None
         with suppress(_EnoughError):

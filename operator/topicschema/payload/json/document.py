@@ -22,7 +22,7 @@ _NAME_OR_BRACE: Final = re.compile(rf"({_STRING.pattern})([ \t\r\n]*:)?|[{{}}]",
 
 
 class FarNumber(float):
-    """A number that a float rounds to 0 or an infinity. `text` is exact."""
+    """A number that a float rounds to 0 or an infinity, or any that is to be exact. `text` is exact."""
 
     __slots__ = ("text",)
     text: str
@@ -43,8 +43,11 @@ class JsonDocument:
         return [_offset(self.text, *places[path]) for path in paths]
 
 
-def read(payload: bytes) -> JsonDocument:
-    """Parse the document. Raises Unreadable INVALID_UTF8, SYNTAX, TOO_DEEP, TRAILING_BYTES or DUPLICATE_FIELD."""
+def read(payload: bytes, *, is_exact: bool = False) -> JsonDocument:
+    """Parse the document. If it is to be exact, each number that is no integer is a FarNumber.
+
+    Raises Unreadable INVALID_UTF8, SYNTAX, TOO_DEEP, TRAILING_BYTES or DUPLICATE_FIELD.
+    """
     try:
         text = payload.decode()
     except UnicodeDecodeError as error:
@@ -58,12 +61,14 @@ def read(payload: bytes) -> JsonDocument:
     again = _repeated(text) if repeats_a_name(text) else None
     if again is not None:
         raise unreadable("DUPLICATE_FIELD", "the object has this name already", len(text[:again].encode()))
-    return JsonDocument(text, _with_far_numbers(text) if _MAY_BE_FAR.search(text) else value)
+    if is_exact:
+        return JsonDocument(text, _decoded(_EXACT, text))
+    return JsonDocument(text, _decoded(_FAR, text) if _MAY_BE_FAR.search(text) else value)
 
 
-def _with_far_numbers(text: str) -> Any:
+def _decoded(decoder: json.JSONDecoder, text: str) -> Any:
     try:
-        return _EXACT.decode(text)
+        return decoder.decode(text)
     except RecursionError:
         raise unreadable(
             "TOO_DEEP", "the text has large exponents, and is nested deeper than their reader goes", 0
@@ -72,14 +77,17 @@ def _with_far_numbers(text: str) -> Any:
 
 def _real(digits: str) -> float:
     number = float(digits)
-    if number and math.isfinite(number):
-        return number
-    far = FarNumber(number)
-    far.text = digits
-    return far
+    return number if number and math.isfinite(number) else _exact(digits)
 
 
-_EXACT: Final = json.JSONDecoder(parse_float=_real)
+def _exact(digits: str) -> FarNumber:
+    number = FarNumber(digits)
+    number.text = digits
+    return number
+
+
+_FAR: Final = json.JSONDecoder(parse_float=_real)
+_EXACT: Final = json.JSONDecoder(parse_float=_exact)
 
 
 def repeats_a_name(text: str) -> bool:

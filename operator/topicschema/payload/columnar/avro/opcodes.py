@@ -32,6 +32,8 @@ SYMBOL: Final = 19  # position of the symbols in the table, and their number; a 
 ROUNDED_INT: Final = 20  # the bits of the reader's mantissa; the DROP after it is that of larger numbers
 ROUNDED_LONG: Final = 21  # as before
 NARROWED: Final = 22  # a double that is stored as a float; the DROP after it is that of a changed one
+PRESENT: Final = 23  # a column has a record, or a branch of a union; only in programs that write columns, as ABSENT
+ABSENT: Final = 24  # a column has the default of a field that is not written
 READS: Final = LOOP
 """First instruction after which bytes are read."""
 

@@ -48,12 +48,14 @@ class Program:
     """Program for the messages of one writer and one reader.
 
     `code` has a row for each instruction, see `opcodes`. `table` has the branches of unions, as instructions, and the
-    symbols of enums. `routes` has the paths and losses of the instructions.
+    symbols of enums. `routes` has the paths and losses of the instructions. `stores` has what each instruction writes,
+    see `outputs`; it is empty if the program writes no columns.
     """
 
     code: NDArray[np.int32]
     table: NDArray[np.int32]
     routes: Branches
+    stores: NDArray[np.int32]
 
 
 def written(steps: list[str]) -> str:
@@ -72,13 +74,15 @@ class TooLargeError(Exception):
 class ProgramBuilder:
     """Instructions, the table, paths and losses."""
 
-    __slots__ = ("_losses", "_own", "_parents", "_rows", "_steps", "at", "table")
+    __slots__ = ("_losses", "_own", "_parents", "_rows", "_steps", "_stores", "_writes", "at", "table")
 
-    def __init__(self) -> None:
+    def __init__(self, *, writes: bool = False) -> None:
+        self._writes = writes
         self.at = 0
         """Number of the next instruction."""
         self.table: list[int] = []
         self._rows: list[list[int]] = []
+        self._stores: dict[int, list[int]] = {}
         self._steps: list[str] = []
         self._parents: list[int] = []
         self._losses: list[tuple[int, int]] = []
@@ -95,6 +99,10 @@ class ProgramBuilder:
     def aim(self, instruction: int, first: int) -> None:
         """Set an instruction's first operand, once it is known."""
         self._rows[instruction][1] = first
+
+    def store(self, instruction: int, form: int, column: int, table: int = 0) -> None:
+        """Set what an instruction writes."""
+        self._stores[instruction] = [form, column, table]
 
     def reserve(self, size: int) -> int:
         """Reserve space in the table. Return its start."""
@@ -127,4 +135,7 @@ class ProgramBuilder:
             np.array(self._losses, np.int32).reshape(-1, 2),
             self._own,
         )
-        return Program(np.array(self._rows, np.int32).reshape(-1, 4), np.array(self.table, np.int32), routes)
+        stores = np.zeros((self.at if self._writes else 0, 3), np.int32)
+        for instruction, store in self._stores.items():
+            stores[instruction] = store
+        return Program(np.array(self._rows, np.int32).reshape(-1, 4), np.array(self.table, np.int32), routes, stores)

@@ -35,12 +35,13 @@ class ProgramValidator:
     """
 
     program: Program
-    _known: NDArray[np.int64] = field(init=False, repr=False)
+    known: NDArray[np.int64] = field(init=False, repr=False)
+    """The places in called records that messages needed so far."""
     _paths: list[str] = field(default_factory=list, init=False, repr=False)
     _losses: list[Loss] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_known", m.nothing_known(self.program))
+        object.__setattr__(self, "known", m.nothing_known(self.program))
 
     @property
     def reasons(self) -> Reasons:
@@ -73,7 +74,7 @@ class ProgramValidator:
     def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """Return the verdicts. Raises ValueError if the offsets do not match the values."""
         del keys
-        return run(self.program, payloads, self._known)
+        return run(self.program, payloads, self.known)
 
     def _loss(self, before: list[str], number: int) -> Loss:
         kind, path = (int(each) for each in self.program.routes.losses[number])
@@ -81,7 +82,7 @@ class ProgramValidator:
 
     def _places(self, kind: int) -> list[tuple[int, int]]:
         """Return context and item of each, by their numbers."""
-        keys, numbers = self._known[:-3].T
+        keys, numbers = self.known[:-3].T
         mine = (keys >= 0) & (keys >> 60 == kind)
         ordered = keys[mine][np.argsort(numbers[mine])]
         return [(key >> 32 & 0xFFFFFFF, key & 0xFFFFFFFF) for key in ordered.tolist()]

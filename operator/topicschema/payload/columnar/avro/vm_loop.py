@@ -143,7 +143,7 @@ def _goes(k: Any, pc: Any, at: Any) -> Any:
 
 
 @inlined
-def _branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+def branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """Return the start of a union's branch, and its instructions."""
     bits, after = number(values, at, end, INT_BYTES)
     index = signed(bits)
@@ -158,7 +158,7 @@ def _other(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """Return the next instruction and byte after one that does not only read a value."""
     op = k.code[pc, to.OP]
     if op == to.UNION:
-        return _branch(k, values, pc, at, end)
+        return branch(k, values, pc, at, end)
     if op == to.JUMP:
         return np.int64(k.code[pc, to.FIRST]), at
     return _reads(k, values, pc, at, end) if op >= to.READS else _goes(k, pc, at)
@@ -187,7 +187,8 @@ def _message(k: Any, values: Any, at: Any, end: Any) -> Any:
 
 
 @inlined
-def _begin(k: Any, row: Any, size: Any) -> Any:
+def begin(k: Any, row: Any, size: Any) -> Any:
+    """Begin a message of `size` bytes."""
     k.state[m.MESSAGE] = row + 1
     k.state[m.LOOPS] = k.state[m.CALLS] = k.state[m.DEPTH] = k.state[m.TOUCHED] = k.state[m.REASON] = 0
     k.state[m.EMPTIES] = to.MAX_EMPTY + size
@@ -195,7 +196,7 @@ def _begin(k: Any, row: Any, size: Any) -> Any:
 
 
 @fast
-def _record(k: Any, inputs: Any, result: Any, row: Any, failure: Any) -> Any:
+def record(k: Any, inputs: Any, result: Any, row: Any, failure: Any) -> Any:
     """Record the failure of an instruction at a byte."""
     pc, at = failure
     reason = k.state[m.REASON]
@@ -217,10 +218,10 @@ def judged(k: Any, inputs: Any, result: Any) -> None:
         result.offsets[row] = NO
         if inputs.nulls[row % len(inputs.nulls)]:
             continue  # null to every reader
-        _begin(k, row, end - at)
+        begin(k, row, end - at)
         failure = _message(k, inputs.values, at, end)
         if failure[0] >= 0:
-            _record(k, inputs, result, row, failure)
+            record(k, inputs, result, row, failure)
         else:
             for each in range(k.state[m.TOUCHED]):
                 k.tally[k.tally[each, m.LIST], m.COUNT] += 1
