@@ -21,6 +21,8 @@ from topicschema.core.schemas import PRIMITIVES, PulsarVersion, Schema, SchemaIn
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.payload import auto_produce, display_json
+from topicschema.payload.arrow import decoder_for
+from topicschema.payload.arrow.decoder import Decoder
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.reasons import REASONS
@@ -158,6 +160,10 @@ def _validate_columns(document: Document, call: Call) -> None:
         judge = call(f"validator_for {name}", make, 2)
         if judge is not None:
             call(f"judge by {name}", lambda: _verdicts(judge, contents), len(contents))  # noqa: B023 - called at once
+        make_decoder = partial(decoder_for, reader, document.info, document.pulsar_version)
+        decoder = call(f"decoder_for {name}", make_decoder, 2)
+        if decoder is not None:
+            call(f"decode by {name}", lambda: _decode(decoder, contents), len(contents))  # noqa: B023 - as above
 
 
 def _verdicts(validator: Validator, contents: list[bytes | None]) -> None:
@@ -166,6 +172,16 @@ def _verdicts(validator: Validator, contents: list[bytes | None]) -> None:
         raise RuntimeError(f"{len(verdicts.reasons)} verdicts")
     reasons = {REASONS[number] for number in verdicts.reasons if number}
     if not reasons <= validator.reasons.keys() or max(verdicts.paths) >= len(validator.paths):
+        raise RuntimeError("a verdict beyond the lists")
+
+
+def _decode(decoder: Decoder, contents: list[bytes | None]) -> None:
+    decoded = decoder.decode(Column.of(contents), Column.of(contents[::-1]))
+    decoded.array.validate(full=True)
+    if len(decoded.array) != len(contents) or decoded.array.type != decoder.type:
+        raise RuntimeError("another column")
+    reasons = {REASONS[number] for number in decoded.verdicts.reasons if number}
+    if not reasons <= decoder.reasons.keys() or max(decoded.verdicts.paths) >= len(decoded.paths):
         raise RuntimeError("a verdict beyond the lists")
 
 

@@ -34,7 +34,7 @@ COMPARED = [
 ]
 # Ids have an underscore, but for these; other capitals in the code are Pulsar's names.
 SINGLE_WORDS = {"SYNTAX", "TRUNCATED", "UNRESOLVABLE"}
-ELSEWHERE = {"columnar"}  # docs/validation-reasons.md explains its reasons
+ELSEWHERE = {"arrow", "columnar"}  # docs/spark-types.md and docs/validation-reasons.md explain their reasons
 OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"MAX_DEPTH", "MAX_FILES", "MAX_NAME"}
 
 

@@ -1,4 +1,4 @@
-"""docs/payloads.md and docs/validation-reasons.md name every rule, reason and loss there is, and no other."""
+"""The documents of payloads, validation reasons and Spark types name every rule, reason and loss, and no other."""
 
 import ast
 import re
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from topicschema.payload.arrow.decoder import OWN_REASONS
 from topicschema.payload.columnar.avro.program import LOST
 from topicschema.payload.columnar.reasons import REASONS
 
@@ -24,7 +25,7 @@ def rules_in_code() -> set[str]:
     texts = {
         node.value
         for path in (ROOT / "operator" / "topicschema" / "payload").rglob("*.py")
-        if "columnar" not in path.parts
+        if not {"arrow", "columnar"} & set(path.parts)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
@@ -40,3 +41,11 @@ def test_every_rule_is_explained_and_no_other() -> None:
 def test_each_reason_and_loss_of_columns_is_explained_and_no_other(title: str, names: tuple[str, ...]) -> None:
     explained = re.findall(r"^\| ([A-Z0-9_]+) \|", chapter("validation-reasons.md", title), re.MULTILINE)
     assert sorted(explained) == sorted(names)
+
+
+def test_each_rule_that_refuses_a_column_is_explained_and_each_reason_of_its_own() -> None:
+    code = "".join(each.read_text() for each in (ROOT / "operator" / "topicschema" / "payload" / "arrow").rglob("*.py"))
+    refused = re.findall(r"^\| ([A-Z_]+) \|", chapter("spark-types.md", "Refused schemas"), re.MULTILINE)
+    assert set(refused) == set(re.findall(r'InvalidSchemaError\(\s*"([A-Z_]+)"', code))
+    own = re.findall(r"^\| ([A-Z_]+) \|", chapter("spark-types.md", "Bad messages"), re.MULTILINE)
+    assert own == [*OWN_REASONS]

@@ -1,0 +1,112 @@
+"""Decoder: messages of one writer as a column of the reader's values, with the verdicts of the validator."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from topicschema.payload.columnar.avro.outputs import BatchTooLargeError
+from topicschema.payload.columnar.base import InternTable
+from topicschema.payload.columnar.column import Column, Flags
+from topicschema.payload.columnar.reasons import NUMBERS, Reasons
+from topicschema.payload.columnar.verdicts import ELSEWHERE, Loss, Validator, Verdicts
+
+OWN_REASONS: Final[Reasons] = {"INVALID_FOR_COLUMN": False, "TOO_MANY_VALUES": False}
+"""Reasons of messages that a consumer reads, and a column cannot hold."""
+
+
+class ColumnFault(NamedTuple):
+    """A message that its column cannot hold. The offset is -1 if it is unknown."""
+
+    row: int
+    reason: str
+    path: str
+    offset: int
+
+
+class ColumnReader(Protocol):
+    """Reader of the values of valid messages."""
+
+    def read(self, payloads: Column, keys: Column | None, skipped: Flags) -> tuple[pa.Array, list[ColumnFault]]:
+        """Return the values, null for each message that is skipped, with the faults of the others.
+
+        Raises BatchTooLargeError.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """Values of a column of messages: `array` is null for a message that is bad, or null itself.
+
+    `verdicts` are those of the validator. Their paths index `paths`. A message that the validator passes and the column
+    cannot hold has a reason of OWN_REASONS.
+    """
+
+    array: pa.Array
+    verdicts: Verdicts
+    paths: Sequence[str]
+
+
+class Decoder:
+    """Decoder of the messages of one writer for one reader, for many columns in one thread. See `arrow.decoder_for`."""
+
+    def __init__(self, kind: pa.DataType, validator: Validator, reader: ColumnReader) -> None:
+        self.type = kind
+        self._validator = validator
+        self._reader = reader
+        self._paths = InternTable(["$"], ELSEWHERE)
+
+    @property
+    def reasons(self) -> Reasons:
+        """The possible reasons, and whether a Java consumer tolerates them. A message with any of them is null."""
+        return {**self._validator.reasons, **OWN_REASONS}
+
+    @property
+    def losses(self) -> Sequence[Loss]:
+        """The losses that the verdicts count."""
+        return self._validator.losses
+
+    def decode(self, payloads: Column, keys: Column | None = None) -> Decoded:
+        """Return the values and the verdicts. `keys` are those of a SEPARATED KEY_VALUE.
+
+        Raises BatchTooLargeError if the values exceed the memory of a column, and ValueError if the offsets do not
+        match the values. See `decode_in_parts`.
+        """
+        verdicts = self._validator.validate(payloads, keys)
+        skipped = verdicts.reasons != 0
+        array, faults = self._reader.read(payloads, keys, skipped)
+        paths = verdicts.paths
+        if skipped.any():
+            numbers = [self._paths.number(each) for each in self._validator.paths]
+            paths = np.where(skipped, np.array(numbers, np.int32)[paths], 0).astype(np.int32)
+        for row, reason, path, offset in faults:
+            verdicts.reasons[row], verdicts.offsets[row] = NUMBERS[reason], offset
+            paths[row] = self._paths.number(path)
+        return Decoded(array, Verdicts(verdicts.reasons, paths, verdicts.offsets, verdicts.losses), self._paths.listed)
+
+    def decode_in_parts(self, payloads: Column, keys: Column | None = None) -> Iterator[Decoded]:
+        """Yield the values of the messages in order, in as many parts as their memory needs: mostly one."""
+        ahead = [slice(0, len(payloads))]
+        while ahead:
+            part = ahead.pop()
+            try:
+                decoded = self.decode(payloads.only(part), None if keys is None else keys.only(part))
+            except BatchTooLargeError:
+                middle = (part.start + part.stop) // 2
+                ahead += [slice(middle, part.stop), slice(part.start, middle)]
+                continue
+            yield decoded
+
+
+class NoReader:
+    """Reader of messages of which none is valid."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._type = kind
+
+    def read(self, payloads: Column, keys: Column | None, skipped: Flags) -> tuple[pa.Array, list[ColumnFault]]:
+        """Return nulls."""
+        del keys, skipped
+        return pa.nulls(len(payloads), self._type), []

@@ -1,0 +1,144 @@
+"""Columns of values that payload's readers return, part by part. A value that its column cannot hold becomes null."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from topicschema.payload.arrow.shapes import BeyondColumnError, Shape
+from topicschema.payload.avro import branches
+from topicschema.payload.columnar.avro import outputs
+from topicschema.payload.columnar.avro.outputs import is_null
+
+_UNFIT: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, TypeError, ValueError)
+_UNFITS: Final = (*_UNFIT, OverflowError, BeyondColumnError)
+
+
+def array_of(shape: Shape, values: Sequence[Any]) -> tuple[pa.Array, dict[int, str]]:
+    """Return the array of some values, and the path to what its column cannot hold in each value that has such."""
+    faults: dict[int, str] = {}
+    array = _Builder(faults).array(shape, list(values), range(len(values)), "$")
+    return array, faults
+
+
+class _Builder:
+    """Builder of one array. `rows` are the rows of the outermost values that hold each value."""
+
+    def __init__(self, faults: dict[int, str]) -> None:
+        self._faults = faults
+
+    def array(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
+        if shape.form == outputs.STRUCT:
+            return self._struct(shape, values, rows, path)
+        if shape.form == outputs.CHOICE:
+            return self._choice(shape, values, rows, path)
+        if shape.form == outputs.LIST:
+            return self._list(shape, values, rows, path)
+        return (
+            self._map(shape, values, rows, path) if shape.form == outputs.MAP else self._leaf(shape, values, rows, path)
+        )
+
+    def _struct(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
+        values = self._only(dict, values, rows, path)
+        parts = [
+            self.array(
+                part, [None if each is None else each.get(name, part.absent) for each in values], rows, f"{path}.{name}"
+            )
+            for name, part in zip(shape.names, shape.parts, strict=True)
+        ]
+        return _with_parts(shape.type, values, parts)
+
+    def _choice(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
+        union = shape.union
+        assert union is not None  # noqa: S101  # a choice has one
+        numbers: list[int | None] = [None if each is None else branches.index_of(union, each) for each in values]
+        for row, value, number in zip(rows, values, numbers, strict=True):
+            if value is not None and number is None:
+                self._faults.setdefault(row, path)
+        places = [number for number, branch in enumerate(union.branches) if not is_null(branch)]
+        parts = [
+            self.array(
+                part,
+                [value if number == place else None for value, number in zip(values, numbers, strict=True)],
+                rows,
+                path,
+            )
+            for place, part in zip(places, shape.parts, strict=True)
+        ]
+        return _with_parts(shape.type, numbers, parts)
+
+    def _list(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
+        values = self._only(list, values, rows, path)
+        inner = [row for row, value in zip(rows, values, strict=True) for _ in value or ()]
+        item = self.array(shape.parts[0], [*chain.from_iterable(each or () for each in values)], inner, f"{path}[]")
+        return _with_items(shape.type, values, item)
+
+    def _map(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
+        values = self._only(dict, values, rows, path)
+        inner = [row for row, value in zip(rows, values, strict=True) for _ in value or ()]
+        keys: list[Any] = [*chain.from_iterable(each or () for each in values)]
+        held: list[Any] = [*chain.from_iterable((each or {}).values() for each in values)]
+        key = self.array(shape.parts[0], keys, inner, f"{path}{{}}")
+        if key.null_count:  # of a message that is a fault
+            key = pa.array(["" if each is None else each for each in key.to_pylist()], key.type)
+        value = self.array(shape.parts[1], held, inner, f"{path}{{}}")
+        pairs = pa.StructArray.from_arrays([key, value], fields=[shape.type.key_field, shape.type.item_field])
+        return _with_items(shape.type, values, pairs)
+
+    def _leaf(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
+        if shape.form == outputs.NOTHING:
+            return pa.nulls(len(values), shape.type)
+        try:
+            return pa.array(_converted(shape, values), shape.type)
+        except _UNFITS:
+            pass
+        fitting = [_one(shape, each) for each in values]
+        for row, value, one in zip(rows, values, fitting, strict=True):
+            if value is not None and one is None:
+                self._faults.setdefault(row, path)
+        return pa.array(fitting, shape.type)
+
+    def _only(self, kind: type, values: list[Any], rows: Sequence[int], path: str) -> list[Any]:
+        """Return the values, None for each of another kind."""
+        if all(each is None or isinstance(each, kind) for each in values):
+            return values
+        for row, value in zip(rows, values, strict=True):
+            if value is not None and not isinstance(value, kind):
+                self._faults.setdefault(row, path)
+        return [each if isinstance(each, kind) else None for each in values]
+
+
+def _converted(shape: Shape, values: list[Any]) -> list[Any]:
+    convert = shape.convert
+    return values if convert is None else [None if each is None else convert(each) for each in values]
+
+
+def _one(shape: Shape, value: Any) -> Any:
+    """Return the converted value, None for one that the column cannot hold."""
+    try:
+        converted = value if value is None or shape.convert is None else shape.convert(value)
+        pa.array([converted], shape.type)
+    except _UNFITS:
+        return None
+    return converted
+
+
+def bitmap(flags: "np.ndarray[Any, Any]") -> pa.Buffer | None:
+    """Return Arrow's bitmap of the values that are not null, None if all are there."""
+    return None if flags.all() else pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def _bitmap_of(values: Iterable[Any]) -> pa.Buffer | None:
+    return bitmap(np.array([each is not None for each in values], np.bool_))
+
+
+def _with_parts(kind: pa.DataType, values: list[Any], parts: list[pa.Array]) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [_bitmap_of(values)], children=parts)
+
+
+def _with_items(kind: pa.DataType, values: list[Any], part: pa.Array) -> pa.Array:
+    ends = np.zeros(len(values) + 1, np.int32)
+    np.cumsum([len(each) if each else 0 for each in values], out=ends[1:])
+    return pa.Array.from_buffers(kind, len(values), [_bitmap_of(values), pa.py_buffer(ends)], children=[part])
