@@ -7,6 +7,7 @@ from pathlib import Path
 from benchmarks import (
     brokers,
     checks,
+    columns,
     core,
     edits,
     images,
@@ -23,7 +24,7 @@ from benchmarks import (
 from benchmarks.rows import Row, table, write
 
 _MODULES = (
-    *(brokers, checks, core, edits, images, validators, memory),
+    *(brokers, checks, columns, core, edits, images, validators, memory),
     *(pipeline, policies, programs, retained, reviews, settling, verdict),
 )
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {

@@ -38,6 +38,8 @@ _WARM_UP, _ROUNDS = 3, 7
 _PYSPARK = "4.1.1"
 _START = 1_760_000_000_000
 _HERE = Path(__file__).parent
+FROM_AVRO, SPARK_AVRO = _HERE / "from_avro.py", _HERE / "spark_avro" / "pom.xml"
+"""The anchor's program, and the project of its class path."""
 
 
 class _Round(NamedTuple):
@@ -74,10 +76,10 @@ def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: 
     packed, texts = folder / "request.xz", folder / "texts.json"
     packed.write_bytes(request.pack().content)
     texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
-    jars = maven.jars(_HERE / "spark_avro" / "pom.xml")
-    theirs = [*map(str, (_anchors_python(), _HERE / "from_avro.py", jars, folder / "orders.parquet", texts))]
-    with _serving([sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]) as ours, _serving(theirs) as anchor:
-        rounds = [(_run_round(ours), _run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
+    jars = maven.jars(SPARK_AVRO)
+    theirs = [*map(str, (anchors_python(), FROM_AVRO, jars, folder / "orders.parquet", texts))]
+    with serving([sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]) as ours, serving(theirs) as anchor:
+        rounds = [(run_round(ours), run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
     if {each.messages for both in rounds for each in both} != {BAD, COUNT - BAD}:
         raise RuntimeError("a round counted other messages than the bad ones")
     for suffix, field in (("", "seconds"), (", by processor time", "processor")):
@@ -138,7 +140,7 @@ def _info(text: dict[str, Any]) -> SchemaInfo:
     return SchemaInfo(SchemaType.AVRO, json.dumps(text).encode())
 
 
-def _anchors_python() -> Path:
+def anchors_python() -> Path:
     """Return a Python with the PySpark of spark-avro, installed once, outside the checkout."""
     folder = paths.cache() / f"pyspark-{_PYSPARK}"
     python = folder / "bin" / "python"
@@ -161,7 +163,7 @@ def _install(folder: Path) -> None:
 
 
 @contextmanager
-def _serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+def serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
     """Run a program that responds to a line with a line, without the `PYSPARK_PYTHON` of this process."""
     environ = {name: text for name, text in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
     with subprocess.Popen(
@@ -172,7 +174,7 @@ def _serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
             process.stdin.close()
 
 
-def _run_round(process: "subprocess.Popen[str]") -> _Round:
+def run_round(process: "subprocess.Popen[str]") -> _Round:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the program has no pipes")
     before = processes.cpu_seconds(process.pid)
