@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -10,8 +11,10 @@ import pyarrow as pa
 from topicschema.core.formats.avro.model import Array, Enum, Field, Map, Node, Primitive, Record, Union
 from topicschema.payload.arrow import json_values, logical, shapes
 from topicschema.payload.arrow.shapes import Limits, Shape, leaf
+from topicschema.payload.avro import branches
 from topicschema.payload.columnar.avro import outputs
 from topicschema.payload.columnar.avro.outputs import is_null
+from topicschema.payload.json import jackson
 
 NOTHING: Final = leaf(pa.null(), outputs.NOTHING)
 TEXT: Final = leaf(pa.string(), outputs.CONTENT)
@@ -65,15 +68,17 @@ class _Maker:
 
     def _union(self, node: Union, place: str) -> Shape:
         places = {f"{place}[{number}]": each for number, each in enumerate(node.branches) if not is_null(each)}
-        branches = list(places.values())
-        if not branches:
+        others = list(places.values())
+        if not others:
             return NOTHING
-        if len(branches) == 1:
-            return self.shape(branches[0], *places)
-        kinds = frozenset(each.kind if isinstance(each, Primitive) else "" for each in branches)
-        if len(branches) == len(kinds) and kinds in _MERGED:
-            return _MERGED[kinds]
-        return shapes.choice(node, [self.shape(each, where) for where, each in places.items()])
+        if len(others) == 1:
+            return self.shape(others[0], *places)
+        kinds = frozenset(each.kind if isinstance(each, Primitive) else "" for each in others)
+        if len(others) == len(kinds) and kinds in _MERGED:
+            merged = _MERGED[kinds]
+            return replace(merged, convert=json_values.branch_reader(node)) if self._is_json else merged
+        choose = json_values.chooser(node) if self._is_json else partial(_choose, node)
+        return shapes.choice([self.shape(each, where) for where, each in places.items()], choose)
 
     def _record(self, node: Record, place: str) -> Shape:
         if node in self._open:
@@ -96,23 +101,35 @@ class _Maker:
         return shapes.items(part) if is_array else shapes.entries(TEXT, part)
 
 
+def _choose(union: Union, value: Any) -> int | None:
+    """Return the branch, among those that are not null, of a value."""
+    index = branches.index_of(union, value)
+    return None if index is None else sum(not is_null(each) for each in union.branches[:index])
+
+
 def _of_json(node: Node, made: Shape) -> Shape:
-    """Return the shape of values that may have Jackson's form of a class."""
-    kind = node.kind if isinstance(node, Primitive) else ""
-    if made.form == outputs.DECIMAL and made.convert is not None:
-        scale = made.type.scale
-        return replace(made, convert=json_values.decimal_number(made.digits, scale, made.convert))
+    """Return the shape of a value in a JSON text, which may have Jackson's form of a class."""
     logical_type = node.props.get("logicalType")
-    convert = _JSON.get((kind, None))
-    if isinstance(logical_type, str):
-        convert = _JSON.get((kind, logical_type), convert)
-    return made if convert is None else replace(made, convert=convert)
+    if made.form == outputs.DECIMAL and made.convert is not None:
+        convert = json_values.decimal_number(made.digits, made.type.scale, made.convert, json_values.reader(node))
+        return replace(made, convert=convert, is_exact=True)
+    kind = node.kind if isinstance(node, Primitive) else "bytes"
+    of_class = _JSON.get((kind, logical_type)) if isinstance(logical_type, str) else None
+    if of_class is not None:
+        return replace(made, convert=of_class, is_exact=made.type == logical.INSTANT)
+    if kind in _OF_CLASSES and jackson.form_of(node) is not None:
+        return replace(made, convert=_OF_CLASSES[kind], is_exact=True)
+    return replace(made, convert=json_values.reader(node)) if kind in _CONVERTED else made
 
 
+_CONVERTED: Final = frozenset({"bytes", "float", "double"})
+"""Types whose values in a JSON text may differ from those of the type."""
+_OF_CLASSES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {"string": json_values.text, "int": json_values.character}
+)
+"""Conversions of values of Java's classes that no logical type names."""
 _JSON: Final[Mapping[tuple[str, Any], Callable[[Any], Any]]] = MappingProxyType(
     {
-        ("string", None): json_values.text,
-        ("int", None): json_values.character,
         ("int", "date"): json_values.date,
         ("int", "time-millis"): json_values.time_of_day(1_000),
         ("long", "time-micros"): json_values.time_of_day(1_000_000),

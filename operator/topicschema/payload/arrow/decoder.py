@@ -71,12 +71,12 @@ class Decoder:
     def decode(self, payloads: Column, keys: Column | None = None) -> Decoded:
         """Return the values and the verdicts. `keys` are those of a SEPARATED KEY_VALUE.
 
-        Raises BatchTooLargeError if the values exceed the memory of a column, and ValueError if the offsets do not
-        match the values. See `decode_in_parts`.
+        Raises BatchTooLargeError if several messages exceed the memory of a column (see `decode_in_parts`), and
+        ValueError if the offsets do not match the values.
         """
         verdicts = self._validator.validate(payloads, keys)
         skipped = verdicts.reasons != 0
-        array, faults = self._reader.read(payloads, keys, skipped)
+        array, faults = self._read(payloads, keys, skipped)
         paths = verdicts.paths
         if skipped.any():
             numbers = [self._paths.number(each) for each in self._validator.paths]
@@ -85,6 +85,15 @@ class Decoder:
             verdicts.reasons[row], verdicts.offsets[row] = NUMBERS[reason], offset
             paths[row] = self._paths.number(path)
         return Decoded(array, Verdicts(verdicts.reasons, paths, verdicts.offsets, verdicts.losses), self._paths.listed)
+
+    def _read(self, payloads: Column, keys: Column | None, skipped: Flags) -> tuple[pa.Array, list[ColumnFault]]:
+        """Return the values and the faults. A single message that exceeds the memory of a column has a fault."""
+        try:
+            return self._reader.read(payloads, keys, skipped)
+        except BatchTooLargeError:
+            if len(payloads) > 1:
+                raise
+            return pa.nulls(1, self.type), [ColumnFault(0, "TOO_MANY_VALUES", "$", -1)]
 
     def decode_in_parts(self, payloads: Column, keys: Column | None = None) -> Iterator[Decoded]:
         """Yield the values of the messages in order, in as many parts as their memory needs: mostly one."""

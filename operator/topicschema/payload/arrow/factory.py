@@ -10,9 +10,8 @@ from topicschema.payload.arrow import avro_shapes, primitive_shapes, shapes
 from topicschema.payload.arrow.decoder import ColumnReader, Decoder, NoReader
 from topicschema.payload.arrow.pairs import PairReader
 from topicschema.payload.arrow.shapes import Shape
-from topicschema.payload.arrow.singles import SingleReader
+from topicschema.payload.arrow.singles import SingleReader, json_reader
 from topicschema.payload.avro import read_offset
-from topicschema.payload.json import JsonCodec
 
 
 def shape_of(reader: SchemaInfo, pulsar_version: PulsarVersion) -> Shape:
@@ -63,7 +62,7 @@ def _reader(reader: SchemaInfo, writer: SchemaInfo | None, pulsar_version: Pulsa
     if isinstance(schema, AvroSchema) and reader.type is SchemaType.AVRO:
         return _avro(schema, writer, pulsar_version, shape)
     if isinstance(schema, AvroSchema) and reader.type is SchemaType.JSON:
-        return SingleReader(shape, JsonCodec(schema.root, is_exact=True).read)
+        return SingleReader(shape, json_reader(shape))
     return SingleReader(shape, codec(schema).read)
 
 

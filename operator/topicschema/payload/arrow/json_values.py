@@ -8,9 +8,13 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from topicschema.core.formats.avro.model import Node, Union
 from topicschema.payload.arrow.logical import decimal_of, micros
 from topicschema.payload.arrow.shapes import BeyondColumnError
+from topicschema.payload.columnar.avro.outputs import is_null
+from topicschema.payload.json import java_classes, leaves
 from topicschema.payload.json.document import FarNumber
+from topicschema.payload.json.walk import Misfit, Walk
 
 _MICROS: Final = 1_000_000
 _DAY: Final = 86_400 * _MICROS
@@ -21,6 +25,45 @@ _CONTEXT: Final = decimal.Context(prec=1_200, Emax=10**6, Emin=-(10**6))
 _DATE: Final = re.compile(r"([+-]?\d{4,9})-(\d\d)-(\d\d)(?:T.*)?", re.ASCII | re.DOTALL)
 _TIME: Final = re.compile(r"(?:.*T)?(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?", re.ASCII | re.DOTALL)
 _SECONDS: Final = re.compile(r"\d{1,11}(?:\.\d{1,9})?", re.ASCII)
+
+
+def reader(node: Node) -> Callable[[Any], Any]:
+    """Return the conversion of a JSON value that holds no others, as payload/json reads it."""
+
+    def convert(value: Any) -> Any:
+        read = leaves.read(node, value)
+        if isinstance(read, Misfit):
+            raise BeyondColumnError
+        return read
+
+    return convert
+
+
+def branch_reader(union: Union) -> Callable[[Any], Any]:
+    """Return the conversion of a JSON value by the branch of a union that payload/json chooses."""
+    branch = _walk().branch
+
+    def convert(value: Any) -> Any:
+        chosen = branch(union, value)
+        return None if chosen is None else leaves.read(chosen, value)
+
+    return convert
+
+
+def chooser(union: Union) -> Callable[[Any], int | None]:
+    """Return the choice of a branch, among those that are not null, for a JSON value."""
+    branch = _walk().branch
+    others = [each for each in union.branches if not is_null(each)]
+
+    def choose(value: Any) -> int | None:
+        chosen = branch(union, value)
+        return None if chosen is None else others.index(chosen)
+
+    return choose
+
+
+def _walk() -> Walk:
+    return Walk(leaves.read, lambda *_: None, refusal=java_classes.refusal)
 
 
 def text(value: Any) -> str:
@@ -76,13 +119,13 @@ def instant(*, has_millis: bool) -> Callable[[Any], int]:
 
 
 def decimal_number(
-    precision: int, scale: int, of_bytes: Callable[[bytes], decimal.Decimal]
+    precision: int, scale: int, of_bytes: Callable[[bytes], decimal.Decimal], read: Callable[[Any], Any]
 ) -> Callable[[Any], decimal.Decimal]:
     """Return the conversion of bytes, or of a number with at most `scale` decimals."""
 
     def convert(value: Any) -> decimal.Decimal:
-        if isinstance(value, bytes):
-            return of_bytes(value)
+        if isinstance(value, str):
+            return of_bytes(read(value))
         number = _number(str(value) if value.__class__ is int else _exact(value))
         unscaled = _CONTEXT.scaleb(number, scale)
         if unscaled != unscaled.to_integral_value(context=_CONTEXT):

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.formats.avro.model import Field, Union
+from topicschema.core.formats.avro.model import Field
 from topicschema.payload.columnar.avro import outputs
 
 MAX_LEVELS: Final = 100
@@ -29,8 +29,9 @@ class Shape:
     """Shape of a value. `parts` are those of a struct, a choice's branches, an item, or a key and a value.
 
     `form` is one of `outputs`. `convert` makes the value from that of payload's readers, or raises BeyondColumnError.
-    Without it they are equal. `union` is the type of a choice. `field` is the field of AVRO that a struct's part is,
-    and `absent` the value of a part that a value does not have.
+    Without it they are equal. `choose` returns the number of a choice's part for a value, None if none fits. `field` is
+    the field of AVRO that a struct's part is, and `absent` the value of a part that a value does not have. `is_exact`
+    is True if the numbers in a JSON text need all their digits.
     """
 
     type: pa.DataType
@@ -40,9 +41,25 @@ class Shape:
     symbols: tuple[str, ...] = ()
     digits: int = 0
     convert: Callable[[Any], Any] | None = None
-    union: Union | None = None
+    choose: Callable[[Any], int | None] | None = None
     field: Field | None = None
+    is_exact: bool = False
     absent: Any = None
+
+    @property
+    def item_size(self) -> int:
+        """The bytes of an item of an array, or of an entry of a map, without those of texts and of other items."""
+        return sum(part.row_size for part in self.parts)
+
+    @property
+    def row_size(self) -> int:
+        """The bytes of a value, without those of texts and of items."""
+        size, ahead = 0, [self]
+        while ahead:
+            each = ahead.pop()
+            size += 1 + outputs.SIZES.get(each.form, 0)
+            ahead += each.parts if each.form in (outputs.STRUCT, outputs.CHOICE) else ()
+        return size
 
 
 def leaf(kind: pa.DataType, form: int, convert: Callable[[Any], Any] | None = None) -> Shape:
@@ -56,11 +73,11 @@ def struct(names: Sequence[str], parts: Sequence[Shape]) -> Shape:
     return Shape(type=pa.struct(members), form=outputs.STRUCT, parts=tuple(parts), names=tuple(names))
 
 
-def choice(union: Union, parts: Sequence[Shape]) -> Shape:
+def choice(parts: Sequence[Shape], choose: Callable[[Any], int | None]) -> Shape:
     """Return the shape of a union with several branches: a struct of which one member is not null."""
     names = [f"member{number}" for number in range(len(parts))]
     members = [pa.field(name, part.type) for name, part in zip(names, parts, strict=True)]
-    return Shape(type=pa.struct(members), form=outputs.CHOICE, parts=tuple(parts), union=union)
+    return Shape(type=pa.struct(members), form=outputs.CHOICE, parts=tuple(parts), choose=choose)
 
 
 def items(part: Shape) -> Shape:

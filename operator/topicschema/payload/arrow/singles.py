@@ -1,5 +1,6 @@
-"""Reader of messages one by one, by the codec of the reader's schema: JSON, protobuf and primitives."""
+"""Reader of messages one by one: JSON by its text, protobuf and primitives by the codec of the reader's schema."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -8,10 +9,12 @@ import pyarrow as pa
 from topicschema.payload.arrow import values
 from topicschema.payload.arrow.decoder import ColumnFault
 from topicschema.payload.arrow.shapes import Shape
+from topicschema.payload.columnar.avro.output_layout import BUDGET_A_BYTE, MAX_BUDGET
 from topicschema.payload.columnar.base import in_schema
 from topicschema.payload.columnar.column import Column, Flags
 from topicschema.payload.columnar.reasons import NUMBERS
 from topicschema.payload.finding import PayloadFinding, Unreadable
+from topicschema.payload.json import document
 
 Read = Callable[[bytes, list[PayloadFinding]], Any]
 
@@ -37,10 +40,12 @@ class SingleReader:
                 reason = fatal.rule if fatal.rule in NUMBERS else "INVALID_FOR_COLUMN"
                 faults.append(ColumnFault(row, reason, in_schema(fatal.path), fatal.offset))
             read.append(None if fatal else value)
-        array, unfit = values.array_of(self._shape, read)
-        if unfit:
-            array, _ = values.array_of(self._shape, [None if row in unfit else each for row, each in enumerate(read)])
-        return array, faults + [ColumnFault(row, "INVALID_FOR_COLUMN", path, -1) for row, path in unfit.items()]
+        budgets = [MAX_BUDGET + BUDGET_A_BYTE * size for size in payloads.lengths.tolist()]
+        array, unheld = values.array_of(self._shape, read, budgets)
+        if unheld:
+            read = [None if row in unheld else each for row, each in enumerate(read)]
+            array, _ = values.array_of(self._shape, read, budgets)
+        return array, faults + [ColumnFault(row, each.reason, each.path, -1) for row, each in unheld.items()]
 
     def _value(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         try:
@@ -48,3 +53,28 @@ class SingleReader:
         except Unreadable as stop:
             findings.append(stop.finding)
             return None
+
+
+def json_reader(shape: Shape) -> Read:
+    """Return the reader of valid JSON messages. Their values are those of the text, which the shape converts."""
+    is_exact = _is_exact(shape)
+    parse = json.JSONDecoder(parse_float=document.exact_number).decode if is_exact else json.loads
+
+    def read(payload: bytes, findings: list[PayloadFinding]) -> Any:
+        del findings  # the validator has none
+        try:
+            return parse(payload.decode())
+        except (ValueError, RecursionError):  # limits of Python's reader, which are no faults
+            return document.read(payload, is_exact=is_exact).value
+
+    return read
+
+
+def _is_exact(shape: Shape) -> bool:
+    ahead = [shape]
+    while ahead:
+        each = ahead.pop()
+        if each.is_exact:
+            return True
+        ahead += each.parts
+    return False

@@ -2,32 +2,56 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from topicschema.payload.arrow.shapes import BeyondColumnError, Shape
-from topicschema.payload.avro import branches
-from topicschema.payload.columnar.avro import outputs
-from topicschema.payload.columnar.avro.outputs import is_null
+from topicschema.payload.columnar.avro import output_layout, outputs
+from topicschema.payload.columnar.avro.outputs import BatchTooLargeError
 
 _UNFIT: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, TypeError, ValueError)
 _UNFITS: Final = (*_UNFIT, OverflowError, BeyondColumnError)
 
 
-def array_of(shape: Shape, values: Sequence[Any]) -> tuple[pa.Array, dict[int, str]]:
-    """Return the array of some values, and the path to what its column cannot hold in each value that has such."""
-    faults: dict[int, str] = {}
-    array = _Builder(faults).array(shape, list(values), range(len(values)), "$")
-    return array, faults
+class Unheld(NamedTuple):
+    """The first part of a value that its column cannot hold: the reason, and the path."""
+
+    reason: str
+    path: str
+
+
+def array_of(
+    shape: Shape, values: Sequence[Any], budgets: Sequence[int] | None = None
+) -> tuple[pa.Array, dict[int, Unheld]]:
+    """Return the array of some values, and why its column cannot hold those that it cannot hold, by their rows.
+
+    `budgets` are the bytes that each may take in items and entries. Raises BatchTooLargeError if all together take too
+    much memory.
+    """
+    builder = _Builder(len(values), budgets)
+    builder.pay(len(values) * shape.row_size)
+    array = builder.array(shape, list(values), range(len(values)), "$")
+    return array, builder.faults
 
 
 class _Builder:
     """Builder of one array. `rows` are the rows of the outermost values that hold each value."""
 
-    def __init__(self, faults: dict[int, str]) -> None:
-        self._faults = faults
+    def __init__(self, count: int, budgets: Sequence[int] | None) -> None:
+        self.faults: dict[int, Unheld] = {}
+        self._budgets = [output_layout.MAX_BUDGET] * count if budgets is None else list(budgets)
+        self._left = output_layout.MAX_MEMORY if count > 1 else 2 * output_layout.MAX_MEMORY
+
+    def pay(self, size: int) -> None:
+        """Count bytes. Raises BatchTooLargeError beyond the limit."""
+        self._left -= size
+        if self._left < 0:
+            raise BatchTooLargeError
+
+    def _fault(self, row: int, path: str, reason: str = "INVALID_FOR_COLUMN") -> None:
+        self.faults.setdefault(row, Unheld(reason, path))
 
     def array(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
         if shape.form == outputs.STRUCT:
@@ -51,13 +75,12 @@ class _Builder:
         return _with_parts(shape.type, values, parts)
 
     def _choice(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
-        union = shape.union
-        assert union is not None  # noqa: S101  # a choice has one
-        numbers: list[int | None] = [None if each is None else branches.index_of(union, each) for each in values]
+        choose = shape.choose
+        assert choose is not None  # noqa: S101  # a choice has one
+        numbers = [None if each is None else choose(each) for each in values]
         for row, value, number in zip(rows, values, numbers, strict=True):
             if value is not None and number is None:
-                self._faults.setdefault(row, path)
-        places = [number for number, branch in enumerate(union.branches) if not is_null(branch)]
+                self._fault(row, path)
         parts = [
             self.array(
                 part,
@@ -65,18 +88,18 @@ class _Builder:
                 rows,
                 path,
             )
-            for place, part in zip(places, shape.parts, strict=True)
+            for place, part in enumerate(shape.parts)
         ]
         return _with_parts(shape.type, numbers, parts)
 
     def _list(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
-        values = self._only(list, values, rows, path)
+        values = self._paid(shape, self._only(list, values, rows, path), rows, path)
         inner = [row for row, value in zip(rows, values, strict=True) for _ in value or ()]
         item = self.array(shape.parts[0], [*chain.from_iterable(each or () for each in values)], inner, f"{path}[]")
         return _with_items(shape.type, values, item)
 
     def _map(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
-        values = self._only(dict, values, rows, path)
+        values = self._paid(shape, self._only(dict, values, rows, path), rows, path)
         inner = [row for row, value in zip(rows, values, strict=True) for _ in value or ()]
         keys: list[Any] = [*chain.from_iterable(each or () for each in values)]
         held: list[Any] = [*chain.from_iterable((each or {}).values() for each in values)]
@@ -87,17 +110,34 @@ class _Builder:
         pairs = pa.StructArray.from_arrays([key, value], fields=[shape.type.key_field, shape.type.item_field])
         return _with_items(shape.type, values, pairs)
 
+    def _paid(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> list[Any]:
+        """Return the lists or maps, None for each that takes more memory than its message may."""
+        cost = shape.item_size
+        sizes = [cost * len(each) if each else 0 for each in values]
+        for index, (row, size) in enumerate(zip(rows, sizes, strict=True)):
+            self._budgets[row] -= size
+            if size and self._budgets[row] < 0:
+                self._fault(row, path, "TOO_MANY_VALUES")
+                values[index] = None
+                sizes[index] = 0
+        self.pay(sum(sizes))
+        return values
+
     def _leaf(self, shape: Shape, values: list[Any], rows: Sequence[int], path: str) -> pa.Array:
         if shape.form == outputs.NOTHING:
             return pa.nulls(len(values), shape.type)
         try:
-            return pa.array(_converted(shape, values), shape.type)
+            made = pa.array(_converted(shape, values), shape.type)
         except _UNFITS:
-            pass
+            made = None
+        if isinstance(made, pa.ChunkedArray):  # texts of more bytes than one array may have
+            raise BatchTooLargeError
+        if made is not None:
+            return made
         fitting = [_one(shape, each) for each in values]
         for row, value, one in zip(rows, values, fitting, strict=True):
             if value is not None and one is None:
-                self._faults.setdefault(row, path)
+                self._fault(row, path)
         return pa.array(fitting, shape.type)
 
     def _only(self, kind: type, values: list[Any], rows: Sequence[int], path: str) -> list[Any]:
@@ -106,7 +146,7 @@ class _Builder:
             return values
         for row, value in zip(rows, values, strict=True):
             if value is not None and not isinstance(value, kind):
-                self._faults.setdefault(row, path)
+                self._fault(row, path)
         return [each if isinstance(each, kind) else None for each in values]
 
 

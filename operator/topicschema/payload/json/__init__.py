@@ -26,16 +26,15 @@ class JsonCodec:
     """Codec of a JSON schema.
 
     It reads as a consumer with a class does, or as one with AUTO_CONSUME (`is_generic`), which makes no values of
-    Java's classes. With `is_exact`, a number that is the value of a class is exact (FarNumber).
+    Java's classes.
     """
 
     root: Node
     is_generic: bool = False
-    is_exact: bool = False
 
     def read(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
         """Return the value. Decimal numbers have the precision of Python's float. Offsets are those of values."""
-        content = document.read(payload, is_exact=self.is_exact)
+        content = document.read(payload)
         met = _Met()
         value: Any = None
         with suppress(_EnoughError):

@@ -77,17 +77,18 @@ def _decoded(decoder: json.JSONDecoder, text: str) -> Any:
 
 def _real(digits: str) -> float:
     number = float(digits)
-    return number if number and math.isfinite(number) else _exact(digits)
+    return number if number and math.isfinite(number) else exact_number(digits)
 
 
-def _exact(digits: str) -> FarNumber:
+def exact_number(digits: str) -> FarNumber:
+    """Return a number that is no integer, with its digits."""
     number = FarNumber(digits)
     number.text = digits
     return number
 
 
 _FAR: Final = json.JSONDecoder(parse_float=_real)
-_EXACT: Final = json.JSONDecoder(parse_float=_exact)
+_EXACT: Final = json.JSONDecoder(parse_float=exact_number)
 
 
 def repeats_a_name(text: str) -> bool:

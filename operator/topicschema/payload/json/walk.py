@@ -53,7 +53,7 @@ class Walk:
     def _begin(self, node: Node, value: Any, path: Path | None) -> Any:
         """Return the converted value, or the step that converts it if it holds others."""
         if isinstance(node, Union):
-            branch = self._branch(node, value)
+            branch = self.branch(node, value)
             if branch is None:
                 return self._misfit(Misfit("NO_BRANCH", "no branch of the union takes such a value"), path)
             node = branch
@@ -113,7 +113,7 @@ class Walk:
             values[key] = (yield begun) if isinstance(begun, GeneratorType) else begun
         return values
 
-    def _branch(self, union: Union, value: Any) -> Node | None:
+    def branch(self, union: Union, value: Any) -> Node | None:
         """Return the only branch, or the first that fits, or else the first that fits except for a record's fields."""
         nulls = [branch for branch in union.branches if _is_null(branch)]
         others = [branch for branch in union.branches if not _is_null(branch)]

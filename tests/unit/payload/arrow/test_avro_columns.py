@@ -25,7 +25,7 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.arrow import decoder_for
 from topicschema.payload.arrow.decoder import Decoded, Decoder
 from topicschema.payload.columnar import validator_for
-from topicschema.payload.columnar.avro import output
+from topicschema.payload.columnar.avro import output_layout
 from topicschema.payload.columnar.avro.outputs import BatchTooLargeError
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.reasons import REASONS
@@ -287,7 +287,7 @@ def test_columns_grow_and_a_batch_that_is_too_large_is_decoded_in_parts(monkeypa
     expected = [{"l": each, "t": "t" * 1_000} for each in lists]
     for _ in range(2):
         assert whole.decode(Column.of(messages)).array.to_pylist() == expected
-    monkeypatch.setattr(output, "MAX_MEMORY", 1 << 19)
+    monkeypatch.setattr(output_layout, "MAX_MEMORY", 1 << 19)
     with pytest.raises(BatchTooLargeError):
         whole.decode(Column.of(messages))
     parts = list(whole.decode_in_parts(Column.of(messages)))

@@ -21,6 +21,8 @@ from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload import Instant, LocalDateTime, Pair
 from topicschema.payload.arrow import decoder_for
 from topicschema.payload.columnar import validator_for
+from topicschema.payload.columnar.avro import output_layout
+from topicschema.payload.columnar.avro.outputs import BatchTooLargeError
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.reasons import REASONS
 
@@ -251,3 +253,20 @@ def test_messages_of_an_unknown_version_are_read_by_the_readers_schema() -> None
     result = decoder_for(schema, None, VERSION).decode(Column.of([b'{"f": 1}', b'{"f": 1, "g": 2}']))
     assert result.array.to_pylist() == [{"f": 1}, None]
     assert read(schema, b'{"f": 7}', b"{}", None) == ([{"f": 7}, None, None], ["", "MISSING_FIELD", ""])
+
+
+def test_a_few_bytes_of_json_make_no_large_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = record("I", *(field(f"x{number}", ["null", "long"], default=None) for number in range(1_000)))
+    schema = info(record("R", field("f", array(wide))))
+    decoder = decoder_for(schema, schema, VERSION)
+    messages = [b'{"f": [' + b",".join([b"{}"] * count) + b"]}" for count in (2, 2_000, 3)]
+    result = decoder.decode(Column.of(messages))
+    assert [REASONS[each] for each in result.verdicts.reasons] == ["", "TOO_MANY_VALUES", ""]
+    assert result.paths[result.verdicts.paths[1]] == "$.f"
+    sizes = [each and len(each["f"]) for each in result.array.to_pylist()]
+    assert sizes == [2, None, 3]
+    monkeypatch.setattr(output_layout, "MAX_MEMORY", 40_000)
+    with pytest.raises(BatchTooLargeError):
+        decoder.decode(Column.of(messages))
+    parts = list(decoder.decode_in_parts(Column.of(messages)))
+    assert [each and len(each["f"]) for part in parts for each in part.array.to_pylist()] == sizes

@@ -22,7 +22,7 @@ from topicschema.payload.columnar.avro import (
 )
 from topicschema.payload.columnar.avro import output_layout as o
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.outputs import BatchTooLargeError, Target
+from topicschema.payload.columnar.avro.outputs import SIZES, BatchTooLargeError, Target
 from topicschema.payload.columnar.avro.validator import ProgramValidator
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.compiled import LoopResult, cached, mark
@@ -37,16 +37,7 @@ _RUN: Final = cached(
         )
     )
 )
-MAX_MEMORY: Final = 1 << 30
-"""Maximum bytes of the columns of a batch, unless it has one message."""
-_SIZES: Final[Mapping[int, int]] = {
-    outputs.BOOLEAN: 1,
-    **dict.fromkeys((outputs.INT, outputs.FLOAT, outputs.SYMBOL, outputs.CONTENT, outputs.LIST, outputs.MAP), 4),
-    **dict.fromkeys((outputs.LONG, outputs.DOUBLE, outputs.MILLIS), 8),
-    outputs.DECIMAL: 16,
-}
-"""Bytes of a value, or of the end of its content."""
-_UNITS: Final[Mapping[int, int]] = {**_SIZES, outputs.DECIMAL: 8}
+_UNITS: Final[Mapping[int, int]] = {**SIZES, outputs.DECIMAL: 8}
 _COUNTED: Final = (outputs.CONTENT, outputs.LIST, outputs.MAP)
 _ALIGNED: Final = 64
 _LEAST: Final = 1_024
@@ -72,7 +63,7 @@ class WrittenColumns:
 
     def data(self, column: Target, kind: Any) -> NDArray[Any]:
         """Return the values, two for each decimal."""
-        return self._cut(column, o.DATA, kind, self.rows(column) * (_SIZES[column.form] // _UNITS[column.form]))
+        return self._cut(column, o.DATA, kind, self.rows(column) * (SIZES[column.form] // _UNITS[column.form]))
 
     def ends(self, column: Target) -> NDArray[np.int32]:
         """Return the positions of the contents or items: of row i from the value i to the next."""
@@ -88,7 +79,8 @@ class WrittenColumns:
 
     def _cut(self, column: Target, what: int, kind: Any, count: int) -> NDArray[Any]:
         first = int(self._table[column.number, what])
-        return self._memory.view(kind)[first : first + count]
+        piece: NDArray[Any] = self._memory.view(kind)[first : first + count]
+        return piece
 
 
 class ProgramOutput:
@@ -126,7 +118,7 @@ class ProgramOutput:
             slot = int(state[o.FULL_SLOT])
             limits[slot] = max(2 * int(limits[slot]), int(state[o.NEEDED]))
             memory = self._memory(memory, count, limits, slots)
-        if state[o.DEFAULT_BYTES] > MAX_MEMORY and count > 1:
+        if state[o.DEFAULT_BYTES] > o.MAX_MEMORY and count > 1:
             raise BatchTooLargeError
         if count:
             self._per_message = np.maximum(self._per_message, slots[:, o.COUNT] / count)
@@ -182,7 +174,7 @@ class ProgramOutput:
                 at += -(-(most * size) // _ALIGNED) * _ALIGNED
             if slot >= 0:
                 row[o.LIMIT] = limits[slot]
-        if at > (MAX_MEMORY if messages > 1 else 2 * MAX_MEMORY):
+        if at > (o.MAX_MEMORY if messages > 1 else 2 * o.MAX_MEMORY):
             raise BatchTooLargeError
         memory = np.zeros(at // 8 + _ALIGNED, np.int64)
         if before is not None:
@@ -204,7 +196,7 @@ def _table(target: Target, costs: Mapping[int, int]) -> tuple[NDArray[np.int64],
         assert column.number == len(rows)  # noqa: S101  # parts follow their column
         row = [0] * o.COLUMN_SIZE
         row[o.KIND], row[o.LEVEL], row[o.SLOT] = column.form, level, -1
-        size = _SIZES.get(column.form, 0)
+        size = SIZES.get(column.form, 0)
         inner = level
         if level >= 0:
             items[level] += size + 1

@@ -35,6 +35,8 @@ FULL: Final = -1
 """Reason of a message for which a column has no memory left."""
 COUNT, SAVED = range(2)
 """Columns of the slots: their counts, and those before the current message."""
+MAX_MEMORY: Final = 1 << 30
+"""Maximum bytes of the columns of a batch; of one message, twice as many."""
 MAX_BUDGET: Final = 16 * 1024 * 1024
 BUDGET_A_BYTE: Final = 64
 """Bytes that a message may take in columns of items and of defaults: in any payload, and more for each of its bytes."""

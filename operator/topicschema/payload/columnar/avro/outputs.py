@@ -6,6 +6,8 @@ everywhere, and a body that is called from several places writes into the column
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 from topicschema.core.formats.avro.model import Node, Primitive, Union
 
@@ -19,12 +21,22 @@ CONTENT is a text or bytes. SYMBOL is the number of an enum's symbol, as an INT.
 union that is not null.
 """
 
+SIZES: Final[Mapping[int, int]] = MappingProxyType(
+    {
+        BOOLEAN: 1,
+        **dict.fromkeys((INT, FLOAT, SYMBOL, CONTENT, LIST, MAP), 4),
+        **dict.fromkeys((LONG, DOUBLE, MILLIS), 8),
+        DECIMAL: 16,
+    }
+)
+"""Bytes of a value, or of the end of its content. Other forms have none."""
+
 FORM, COLUMN, TABLE = range(3)
 """Columns of what an instruction writes: the form, the column from its body's, the place of the symbols' numbers."""
 
 
 class BatchTooLargeError(Exception):
-    """The columns of a batch exceed `output.MAX_MEMORY`, because its messages take more there. Decode fewer at once."""
+    """The columns of a batch exceed `output_layout.MAX_MEMORY`: decode fewer messages at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
