@@ -71,3 +71,13 @@ def same(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, float):
         return isinstance(theirs, float) and (repr(ours) == repr(theirs) or (math.isnan(ours) and math.isnan(theirs)))
     return type(ours) is type(theirs) and ours == theirs
+
+
+def in_order(value: Any) -> str:
+    """Return the values as a text that ignores the order of a map's entries, which are pairs in a list."""
+    if isinstance(value, dict):
+        return repr({key: in_order(each) for key, each in value.items()})
+    if isinstance(value, list):
+        texts = [in_order(each) for each in value]
+        return repr(sorted(texts) if any(isinstance(each, tuple) for each in value) else texts)
+    return repr((value[0], in_order(value[1]))) if isinstance(value, tuple) else repr(value)

@@ -10,7 +10,7 @@ from topicschema.payload.arrow import avro_shapes, primitive_shapes, shapes
 from topicschema.payload.arrow.decoder import ColumnReader, Decoder, NoReader
 from topicschema.payload.arrow.pairs import PairReader
 from topicschema.payload.arrow.shapes import Shape
-from topicschema.payload.arrow.singles import SingleReader, json_reader
+from topicschema.payload.arrow.singles import Read, SingleReader, json_reader
 from topicschema.payload.avro import read_offset
 
 
@@ -63,7 +63,18 @@ def _reader(reader: SchemaInfo, writer: SchemaInfo | None, pulsar_version: Pulsa
         return _avro(schema, writer, pulsar_version, shape)
     if isinstance(schema, AvroSchema) and reader.type is SchemaType.JSON:
         return SingleReader(shape, json_reader(shape))
-    return SingleReader(shape, codec(schema).read)
+    return SingleReader(shape, _protobuf(schema))
+
+
+def _protobuf(schema: Schema) -> Read:
+    from topicschema.core.formats.protobuf_native import ProtobufNativeSchema  # noqa: PLC0415  # as above
+    from topicschema.payload import protobuf_native  # noqa: PLC0415  # as above
+    from topicschema.payload.arrow import protobuf_reader  # noqa: PLC0415  # as above
+
+    read = codec(schema).read
+    if not isinstance(schema, ProtobufNativeSchema):
+        return read
+    return protobuf_reader.reader_of(schema, protobuf_native.plan_of(schema), read)
 
 
 def _avro(reader: AvroSchema, writer: SchemaInfo | None, pulsar_version: PulsarVersion, shape: Shape) -> ColumnReader:

@@ -2,24 +2,26 @@
 
 import json
 import random
+from collections import Counter
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from support.payloads import arrow_values, avro_values, orders, primitive_values
+from support.payloads import arrow_values, avro_values, orders, primitive_values, protobuf_values
 from support.payloads.avro_messages import number
 from support.payloads.verdicts import verdicts
 from support.schemas.avro import array, enum, field, mapping, record
 from topicschema import payload
 from topicschema.core import formats
-from topicschema.core.errors import InvalidPayloadError
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
-from topicschema.payload import Instant, LocalDateTime, Pair
-from topicschema.payload.arrow import decoder_for
+from topicschema.payload import Instant, LocalDateTime, Pair, protobuf_native
+from topicschema.payload.arrow import decoder_for, factory
+from topicschema.payload.arrow.singles import SingleReader
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.avro import output_layout
 from topicschema.payload.columnar.avro.outputs import BatchTooLargeError
@@ -157,6 +159,31 @@ EMPTY: dict[str, Any] = {
 
 def lines(order: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"sku": "", "quantity": 0, "price": 0.0, **each} for each in order.get("lines", [])]
+
+
+def test_protobuf_messages_have_the_values_that_the_codec_reads() -> None:
+    met: Counter[str] = Counter()
+    for seed in range(400):
+        rng = random.Random(seed)  # noqa: S311  # a seed
+        schema = protobuf_values.schema(rng)
+        plan = protobuf_native.plan_of(schema)
+        messages = [payload.encode(schema, protobuf_values.value(rng, plan)).payload or b"" for _ in range(6)]
+        messages += [protobuf_values.broken(rng, each) for each in messages]
+        messages += [protobuf_values.odd(rng, plan) for _ in range(3)]
+        try:
+            decoder = decoder_for(schema.info, schema.info, VERSION)
+        except InvalidSchemaError as error:
+            met[error.rule] += 1
+            continue
+        result = decoder.decode(Column.of(messages))
+        shape = factory.shape_of(schema.info, VERSION)
+        reader = SingleReader(shape, payload.codec(schema).read)
+        expected, faults = reader.read(Column.of(messages), None, result.verdicts.reasons != 0)
+        assert faults == []
+        assert arrow_values.in_order(result.array.to_pylist()) == arrow_values.in_order(expected.to_pylist())
+        met.update(REASONS[each] for each in result.verdicts.reasons)
+    assert met[""] > 1_000
+    assert met["RECURSIVE_TYPE"] < 300
 
 
 AVRO = info(record("A", field("x", "long"), field("y", "string", default="y")), SchemaType.AVRO)
