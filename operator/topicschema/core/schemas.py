@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from types import MappingProxyType
 from typing import Protocol, Self
-
-_NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class PulsarVersion(StrEnum):
@@ -110,7 +107,7 @@ class SchemaInfo:
 
     type: SchemaType
     schema: bytes = b""
-    properties: Mapping[str, str] = field(default_factory=lambda: _NO_PROPERTIES)
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def content_hash(self) -> str:

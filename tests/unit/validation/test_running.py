@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -64,6 +65,15 @@ def test_any_number_of_splits_and_processes_gives_the_same_exact_figures(stored:
     assert one.document["byWriter"] == by_writer()
     assert len(one.document["examples"]) == 10
     assert {each["reason"] for each in one.document["examples"]} == set(BAD)
+
+
+def test_processes_get_the_schemas_that_containers_bring(tmp_path: Path) -> None:
+    schema = fastavro.parse_schema(json.loads(order_files.VERSIONS[1].schema))
+    with (tmp_path / "orders.avro").open("wb") as out:
+        fastavro.writer(out, schema, [{"id": each} for each in range(900)], sync_interval=1_000)
+    request = order_files.validation_request(tmp_path / "orders.avro")
+    assert figures(run(request, 1_000, 2)) == figures(run(request))
+    assert run(request).document["invalid"] == 0
 
 
 def test_values_are_shown_only_on_request(stored: Path) -> None:
