@@ -1,9 +1,10 @@
 """The gate and the report on a real API server, with Kubernetes' own Job controller and no node."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
+from support.kubernetes.plain_api import Api
 from support.kubernetes.watched_namespace import conditions, statuses, text, wait_for, watch_shop
 from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, ValidatedShop
 from testbed.cluster import Cluster
@@ -99,28 +100,43 @@ async def test_topics_take_turns_and_the_end_of_one_starts_the_next(shop: Valida
         await shop.watched.ready("Registered", name)
 
 
-@pytest.mark.parametrize("by", ["the Job's own rules", "a quota"])
-async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_created_once_that_is_fixed(
-    shop: ValidatedShop, by: str
-) -> None:
-    api = shop.watched.shop.api
+@pytest.fixture
+async def quota_end(cluster: Cluster) -> AsyncIterator[Callable[[], object]]:
+    """Yield the function that ends a quota of no Jobs in the validation namespace, which ends with the test at last."""
+    api = Api(cluster)
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": VALIDATION}}
+    api.apply("resourcequotas", {**quota, "spec": {"hard": {"count/jobs.batch": "0"}}})
+
+    async def used() -> object:
+        status = (api.get("resourcequotas", VALIDATION, "none") or {}).get("status", {})
+        return status.get("used", {}).get("count/jobs.batch")
+
+    await wait_for(used, lambda count: count == "0")  # a refusal has the number of Jobs, also of those of other tests
+    yield lambda: api.delete("resourcequotas", VALIDATION, "none")
+    if api.get("resourcequotas", VALIDATION, "none"):
+        api.delete("resourcequotas", VALIDATION, "none")
+
+
+async def test_a_job_that_its_own_rules_refuse_leaves_a_sound_topic_ready(shop: ValidatedShop) -> None:
     wrong = {"resources": {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}}
-    if by == "a quota":
-        api.apply("resourcequotas", {**quota, "spec": {"hard": {"count/jobs.batch": "0"}}})
+    shop.govern(REPORT, podTemplate=wrong)
+    await _is_refused_and_created_once_that_is_fixed(shop, lambda: None)
 
-        async def known() -> object:
-            return (api.get("resourcequotas", VALIDATION, "none") or {}).get("status", {}).get("hard")
 
-        await wait_for(known, bool)  # before, a Job is refused in other words
-    shop.govern(REPORT, **({} if by == "a quota" else {"podTemplate": wrong}))
+async def test_a_job_that_a_quota_refuses_leaves_a_sound_topic_ready(
+    shop: ValidatedShop, quota_end: Callable[[], object]
+) -> None:
+    shop.govern(REPORT)
+    await _is_refused_and_created_once_that_is_fixed(shop, quota_end)
+
+
+async def _is_refused_and_created_once_that_is_fixed(shop: ValidatedShop, fix: Callable[[], object]) -> None:
     shop.watched.put(ONE)
     status = await shop.validation("Error")
     assert (statuses(status)["Ready"], statuses(status)["Validated"]) == ("True", "Unknown")
     assert "its Job cannot be created" in conditions(status)["Validated"]["message"]
     assert await shop.watched.writes_of_a_reconcile() == ["create jobs"]  # refused once more, and nothing else
-    if by == "a quota":
-        api.delete("resourcequotas", VALIDATION, "none")
+    fix()
     shop.govern({**REPORT, "activeDeadlineSeconds": 60})
     (job,) = await shop.running()
     await shop.pass_validation(job)
