@@ -31,11 +31,13 @@ from topicschema.validation.sources.pulsar.ranges import Position
 Row = dict[str, Any]
 
 
-def rows(sent: bytes, decoder: BatchDecoder | None = None, *, has_keys: bool = False) -> list[Row]:
+def rows(
+    sent: bytes, decoder: BatchDecoder | None = None, *, has_keys: bool = False, has_details: bool = False
+) -> list[Row]:
     content = np.frombuffer(sent, np.uint8)
     table, end = frames.scan(content)
     assert end == len(sent)
-    decoder = decoder or BatchDecoder(4, Chunks(Position(0, 0)), has_keys)
+    decoder = decoder or BatchDecoder(4, Chunks(Position(0, 0)), has_keys, has_details)
     messages: list[Row] = []
     for batch in decoder.batches(content, table[table[:, frames.KIND] == BaseCommand.MESSAGE]):
         batch.validate(full=True)
@@ -52,6 +54,63 @@ def test_single_and_batched_messages_have_all_their_metadata() -> None:
     places = [(row["entry"], row["batch_index"]) for row in messages]
     assert places == [(0, -1), (1, 0), (1, 1), (1, 2), (1, 3), (2, -1)]
     assert {(row["partition"], row["ledger"], row["publish_time"]) for row in messages} == {(4, 3, 1_700_000_000_000)}
+
+
+def property_of(name: str, value: str) -> bytes:
+    return encode_members({1: name.encode(), 2: value.encode()})
+
+
+DETAILS = ("event_time", "producer", "sequence_id", "ordering_key", "properties")
+
+
+def test_details_of_a_message_are_its_own_or_its_entry_s_as_in_java_s_client() -> None:
+    metadata = {1: b"a", 2: 7, 4: property_of("of", "entry"), 12: 1_000, 18: b"of entry"}
+    own = single(b"y", {1: property_of("of", "one"), 5: 2_000, 7: b"of one", 8: 9})
+    messages = rows(message(0, b"x", metadata) + message(1, single(b"x") + own, {11: 2, **metadata}), has_details=True)
+    assert [[row[name] for name in DETAILS] for row in messages] == [
+        [1_000, "a", 7, b"of entry", [("of", "entry")]],
+        [1_000, "a", 7, None, []],
+        [2_000, "a", 9, b"of one", [("of", "one")]],
+    ]
+
+
+def test_missing_details_are_null() -> None:
+    (row,) = rows(message(0, b"x", {12: 0}), has_details=True)
+    assert [row[name] for name in DETAILS] == [None, "p", 1, None, []]
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(["a", "b", "é", ""]), st.text(max_size=3)), max_size=4), max_size=5))
+@settings(max_examples=50)
+def test_the_last_property_of_a_name_counts(properties: list[list[tuple[str, str]]]) -> None:
+    sent = b""
+    for entry, pairs in enumerate(properties):
+        own = b"".join(encode_members({1: property_of(*pair)}) for pair in pairs)
+        encoded = own + encode_members({3: 0})
+        sent += message(entry, len(encoded).to_bytes(4, "big") + encoded, {11: 1})
+    assert [dict(row["properties"]) for row in rows(sent, has_details=True)] == [dict(pairs) for pairs in properties]
+    assert all(len(row["properties"]) == len(dict(row["properties"])) for row in rows(sent, has_details=True))
+
+
+@pytest.mark.parametrize("value", [0, 8, 64, 1 << 40, (1 << 63) - 1])
+def test_a_number_in_the_place_of_a_text_is_no_size(value: int) -> None:
+    numbers = dict.fromkeys((1, 4, 6, 16, 18, 26), value)
+    own = dict.fromkeys((1, 2, 7), value)
+    sent = message(0, b"x", numbers) + message(1, single(b"y", own), {11: 1, **numbers})
+    for row in rows(sent, has_keys=True, has_details=True):
+        assert (row["key"], row["ordering_key"], row["producer"]) == (None, None, None)
+        assert row["writer"] == (NO_VERSION if value == 0 else UNKNOWN_SCHEMA_VERSION)
+
+
+@given(st.binary(max_size=60), st.booleans())
+@settings(max_examples=200)
+def test_no_bytes_in_metadata_are_read_beyond_their_end(content: bytes, is_batch: bool) -> None:  # noqa: FBT001
+    if is_batch:
+        encoded = encode_members({3: 1}) + content
+        sent = message(0, len(encoded).to_bytes(4, "big") + encoded + b"x", {11: 1})
+    else:
+        sent = message(0, b"x", {4: content, 1: content, 18: content})
+    for row in rows(sent, has_keys=True, has_details=True):
+        assert len(row["ordering_key"] or b"") <= len(content)
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,12 @@ from topicschema.validation.run.batches import (
     NO_TIME,
     UNKNOWN_SCHEMA_VERSION,
 )
-from topicschema.validation.sources.pulsar import batch_splitter, frames
+from topicschema.validation.sources.pulsar import batch_splitter, details, frames
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.compiled import Content, Table
 from topicschema.validation.sources.pulsar.ranges import Position
 
+_DETAILED: Final = pa.schema([*BATCH, *details.DETAILS])
 _MOST_BYTES: Final = 128 << 20
 """Maximum bytes of an unpacked entry. Brokers accept 5 MiB, and chunked messages are larger."""
 _MOST_COUNT: Final = 1_000_000
@@ -62,12 +63,14 @@ _CODECS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
 class BatchDecoder:
     """Decoder of frames to batches.
 
-    With `straddled`, it returns only messages that begin before that entry and end at or after it.
+    With `straddled`, it returns only messages that begin before that entry and end at or after it. With `has_details`,
+    the columns of `details.DETAILS` follow those of BATCH.
     """
 
     partition: int
     chunks: Chunks
     has_keys: bool
+    has_details: bool = False
     straddled: Position | None = None
 
     def batches(self, content: Content, table: Table) -> Iterator[pa.RecordBatch]:
@@ -150,7 +153,9 @@ class BatchDecoder:
             pa.array(rows[:, batch_splitter.BATCH_INDEX].astype(np.int32)),
             pa.array(of[:, frames.TIME]),
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=BATCH)
+        if not self.has_details:
+            return pa.RecordBatch.from_arrays(columns, schema=BATCH)
+        return pa.RecordBatch.from_arrays([*columns, *details.columns(content, table, rows)], schema=_DETAILED)
 
     def _keys(self, content: Content, rows: Table, writer: Any) -> tuple[pa.Array, Any]:
         """Return the keys as Java's client decodes them, and a flag for each key on which it fails."""
@@ -208,7 +213,7 @@ def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
     """Return the frames and only their own bytes of the content."""
     begin, table = int(table[0, frames.AT]), table.copy()
     end = max(begin, int((table[:, frames.BODY_AT] + table[:, frames.BODY_SIZE]).max()))
-    places = [frames.AT, frames.KEY_AT, frames.UUID_AT, frames.BODY_AT]
+    places = [frames.AT, frames.KEY_AT, frames.UUID_AT, frames.BODY_AT, frames.META_AT]
     table[:, places] = np.where(table[:, places] < begin, np.minimum(table[:, places], 0), table[:, places] - begin)
     return content[begin:end], table
 

@@ -13,8 +13,11 @@ from topicschema.payload.columnar.compiled import cached, fast, mark
 from topicschema.validation.sources.pulsar import compiled, frames
 from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
 
-ROW, BATCH_INDEX, AT, SIZE, IS_NULL, KEY_AT, KEY_SIZE, KEY_IS_BASE64, _WIDTH = range(9)
-"""Columns of a message's row within its entry, and their number."""
+ROW, BATCH_INDEX, AT, SIZE, IS_NULL, KEY_AT, KEY_SIZE, KEY_IS_BASE64, META_AT, META_SIZE, _WIDTH = range(11)
+"""Columns of a message's row within its entry, and their number.
+
+META_AT is the position of the metadata that a message of a batch has for itself. It is -1 if there is none.
+"""
 
 
 @fast
@@ -23,12 +26,13 @@ def _alone(entry: Any, one: Any) -> Any:
     one[AT], one[SIZE], one[IS_NULL] = entry[frames.BODY_AT], entry[frames.BODY_SIZE], entry[frames.IS_NULL]
     one[KEY_AT], one[KEY_SIZE] = entry[frames.KEY_AT], entry[frames.KEY_SIZE]
     one[KEY_IS_BASE64] = entry[frames.KEY_IS_BASE64]
+    one[META_AT] = -1
 
 
 @fast
 def _single(content: Any, at: Any, end: Any, one: Any) -> Any:
     """Write the row of a batch's next message. Return its end, or -1 if the batch is incomplete."""
-    one[AT] = one[KEY_AT] = -1
+    one[AT] = one[KEY_AT] = one[META_AT] = -1
     if at < 0 or end - at < 4 or four(content, at) > end - at - 4:
         return np.int64(-1)
     begin = at + 4
@@ -48,6 +52,7 @@ def _single(content: Any, at: Any, end: Any, one: Any) -> Any:
         one[KEY_AT] = -1
         return np.int64(-1)
     one[AT], one[SIZE] = body, payload
+    one[META_AT], one[META_SIZE] = at + 4, body - at - 4
     return body + payload
 
 

@@ -31,7 +31,7 @@ def four(content: Any, at: Any) -> Any:
 def member(content: Any, at: Any, end: Any) -> Any:
     """Return the number of a member, its value (or the size of its content), its begin and its end.
 
-    The end is -1 if the member is broken.
+    The begin is -1 if the member is a number, whose value is no size. The end is -1 if the member is broken.
     """
     tag, at = varint(content, at, end, LONG_BYTES)
     form = tag & 7
@@ -39,7 +39,7 @@ def member(content: Any, at: Any, end: Any) -> Any:
         return np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
     if form == 0:
         value, after = varint(content, at, end, LONG_BYTES)
-        return tag >> 3, value, at, after
+        return tag >> 3, value, np.int64(-1), after
     if form == 2:
         size, at = varint(content, at, end, LONG_BYTES)
     elif form == 1:

@@ -30,7 +30,7 @@ _CHECKSUM_MAGIC: Final = 0x0E01
 
 KIND, AT, SIZE, LEDGER, ENTRY, TIME, VERSION, CODEC, RAW_SIZE, COUNT, IS_NULL, KEY_AT = range(12)
 KEY_SIZE, KEY_IS_BASE64, IS_SEALED, CHUNK, CHUNKS, UUID_AT, UUID_SIZE, IS_MARK, BODY_AT, BODY_SIZE = range(12, 22)
-IS_BROKEN, IS_DAMAGED, WIDTH = range(22, 25)
+IS_BROKEN, IS_DAMAGED, META_AT, META_SIZE, WIDTH = range(22, 27)
 """Columns of a frame's row, and their number. Missing values are 0, or -1 for positions, versions and chunk numbers.
 
 A broken message violates the protocol, and a damaged one does not match its producer's checksum.
@@ -70,7 +70,7 @@ def _version(content: Any, at: Any, size: Any) -> Any:
     """Return the schema version from eight bytes, or from the first eight of 64 bytes by brokers before 2.4."""
     if size == 0:
         return np.int64(NO_VERSION)
-    if size != 8 and size != 64:  # noqa: PLR1714  # compiled code would have to create the set
+    if at < 0 or (size != 8 and size != 64):  # noqa: PLR1714  # compiled code would have to create the set
         return np.int64(UNKNOWN_SCHEMA_VERSION)
     version = four(content, at) << 32 | four(content, at + 4)
     return version if version >= 0 else np.int64(UNKNOWN_SCHEMA_VERSION)
@@ -124,6 +124,7 @@ def _content(content: Any, at: Any, end: Any, row: Any) -> Any:
         row[IS_BROKEN] = 1
         return
     body = at + 4 + four(content, at)
+    row[META_AT], row[META_SIZE] = at + 4, body - at - 4
     _metadata(content, at + 4, body, row)
     row[BODY_AT] = body
     row[BODY_SIZE] = end - body

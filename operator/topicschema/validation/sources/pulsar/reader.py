@@ -27,17 +27,21 @@ _FARTHEST: Final = 16**5
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """Options of readers: the broker, whether messages have keys, and the maximum seconds without data (`timeout`)."""
+    """Options of readers: the broker, the columns, and the maximum seconds without data (`timeout`).
+
+    The keys, and the columns of `details.DETAILS`, are left out unless `has_keys` or `has_details`.
+    """
 
     pulsar: PulsarSource
     has_keys: bool
     timeout: float
+    has_details: bool = False
 
 
 def read(options: ReaderOptions, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
     """Yield the span's messages, then the missing ones. Raises SourceError if it cannot be read."""
     with Admin(options.pulsar) as admin:
-        decoder = BatchDecoder(span.partition, Chunks(span.first), options.has_keys)
+        decoder = BatchDecoder(span.partition, Chunks(span.first), options.has_keys, options.has_details)
         span_reader = SpanReader(admin, span, partition, options.timeout)
         yield from span_reader.batches(decoder)
         if decoder.chunks.has_incomplete:
@@ -79,7 +83,7 @@ def _begun_before(options: ReaderOptions, span: Span, admin: Admin, partition: T
         is_farthest = back >= _FARTHEST and not is_all
         wider = replace(span, entry_ranges=(*since(until(known, span.first), first), *span.entry_ranges))
         chunks = Chunks(span.first, is_farthest=is_farthest)
-        decoder = BatchDecoder(span.partition, chunks, options.has_keys, straddled=span.first)
+        decoder = BatchDecoder(span.partition, chunks, options.has_keys, options.has_details, straddled=span.first)
         batches = list(SpanReader(admin, wider, partition, options.timeout).batches(decoder))
         if not chunks.has_incomplete or is_all or is_farthest:
             yield from batches
