@@ -31,7 +31,7 @@ from topicschema.validation.request import PulsarSource, ValidationRequest
 from topicschema.validation.run.sampling import Sampling
 from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Expired, NotDelivered, Split
-from topicschema.validation.sources.pulsar.source import PulsarMessages
+from topicschema.validation.sources.pulsar.source import TopicMessages
 
 _MESSAGES, _MADE, _READERS, _ROUNDS = 1_000_000, 2_000, 2, 5
 _GOAL = Goal(0.9, at_most=False)
@@ -57,7 +57,7 @@ def _measured(broker: Pulsar) -> Iterator[Row]:
     request, messages = _made(topic)
     for number in range(_READERS):
         fill(broker.service_url, f"{topic.full_name}-partition-{number}", messages, _MESSAGES // _READERS)
-    source = PulsarMessages(topic.pulsar_source, topic.full_name, split_messages=2 * _MESSAGES)
+    source = TopicMessages(topic.pulsar_source, topic.full_name, split_messages=2 * _MESSAGES)
     splits = source.plan().splits
     task = Task("benchmark", request.pack().content, source, Sampling(0))
     with ProcessPoolExecutor(_READERS, get_context("spawn")) as pool:
@@ -101,7 +101,7 @@ def _drop(task: Task, split: Split) -> int:
 
 
 def _drop_client_s(task: Task, split: Split) -> int:
-    assert isinstance(task.source, PulsarMessages)
+    assert isinstance(task.source, TopicMessages)
     quiet = python.ConsoleLogger(python.LoggerLevel.Error)
     client = python.Client(task.source.pulsar.service_url, logger=quiet, stats_interval_in_seconds=0)
     reader = client.create_reader(split.what.topic, python.MessageId.earliest, receiver_queue_size=5_000)._reader

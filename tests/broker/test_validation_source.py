@@ -20,7 +20,7 @@ from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.run.batches import ENCRYPTED, NO_VERSION
 from topicschema.validation.sources import Split
-from topicschema.validation.sources.pulsar.source import PulsarMessages
+from topicschema.validation.sources.pulsar.source import TopicMessages
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
 
@@ -131,7 +131,7 @@ def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
         broker.call("DELETE", f"{topic.path}-partition-7?force=true")
     with FaultProxy.before(broker) as proxy:
         source = replace(topic.pulsar_source, admin_url=proxy.url)
-        plan = PulsarMessages(source, topic.full_name).plan()
+        plan = TopicMessages(source, topic.full_name).plan()
         counted = len(proxy.calls)
     assert counted == (22 if is_one_missing else 3)
     assert len({split.what.topic for split in plan.splits}) == 20 - is_one_missing
@@ -153,7 +153,7 @@ def test_what_is_sent_after_the_plan_was_made_belongs_to_no_split(broker: Pulsar
     assert contents(rows(source)) == topic.sent != before
 
 
-def _read(source: PulsarMessages, split: Split) -> list[dict[str, Any]]:
+def _read(source: TopicMessages, split: Split) -> list[dict[str, Any]]:
     return [row for batch in source.read(split) for row in batch.to_pylist()]
 
 

@@ -12,7 +12,7 @@ import pytest
 from support.validation.topic_messages import RetainedTopic, contents, open_client, rows
 from testbed.pulsar import Pulsar
 from topicschema.validation.run.batches import DAMAGED
-from topicschema.validation.sources.pulsar.source import PulsarMessages
+from topicschema.validation.sources.pulsar.source import TopicMessages
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.broker]
 
@@ -80,14 +80,14 @@ def topic(pulsar: Pulsar) -> RetainedTopic:
 
 def test_what_is_damaged_on_the_way_is_read_once_more_and_no_finding(topic: RetainedTopic) -> None:
     with _relayed(topic.pulsar, times=1) as relay:
-        messages = rows(PulsarMessages(replace(topic.pulsar_source, service_url=relay.address), topic.full_name))
+        messages = rows(TopicMessages(replace(topic.pulsar_source, service_url=relay.address), topic.full_name))
     assert relay.damages == 1
     assert contents(messages) == topic.sent
 
 
 def test_what_stays_damaged_is_a_finding_at_its_place_and_all_else_is_read(topic: RetainedTopic) -> None:
     with _relayed(topic.pulsar, times=1_000) as relay:
-        messages = rows(PulsarMessages(replace(topic.pulsar_source, service_url=relay.address), topic.full_name))
+        messages = rows(TopicMessages(replace(topic.pulsar_source, service_url=relay.address), topic.full_name))
     assert relay.damages == 2
     assert [row["payload"] for row in messages if row["writer"] != DAMAGED] == [
         each for each in _TEXTS if each != _CHOSEN

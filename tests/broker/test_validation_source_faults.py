@@ -19,7 +19,7 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.request import OAuth2Flow, PulsarSource
 from topicschema.validation.sources import Expired
 from topicschema.validation.sources.pulsar.errors import SourceRefusedError, SourceSilentError
-from topicschema.validation.sources.pulsar.source import PulsarMessages
+from topicschema.validation.sources.pulsar.source import TopicMessages
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
@@ -55,7 +55,7 @@ def test_the_right_to_consume_is_enough_and_needed(
     secured_pulsar: Pulsar, secured_namespace: str, credentials: Credentials, tmp_path: Path
 ) -> None:
     topic = _filled(secured_pulsar, secured_namespace)
-    source = PulsarMessages(_token(secured_pulsar, tmp_path, credentials.tokens.ordinary), topic)
+    source = TopicMessages(_token(secured_pulsar, tmp_path, credentials.tokens.ordinary), topic)
     with pytest.raises(SourceRefusedError, match="permission to consume"):
         source.plan()
     secured_pulsar.call("POST", f"{topic.replace('persistent://', '/persistent/')}/permissions/app", ["consume"])
@@ -72,11 +72,11 @@ def test_an_error_for_a_client_without_credentials_names_the_field(
 ) -> None:
     topic = _filled(secured_pulsar, secured_namespace)
     known = _token(secured_pulsar, tmp_path, credentials.tokens.superuser)
-    anonymous = PulsarMessages(PulsarSource(known.admin_url, known.service_url, ca=known.ca), topic)
+    anonymous = TopicMessages(PulsarSource(known.admin_url, known.service_url, ca=known.ca), topic)
     with pytest.raises(SourceRefusedError, match=r"no credentials: set validation\.authentication"):
         anonymous.plan()
     with pytest.raises(SourceRefusedError, match=r"the reader.* set validation\.authentication"):
-        rows(anonymous, PulsarMessages(known, topic).plan())
+        rows(anonymous, TopicMessages(known, topic).plan())
 
 
 def test_a_token_that_has_expired_or_is_none_is_refused(
@@ -85,10 +85,10 @@ def test_a_token_that_has_expired_or_is_none_is_refused(
     topic = _filled(secured_pulsar, secured_namespace)
     expired = credentials.tokens.expired
     with pytest.raises(SourceRefusedError) as refused:
-        PulsarMessages(_token(secured_pulsar, tmp_path, expired), topic).plan()
+        TopicMessages(_token(secured_pulsar, tmp_path, expired), topic).plan()
     assert expired not in str(refused.value)
     with pytest.raises(SourceError, match="token"):
-        PulsarMessages(_token(secured_pulsar, tmp_path, ""), topic).plan()
+        TopicMessages(_token(secured_pulsar, tmp_path, ""), topic).plan()
 
 
 def test_a_broker_with_the_certificate_of_an_unknown_ca_gets_no_request(
@@ -96,7 +96,7 @@ def test_a_broker_with_the_certificate_of_an_unknown_ca_gets_no_request(
 ) -> None:
     source = _token(secured_pulsar, tmp_path, credentials.tokens.superuser)
     with pytest.raises(SourceError, match="certificate"):
-        PulsarMessages(
+        TopicMessages(
             PulsarSource(source.admin_url, source.service_url, source.token_file), "persistent://t/n/x"
         ).plan()
 
@@ -107,7 +107,7 @@ def test_a_client_certificate_is_accepted_by_rest_and_protocol(certificate_pulsa
     files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca": ca}
     source = PulsarSource(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
     topic = _filled(certificate_pulsar, certificate_pulsar.create_namespace())
-    assert [row["payload"] for row in rows(PulsarMessages(source, topic))] == [b"1", b"2", b"3"]
+    assert [row["payload"] for row in rows(TopicMessages(source, topic))] == [b"1", b"2", b"3"]
 
 
 async def test_tokens_of_an_issuer_are_accepted_by_rest_and_protocol(
@@ -123,7 +123,7 @@ async def test_tokens_of_an_issuer_are_accepted_by_rest_and_protocol(
         )
         flow = OAuth2Flow(issuer.url, "app", str(key), "urn:pulsar")
         source = PulsarSource(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=flow, ca=ca)
-        messages = await asyncio.to_thread(rows, PulsarMessages(source, topic))
+        messages = await asyncio.to_thread(rows, TopicMessages(source, topic))
         assert [row["payload"] for row in messages] == [b"1", b"2", b"3"]
         forms = [dict(parse_qsl(body)) for body in issuer.bodies if body]
         assert {(form["client_id"], form["client_secret"], form["audience"]) for form in forms} == {
@@ -132,21 +132,21 @@ async def test_tokens_of_an_issuer_are_accepted_by_rest_and_protocol(
         issuer.clear()
         issuer.respond_with(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.expired})
         with pytest.raises(SourceRefusedError) as refused:
-            await asyncio.to_thread(rows, PulsarMessages(source, topic))
+            await asyncio.to_thread(rows, TopicMessages(source, topic))
         assert not any(secret in str(refused.value) for secret in (tokens.expired, "s3cret"))
 
 
 def test_an_unreachable_broker_is_an_error(pulsar: Pulsar) -> None:
     nowhere = ports.free()
     with pytest.raises(SourceError, match=str(nowhere)):
-        PulsarMessages(PulsarSource(f"http://127.0.0.1:{nowhere}", pulsar.service_url), "persistent://t/n/x").plan()
+        TopicMessages(PulsarSource(f"http://127.0.0.1:{nowhere}", pulsar.service_url), "persistent://t/n/x").plan()
     topic = RetainedTopic.create(pulsar)
     with open_client(pulsar) as client:
         topic.send(client, [b"1"])
     plan = topic.source().plan()
     unreachable = PulsarSource(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
     with pytest.raises(SourceSilentError, match="refused"):
-        rows(PulsarMessages(unreachable, topic.full_name, timeout=2), plan)
+        rows(TopicMessages(unreachable, topic.full_name, timeout=2), plan)
 
 
 def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(retaining_pulsar: Pulsar) -> None:
@@ -193,6 +193,6 @@ def test_oauth2_needs_a_file_with_the_client_s_secret(tmp_path: Path) -> None:
         if content is not None:
             key.write_text(content)
         broker = PulsarSource("http://127.0.0.1:1", "pulsar://127.0.0.1:1", oauth2=flow)
-        source = PulsarMessages(broker, "persistent://t/n/x")
+        source = TopicMessages(broker, "persistent://t/n/x")
         with pytest.raises(SourceError, match="secret"):
             source.plan()

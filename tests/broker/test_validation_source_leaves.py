@@ -14,7 +14,7 @@ from support.validation.topic_messages import RetainedTopic, contents, open_clie
 from testbed.pulsar import Pulsar
 from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError
-from topicschema.validation.sources.pulsar.source import PulsarMessages
+from topicschema.validation.sources.pulsar.source import TopicMessages
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.broker]
 
@@ -45,9 +45,9 @@ def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic:
     _collects_idle_topics(pulsar, topic.namespace)
     topic.upload_version(ONE)
     source = PulsarSource(pulsar.admin_url, pulsar.service_url)
-    plan = PulsarMessages(source, f"persistent://{topic.namespace}/{topic.name}").plan()
+    plan = TopicMessages(source, f"persistent://{topic.namespace}/{topic.name}").plan()
     assert (plan.splits, len(plan.notes)) == ((), 1)
-    plan = PulsarMessages(source, "persistent://nowhere/nowhere/x").plan()
+    plan = TopicMessages(source, "persistent://nowhere/nowhere/x").plan()
     assert (plan.splits, plan.is_missing) == ((), True)
     _wait_for_the_collector(pulsar)
     assert (topic.index(), topic.versions()) == ([0], [0])

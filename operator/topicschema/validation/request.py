@@ -106,6 +106,7 @@ class PulsarSource:
     """A broker and the mounted files with the credentials of the run, which never has the operator's own rights.
 
     `ca` is PEM. None means the system's CAs. `redirect_hosts` are the further hosts that get the credentials.
+    `token_variable` is the name of an environment variable with a token, for runs that have no token file.
     """
 
     admin_url: str
@@ -116,6 +117,7 @@ class PulsarSource:
     ca: str | None = None
     oauth2: OAuth2Flow | None = None
     redirect_hosts: tuple[str, ...] = ()
+    token_variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

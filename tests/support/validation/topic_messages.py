@@ -15,7 +15,7 @@ from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo
 from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources import Expired, NotDelivered, Plan
-from topicschema.validation.sources.pulsar.source import PulsarMessages
+from topicschema.validation.sources.pulsar.source import TopicMessages
 
 Row = Mapping[str, Any]
 
@@ -80,8 +80,8 @@ class RetainedTopic:
     def pulsar_source(self) -> PulsarSource:
         return PulsarSource(self.pulsar.admin_url, self.pulsar.service_url)
 
-    def source(self, **more: Any) -> PulsarMessages:
-        return PulsarMessages(self.pulsar_source, self.full_name, **more)
+    def source(self, **more: Any) -> TopicMessages:
+        return TopicMessages(self.pulsar_source, self.full_name, **more)
 
     def send(self, client: python.Client, payloads: Sequence[bytes | None], key: str = "", **producer: Any) -> None:
         """Send the payloads with a new producer; with batching as one batch or several."""
@@ -128,7 +128,7 @@ def _message(payload: bytes | None, key: str) -> Any:
 _BYTES = python.schema.BytesSchema()
 
 
-def rows(source: PulsarMessages, plan: Plan | None = None) -> list[Row]:
+def rows(source: TopicMessages, plan: Plan | None = None) -> list[Row]:
     """Return all messages that the source reads, split by split. None may have expired."""
     messages: list[Row] = []
     for split in (plan or source.plan()).splits:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
 
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import (
@@ -64,6 +65,8 @@ def tally(context: Any, task: Task, splits: Sequence[Split], done: Callable[[flo
         raise RunError(_GONE) from None
     except Py4JError as error:
         raise why(str(getattr(error, "java_exception", error))) from None
+    except PySparkException as error:  # with Spark SQL in the process
+        raise why(str(error)) from None
     return Tally.unpacked(packed)
 
 

@@ -17,7 +17,7 @@ def source_of(request: ValidationRequest, started: int) -> Source:
 
         return FileMessages(request.files, has_keys=has_keys)
     if request.pulsar is not None:
-        from topicschema.validation.sources.pulsar.source import PulsarMessages  # noqa: PLC0415  # the broker's client
+        from topicschema.validation.sources.pulsar.source import TopicMessages  # noqa: PLC0415  # the broker's client
 
-        return PulsarMessages(request.pulsar, request.topic, has_keys, request.sample.since(started))
+        return TopicMessages(request.pulsar, request.topic, has_keys, request.sample.since(started))
     raise InvalidRequestError("the request names no source")

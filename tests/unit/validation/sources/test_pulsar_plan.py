@@ -6,13 +6,13 @@ import pytest
 
 from support.pulsar.fake_reader_broker import FakeReaderBroker, run_fake_reader_broker
 from topicschema.validation.sources import Plan
-from topicschema.validation.sources.pulsar.source import PulsarMessages
+from topicschema.validation.sources.pulsar.source import TopicMessages
 
 
 def planned(partitions: int, is_absent: Callable[[int, str], bool]) -> Plan:
     broker = FakeReaderBroker(entries=0, reads_next=0, partitions=partitions, is_absent=is_absent)
     with run_fake_reader_broker(broker) as source:
-        return PulsarMessages(source, "persistent://shop/live/orders").plan()
+        return TopicMessages(source, "persistent://shop/live/orders").plan()
 
 
 @pytest.mark.parametrize("partitions", [0, 1, 3])

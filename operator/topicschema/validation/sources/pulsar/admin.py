@@ -18,14 +18,17 @@ from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerUnauthorizedError,
     NamespaceNotFoundError,
+    SchemaNotFoundError,
     TenantNotFoundError,
     TopicNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.tls import context_of
 from topicschema.broker.transport import BrokerRequest, ClientConfig, Transport
+from topicschema.core import releases
 from topicschema.core.errors import TopicSchemaError
-from topicschema.core.topics import Topic
+from topicschema.core.remote import RemoteVersion
+from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.validation.errors import SourceError
 from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources.pulsar.connection import BrokerEndpoint
@@ -34,7 +37,7 @@ from topicschema.validation.sources.pulsar.identity import credential_of
 from topicschema.validation.sources.pulsar.ranges import EntryRange, Position, entry_ranges
 
 _T = TypeVar("_T")
-_MISSING: Final = (TopicNotFoundError, NamespaceNotFoundError, TenantNotFoundError)
+_MISSING: Final = (TopicNotFoundError, NamespaceNotFoundError, TenantNotFoundError, SchemaNotFoundError)
 READERS: Final = "topicschema-"
 """Prefix of the name of each reader of a run."""
 _MAX_BYTES: Final = 64 << 20
@@ -116,6 +119,19 @@ class Admin:
             return BrokerEndpoint(pulsar.service_url, "token", authorization.removeprefix("Bearer ").encode(), tls)
         return BrokerEndpoint(pulsar.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
 
+    def topics(self, key: PulsarNamespaceKey) -> Mapping[str, bool]:
+        """Return the local names of all persistent topics except system topics, and whether each is partitioned.
+
+        Raises SourceError if the namespace does not exist.
+        """
+        listed: dict[str, bool] = {}
+        for call in ("", "partitioned"):
+            answer = self._get(wire.namespace_path(key, call, "persistent"), str(key))
+            if answer is None:
+                raise SourceError("the namespace does not exist", f"{key.tenant}/{key.namespace}")
+            listed |= dict.fromkeys(wire.local_names(wire.names_of(answer)), bool(call))
+        return listed
+
     def partitions(self, topic: Topic) -> int | None:
         """Return the number of partitions, 0 for a topic without partitions.
 
@@ -127,6 +143,25 @@ class Admin:
         if answer is not None and not isinstance(count, int):
             raise SourceError("the broker's response has no partitions", str(topic))
         return count
+
+    def schema(self, topic: Topic, number: int | None = None) -> RemoteVersion | None:
+        """Return the schema version of that number, or the newest. Return None if it does not exist.
+
+        Raises SourceError if it has an unknown type.
+        """
+        call = "schema" if number is None else f"schema/{number}"
+        answer = self._get(wire.schemas_path(topic, call), f"persistent://{topic}")
+        try:
+            return None if answer is None else wire.version_of(answer)
+        except TopicSchemaError as error:
+            raise SourceError(error.message, f"persistent://{topic}") from None
+
+    def release(self) -> str | None:
+        """Return the broker's release, or None if its response has none."""
+        path = "/admin/v2/brokers/version"
+        request = BrokerRequest("retained", CallKind.READ, "GET", path, seconds=_SECONDS, is_text=True)
+        answer = self._send(request, self._pulsar.admin_url)
+        return None if answer is None else releases.release_of(answer)
 
     def stats(self, partition: Topic) -> TopicStats | None:
         """Return the content of the partition.
@@ -180,16 +215,22 @@ class Admin:
 
     def _read(self, topic: Topic, call: str, query: Mapping[str, str]) -> Any:
         path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
+        return self._get(path, f"persistent://{topic}")
+
+    def _get(self, path: str, place: str) -> Any:
         request = BrokerRequest("retained", CallKind.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
+        return self._send(request, place)
+
+    def _send(self, request: BrokerRequest, place: str) -> Any:
         try:
             return self._run(self._open().send(request))
         except _MISSING:
             return None
         except (BrokerForbiddenError, BrokerUnauthorizedError) as error:
             is_known = credential_of(self._pulsar) is not None
-            raise refused(error.message, f"persistent://{topic}", shows_credentials=is_known) from None
+            raise refused(error.message, place, shows_credentials=is_known) from None
         except TopicSchemaError as error:
-            raise SourceError(error.message, f"persistent://{topic}") from None
+            raise SourceError(error.message, place) from None
 
     def _open(self) -> Transport:
         if self._transport is None:

@@ -1,8 +1,9 @@
-"""Credentials of a run for the broker, from the mounted files.
+"""Credentials of a run for the broker, from mounted files or an environment variable.
 
-They are read again for each span, so a token that is replaced during a run takes effect.
+Files are read again for each span, so a token that is replaced during a run takes effect.
 """
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,8 @@ def credential_of(pulsar: PulsarSource) -> Credential:
     """Return the credential for the admin API. Raises SourceError if a file is missing or has no credential."""
     if pulsar.token_file is not None:
         return Token(token_of(pulsar.token_file))
+    if pulsar.token_variable is not None:
+        return _token_in(pulsar.token_variable)
     if pulsar.oauth2 is not None:
         return _oauth2(pulsar.oauth2)
     if pulsar.certificate_file is not None and pulsar.key_file is not None:
@@ -40,6 +43,14 @@ def content_of(path: str) -> bytes:
             return file.read(_MAX_BYTES)
     except OSError as error:
         raise SourceError(f"the mounted file cannot be read: {error.strerror}", path) from None
+
+
+def _token_in(variable: str) -> Token:
+    """Return the token in the environment variable. Raises SourceError if it has none."""
+    try:
+        return Token.of(os.environ.get(variable, "").encode())
+    except SecretInvalidError as error:
+        raise SourceError(error.message, f"environment variable {variable}") from None
 
 
 def _oauth2(flow: OAuth2Flow) -> OAuth2ClientCredentials:
