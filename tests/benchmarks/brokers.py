@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 from benchmarks.rows import Goal, Row, beside, bounded, row
@@ -37,6 +38,8 @@ _OF_TOPIC = re.compile("/(schemas|(non-)?persistent)/[^/]+/[^/]+/[^/]+/")  # its
 _ILL, _ILL_TOPICS = "bench-ill", 20
 _BULK, _BULK_TOPICS = "bench-bulk", 300
 _BULK_SECONDS = 600
+_CLIENTS = 6
+_BESIDE_OTHERS = 3_000
 _USER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
 _FLOOR = Goal(1.1, at_most=True)
 _BESIDE_SILENCE = Goal(1.25, at_most=True)
@@ -108,11 +111,15 @@ def _is_of_topic(call: Call) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Editor:
-    """An editor, which applies schemas and returns the milliseconds until they are Ready."""
+    """An editor, which applies schemas and returns the milliseconds until they are Ready.
+
+    It reads the object every `poll` seconds. Many editors at once must not load the API server by that.
+    """
 
     client: ApiClient
     namespace: str = NAMESPACE
     pulsar_namespace: str = "shop/orders"
+    poll: float = 0.005
 
     async def edit(self, name: str, text: str, seconds: float = 120) -> float:
         wire = self.topic(name, text)
@@ -124,7 +131,7 @@ class _Editor:
                 wire = await self.client.get(TOPIC_SCHEMA, self.namespace, name)
                 if _is_ready(wire, generation):
                     return (time.perf_counter() - began) * 1000
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(self.poll)
 
     async def put(self, name: str, text: str) -> None:
         """Apply, and do not wait."""
@@ -202,21 +209,51 @@ async def _beside_silence(on: Stage, proxy: FaultProxy, other: FaultProxy) -> li
 
 
 async def _beside_bulk(on: Stage, proxy: FaultProxy) -> list[Row]:
-    """Measure edits under one policy while another one, at the same broker, gets many TopicSchemas."""
+    """Measure edits under one policy while another one, at the same broker, gets many TopicSchemas, and then edits."""
     _govern(on, _BULK, "bulk", proxy)
-    times: list[float] = []
     async with on.client() as client:
-        editor, bulk = _Editor(client), _Editor(client, _BULK, "shop/bulk")
+        editor, bulk = _Editor(client), _Editor(client, _BULK, "shop/bulk", 1.0)
+        revisions = count(2_000)
         others = asyncio.gather(
             *(bulk.edit(f"bulk-{number}", schema(_SIZE), _BULK_SECONDS) for number in range(_BULK_TOPICS))
         )
-        while not others.done():
-            revision = 2_000 + len(times)
-            times.append(await editor.edit(f"calm-{revision % 2}", schema(_SIZE, revision), _BULK_SECONDS))
-            await asyncio.sleep(0.3)
+        beside_applies = await _edit_until(others.done, editor, revisions)
         await others
-    name = f"apply to Ready while another policy gets {_BULK_TOPICS} TopicSchemas at the same broker, p99"
-    return [row(name, sorted(times)[int(0.99 * (len(times) - 1))], "ms")]
+        edits = [asyncio.create_task(_edit_without_end(bulk, number)) for number in range(_CLIENTS)]
+        beside_edits: list[float] = []
+        beside_edits = await _edit_until(lambda: len(beside_edits) >= _EDITS, editor, revisions, beside_edits)
+        for each in edits:
+            each.cancel()
+        await asyncio.gather(*edits, return_exceptions=True)
+    bulk_name = f"apply to Ready while another policy gets {_BULK_TOPICS} TopicSchemas at the same broker, p99"
+    edits_name = f"apply to Ready while {_CLIENTS} clients edit another policy's {_BULK_TOPICS} without end, p99"
+    return [
+        bounded(bulk_name, _p99(beside_applies), "ms", _BESIDE_OTHERS),
+        bounded(edits_name, _p99(beside_edits), "ms", _BESIDE_OTHERS),
+    ]
+
+
+async def _edit_until(
+    is_over: Callable[[], bool], editor: _Editor, revisions: Iterator[int], times: list[float] | None = None
+) -> list[float]:
+    """Return the times of edits, one after the other with pauses, until it is over."""
+    times = [] if times is None else times
+    while not is_over():
+        revision = next(revisions)
+        times.append(await editor.edit(f"calm-{revision % 2}", schema(_SIZE, revision), _BULK_SECONDS))
+        await asyncio.sleep(0.3)
+    return times
+
+
+async def _edit_without_end(bulk: _Editor, client: int) -> None:
+    """Edit a client's share of the topics again and again, as fast as the API server takes the edits."""
+    for revision in count(1):
+        for number in range(client, _BULK_TOPICS, _CLIENTS):
+            await bulk.put(f"bulk-{number}", schema(_SIZE, revision))
+
+
+def _p99(times: list[float]) -> float:
+    return sorted(times)[int(0.99 * (len(times) - 1))]
 
 
 def _make_namespaces(pulsar: Pulsar, *names: str) -> None:
