@@ -76,9 +76,16 @@ def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: 
     packed, texts = folder / "request.xz", folder / "texts.json"
     packed.write_bytes(request.pack().content)
     texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
-    jars = maven.jars(SPARK_AVRO)
-    theirs = [*map(str, (anchors_python(), FROM_AVRO, jars, folder / "orders.parquet", texts))]
-    with serving([sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]) as ours, serving(theirs) as anchor:
+    files = str(folder / "orders.parquet"), str(texts)
+    theirs = [*map(str, (anchors_python(), FROM_AVRO, maven.jars(SPARK_AVRO))), *files]
+    what = "whole validation run in Spark, local[2]: Parquet in, report out"
+    yield from _beside_anchor(what, ["benchmarks.run_pipeline", str(packed)], theirs, 1)
+    what = "pulsar-verdicts over Parquet, local[2], grouped by version, reason and path"
+    yield from _beside_anchor(what, ["benchmarks.run_verdicts", *files], theirs, 2.5)
+
+
+def _beside_anchor(what: str, module: Sequence[str], anchor_command: Sequence[str], goal: float) -> Iterator[Row]:
+    with serving([sys.executable, "-m", *module]) as ours, serving(anchor_command) as anchor:
         rounds = [(run_round(ours), run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
     if {each.messages for both in rounds for each in both} != {BAD, COUNT - BAD}:
         raise RuntimeError("a round counted other messages than the bad ones")
@@ -86,11 +93,11 @@ def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: 
         times = [(getattr(mine, field), getattr(anchor_s, field)) for mine, anchor_s in rounds]
         taken, theirs_taken = sorted(times, key=lambda both: both[0] / both[1])[_ROUNDS // 2]
         yield beside(
-            f"whole validation run in Spark, local[2]: Parquet in, report out{suffix}",
+            f"{what}{suffix}",
             COUNT / taken,
             "messages/s",
             ("spark-avro's from_avro with count", COUNT / theirs_taken),
-            Goal(1, at_most=False),
+            Goal(goal, at_most=False),
         )
 
 

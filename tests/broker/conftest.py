@@ -7,6 +7,7 @@ that need another one are skipped.
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, proxied_shop
 from support.pulsar.rest_topic import RestTopic
+from support.validation.spark_session import open_session
 from testbed import brokers, helm, maven, packages
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
@@ -140,6 +142,18 @@ def retaining_pulsar(start_broker: StartBroker) -> Pulsar:
         "transactionCoordinatorEnabled": "true",
     }
     return start_broker("retaining", Setup(settings))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Yield a SparkSession that pushes filters to Python, with the data sources."""
+    from topicschema.spark import PulsarMessages, PulsarVerdicts  # noqa: PLC0415  # pyspark, only if a test needs it
+
+    pushes = {"spark.sql.python.filterPushdown.enabled": "true"}
+    with open_session(tmp_path_factory.mktemp("spark"), **pushes) as session:
+        session.dataSource.register(PulsarMessages)
+        session.dataSource.register(PulsarVerdicts)
+        yield session
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """A Spark of two threads on this machine, for the whole tier; each task may be tried four times, as on a cluster."""
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from support import tiers
+from support.validation.spark_session import open_session
 from testbed import packages
 from testbed.progress import Progress
 
@@ -29,18 +29,5 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Yield the SparkContext."""
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  # starts a JVM
-
-    settings = {
-        "spark.master": "local[2,4]",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "512m",
-        "spark.ui.enabled": "false",
-        "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
-    }
-    context = SparkContext(conf=SparkConf().setAll(list(settings.items())))
-    context.pythonExec = sys.executable
-    context.setLogLevel("OFF")
-    yield context
-    context.stop()
+    with open_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session.sparkContext

@@ -64,7 +64,7 @@ DETAILS = ("event_time", "producer", "sequence_id", "ordering_key", "properties"
 
 
 def test_details_of_a_message_are_its_own_or_its_entry_s_as_in_java_s_client() -> None:
-    metadata = {1: b"a", 2: 7, 4: property_of("of", "entry"), 12: 1_000, 18: b"of entry"}
+    metadata: Members = {1: b"a", 2: 7, 4: property_of("of", "entry"), 12: 1_000, 18: b"of entry"}
     own = single(b"y", {1: property_of("of", "one"), 5: 2_000, 7: b"of one", 8: 9})
     messages = rows(message(0, b"x", metadata) + message(1, single(b"x") + own, {11: 2, **metadata}), has_details=True)
     assert [[row[name] for name in DETAILS] for row in messages] == [

@@ -1,0 +1,5 @@
+"""Entry by which Spark finds the data source `pulsar-verdicts` without a registration (modules named `pyspark_*`)."""
+
+from topicschema.spark.verdicts import PulsarVerdicts as DefaultSource
+
+__all__ = ["DefaultSource"]

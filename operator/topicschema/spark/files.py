@@ -1,0 +1,114 @@
+"""Verdicts on messages in files: Parquet, Avro containers and JSON lines, as in a validation of files."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from typing_extensions import override
+
+from topicschema.core.formats.key_value import has_keys_apart
+from topicschema.core.schemas import NEWEST, SchemaInfo
+from topicschema.spark import counting
+from topicschema.spark.errors import InvalidOptionError
+from topicschema.spark.options import items_of
+from topicschema.spark.proposal import CURRENT, proposal, proposal_of
+from topicschema.validation.request import Columns, FileFormat, FileSource
+from topicschema.validation.run.validators import Validators
+from topicschema.validation.sources.files.source import FileMessages
+
+_COLUMNS: Final = {
+    "payloadColumn": "payload",
+    "keyColumn": "key",
+    "schemaVersionColumn": "schema_version",
+    "publishTimeColumn": "publish_time",
+    "partitionColumn": "partition",
+}
+OPTIONS: Final = ("files", "fileFormat", "history", "writtenWith", "schema", "schemaType", "columns", *_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """Files to read, the schema to read them with, and the versions that wrote their messages, from number 0 on."""
+
+    files: FileSource
+    reader: SchemaInfo
+    versions: Mapping[int, SchemaInfo]
+    columns: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Self:
+        """Return the options. Raises InvalidOptionError for an unknown, missing or invalid one."""
+        values = _by_name(options)
+        schema_type = values.get("schemaType")
+        texts = items_of("history", values["history"]) if "history" in values else ()
+        names = ("history", "schemaType")
+        versions = {number: _required(proposal_of(names, text, schema_type).info) for number, text in enumerate(texts)}
+        schema = values.get("schema")
+        if schema == CURRENT:
+            if not versions:
+                raise InvalidOptionError(f"option schema: {CURRENT} is the last schema of the option history")
+            reader = versions[len(versions) - 1]
+        else:
+            reader = _required(proposal(schema, schema_type).info)
+        columns = items_of("columns", values["columns"]) if "columns" in values else None
+        return cls(_files(values, versions), reader, versions, columns)
+
+
+def _by_name(options: Mapping[str, str]) -> dict[str, str]:
+    known = {name.lower(): name for name in OPTIONS}
+    unknown = sorted(name for name in options if name.lower() not in known)
+    if unknown:
+        raise InvalidOptionError(f"option {unknown[0]} does not exist for files. The options are {', '.join(OPTIONS)}")
+    return {known[name.lower()]: value for name, value in options.items()}
+
+
+def _required(info: SchemaInfo | None) -> SchemaInfo:
+    if info is None:
+        raise InvalidOptionError(f"option history: {CURRENT} is no schema of a file")
+    return info
+
+
+def _files(values: Mapping[str, str], versions: Mapping[int, SchemaInfo]) -> FileSource:
+    form = values.get("fileFormat")
+    if form is not None and form not in FileFormat.__members__.values():
+        raise InvalidOptionError(f"option fileFormat: {form!r}; write one of {', '.join(FileFormat)}")
+    version = values.get("writtenWith")
+    if version is not None and version not in map(str, versions):
+        raise InvalidOptionError(f"option writtenWith: {version!r}: the option history has no schema of that number")
+    names = {_COLUMNS[name]: value for name, value in values.items() if name in _COLUMNS}
+    return FileSource(
+        items_of("files", values["files"]),
+        None if form is None else FileFormat(form),
+        replace(Columns(), **names),
+        None if version is None else int(version),
+    )
+
+
+class FileReader(DataSourceReader):
+    """Reader of the verdicts on the messages in files."""
+
+    def __init__(self, options: FileOptions, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._reader = options.reader
+        self._versions = dict(options.versions)
+        self._source = FileMessages(options.files, has_keys=has_keys_apart(options.reader))
+
+    @override
+    def partitions(self) -> list[InputPartition]:
+        """Return a task for each piece of a file. A file that changes after that is an error."""
+        plan = self._source.plan()
+        return [InputPartition((split, plan.files, dict(plan.writers))) for split in plan.splits] or [
+            InputPartition(())
+        ]
+
+    @override
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a task."""
+        if not partition.value:
+            return
+        split, files, writers = partition.value
+        validators = Validators(self._reader, self._versions | writers, NEWEST)
+        for batch in counting.of_files(self._source, validators, split, files):
+            yield batch.select(self._schema.names).cast(self._schema)

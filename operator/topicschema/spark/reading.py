@@ -1,0 +1,83 @@
+"""Messages of a span, in batches, and the interface between Spark's readers and the rows that they return."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from topicschema.spark.filters import RowFilters
+from topicschema.spark.options import ReadOptions
+from topicschema.spark.planning import TaskSpan
+from topicschema.validation.errors import SourceError
+from topicschema.validation.sources import Expired, NotDelivered
+from topicschema.validation.sources.pulsar import reader
+from topicschema.validation.sources.pulsar.admin import Admin
+from topicschema.validation.sources.pulsar.errors import SourceDeletedError
+from topicschema.validation.sources.pulsar.reader import ReaderOptions
+
+_TIMEOUT: Final = 90.0
+"""Maximum seconds without data from the broker, restarts included, while messages remain to be read."""
+
+
+class RowSource(Protocol):
+    """Rows of a data source. It is picklable, because executors receive it."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options of the read."""
+
+    def planned(self, admin: Admin, spans: Sequence[TaskSpan]) -> Sequence[TaskSpan]:
+        """Return the spans with what the rows need from the broker at the time of the plan."""
+
+    def rows(self, spans: Iterable[TaskSpan], filters: RowFilters) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the spans' messages.
+
+        Raises SourceError if messages cannot be read, and, unless failOnDataLoss is false, if the broker removed them
+        after the plan.
+        """
+
+
+def batches(
+    options: ReadOptions, span: TaskSpan, filters: RowFilters, *, has_keys: bool, has_details: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of the span that match its times and the filters, as `batches.BATCH`.
+
+    Raises SourceError as RowSource does.
+    """
+    columns = ReaderOptions(options.pulsar, has_keys, _TIMEOUT, has_details)
+    try:
+        for batch in reader.read(columns, span.positions, span.parsed_partition):
+            match batch:
+                case Expired(messages):
+                    if options.fails_on_data_loss:
+                        raise _lost(span, f"the broker removed about {messages:,} messages")
+                case NotDelivered():
+                    pass  # markers and aborted transactions have no message
+                case _:
+                    chosen = filters.rows(_between(batch, span))
+                    if len(chosen):
+                        yield chosen
+    except SourceDeletedError as error:
+        if options.fails_on_data_loss:
+            raise _lost(span, error.message) from None
+
+
+def _lost(span: TaskSpan, message: str) -> SourceError:
+    return SourceError(
+        f"{message} after the read was planned. Set option failOnDataLoss to false to continue without them",
+        str(span.positions),
+    )
+
+
+def _between(batch: pa.RecordBatch, span: TaskSpan) -> pa.RecordBatch:
+    """Return the messages that were published in the span's time. Messages without a publish time are among them."""
+    if span.since is None and span.until is None:
+        return batch
+    published = batch.column("publish_time").to_numpy()
+    chosen = np.ones(len(batch), bool)
+    if span.since is not None:
+        chosen &= published >= span.since
+    if span.until is not None:
+        chosen &= published < span.until
+    return batch.filter(pa.array(chosen | (published < 0)))

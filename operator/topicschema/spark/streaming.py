@@ -1,0 +1,154 @@
+"""Stream of `pulsar-messages`. An offset is the last read entry of each partition: `{"persistent://...": "12:34"}`."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+from typing_extensions import override
+
+from topicschema.spark import planning
+from topicschema.spark.errors import InvalidOptionError
+from topicschema.spark.filters import RowFilters
+from topicschema.spark.planning import SelectedPartition, TaskSpan
+from topicschema.spark.reading import RowSource
+from topicschema.validation.errors import SourceError
+from topicschema.validation.sources.pulsar import ranges
+from topicschema.validation.sources.pulsar.admin import Admin
+from topicschema.validation.sources.pulsar.ranges import EntryRange, Position
+
+Offset = dict[str, str]
+_POLL_SECONDS: Final = 1.0
+"""Minimum time between two requests for the end of all topics. Spark would request it 100 times a second."""
+_ALL: Final = RowFilters()
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reader of the messages that topics receive, from the oldest or from `since` on.
+
+    Topics and partitions that are created later are read from their first message. With a checkpoint, a query continues
+    after the last entry that it has read.
+    """
+
+    def __init__(self, source: RowSource) -> None:
+        if source.options.until is not None:
+            raise InvalidOptionError("option until: a stream has no end. Use spark.read, or leave until out")
+        self._source = source
+        self._options = source.options
+        self._partitions: Mapping[str, SelectedPartition] = {}
+        self._requested_at = float("-inf")
+        self._is_fixed = False
+
+    @override
+    def initialOffset(self) -> Offset:
+        """Return the offset before the first entry of all topics."""
+        return {}
+
+    @override
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Return the limit of a micro-batch."""
+        limit = self._options.max_bytes_per_trigger
+        return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
+
+    @override
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Fix the end of the query at the current end of all topics."""
+        self._request()
+        self._is_fixed = True
+
+    @override
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        """Return the offset up to which the next micro-batch reads.
+
+        A partition that was deleted keeps its offset. With failOnDataLoss, it raises SourceError.
+        """
+        if not self._is_fixed and time.monotonic() - self._requested_at >= _POLL_SECONDS:
+            self._request()
+        missing = sorted(start.keys() - self._partitions.keys())
+        if missing and self._options.fails_on_data_loss:
+            raise SourceError(
+                "the topic was deleted since the last micro-batch. Set option failOnDataLoss to false to continue",
+                missing[0],
+            )
+        unread = {name: _after(each, start.get(name)) for name, each in self._partitions.items()}
+        return start | {
+            name: str(end) for name, end in _ends(self._partitions, unread, limit) if end > _position(start.get(name))
+        }
+
+    @override
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """Return the tasks of a micro-batch. After a restart, they are those of the checkpoint's last one."""
+        changed = {name: end[name] for name in end if end[name] != start.get(name)}
+        if not changed:
+            return []
+        if changed.keys() - self._partitions.keys() and not self._is_fixed:
+            self._request()
+        now = time.time_ns() // 1_000_000
+        with Admin(self._options.pulsar) as admin:
+            spans = [self._span(admin, name, start.get(name), _position(last), now) for name, last in changed.items()]
+            known = self._source.planned(admin, [each for each in spans if each is not None])
+        return planning.packed(known, self._options.max_bytes_per_partition)
+
+    @override
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a task."""
+        return self._source.rows(partition.value, _ALL)
+
+    def _span(self, admin: Admin, name: str, start: str | None, end: Position, now: int) -> TaskSpan | None:
+        """Return the entries of a partition after `start`, to `end`."""
+        partition = self._partitions.get(name)
+        if partition is None:
+            if self._options.fails_on_data_loss:
+                raise SourceError("the topic was deleted before its messages were read", name)
+            return None
+        entry_ranges = ranges.until(_after(partition, start), _behind(end))
+        if start is not None or self._options.since is None:
+            return planning.span_of(admin, partition, entry_ranges)
+        since = self._options.since.at(now)
+        young = partition.partition.between(admin, since, None)
+        first = Position(young[0].ledger, young[0].first) if young else _behind(end)
+        return planning.span_of(admin, partition, ranges.since(entry_ranges, first), (since, None))
+
+    def _request(self) -> None:
+        """Request the current content of all topics."""
+        with Admin(self._options.pulsar) as admin:
+            all_selected = planning.selected(admin, self._options.selection, _ALL, must_exist=False)
+            self._partitions = {each.partition.name: each for each in all_selected}
+        self._requested_at = time.monotonic()
+
+
+def _ends(
+    partitions: Mapping[str, SelectedPartition], unread: Mapping[str, tuple[EntryRange, ...]], limit: ReadLimit
+) -> Iterator[tuple[str, Position]]:
+    """Yield the last entry to read of each partition with unread entries.
+
+    If they have more bytes than the limit, each partition has the same share of its entries read, and at least one.
+    """
+    share = 1.0
+    if isinstance(limit, ReadMaxBytes):
+        size = sum(_entries(unread[name]) * each.bytes_per_entry for name, each in partitions.items())
+        share = min(1.0, limit.max_bytes / max(1.0, size))
+    for name, entry_ranges in unread.items():
+        if entry_ranges:
+            first, *_ = ranges.cut(entry_ranges, max(1, round(_entries(entry_ranges) * share)))
+            yield name, Position(first[-1].ledger, first[-1].last)
+
+
+def _after(selected: SelectedPartition, offset: Any) -> tuple[EntryRange, ...]:
+    """Return the entries of a partition after an offset."""
+    return ranges.since(selected.partition.known, _behind(_position(offset)))
+
+
+def _entries(entry_ranges: tuple[EntryRange, ...]) -> int:
+    return sum(each.entries for each in entry_ranges)
+
+
+def _position(offset: str | None) -> Position:
+    ledger, _, entry = (offset or "-1:-1").rpartition(":")
+    return Position(int(ledger), int(entry))
+
+
+def _behind(position: Position) -> Position:
+    return Position(position.ledger, position.entry + 1)
